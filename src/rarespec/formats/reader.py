@@ -1,0 +1,41 @@
+"""What a reader of survey files is, and what can be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rarespec.formats.source import Container, Source
+from rarespec.spectrum import Defect, Spectra
+
+SDSS_BAD_BITS = 0xFFFF0000
+"""and_mask bits that make an SDSS pixel bad: 16 and up. The lower ones flag the whole fibre, also of good stars."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Choices of the user that change what is read; recorded in the survey's provenance."""
+
+    air: bool = False
+    """The file's wavelengths are in air although its header does not say so."""
+    sdss_bad_bits: int = SDSS_BAD_BITS
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One kind of survey file.
+
+    `recognises` looks at the structure of an open source and never raises for a file of another kind.
+    `read` yields stacks of at most `MAX_ROWS` spectra and defects of single rows, and raises `DefectError` when
+    the file as a whole is of no use.
+    """
+
+    name: str
+    container: Container
+    recognises: Callable[[Source], bool]
+    read: Callable[[Source, ReadOptions], Iterator[Spectra | Defect]]
+    summary: str
+
+
+MAX_ROWS = 512
+"""Rows in one stack: keeps memory bounded while a file of a million spectra streams through."""

@@ -1,0 +1,182 @@
+"""One input opened for reading: what it contains is told from its first bytes, never from its name."""
+
+from __future__ import annotations
+
+import os
+import stat
+import zlib
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, BinaryIO
+
+from rarespec.spectrum import DefectError, Reason
+
+if TYPE_CHECKING:
+    from rarespec.formats.fits import Hdu
+
+WHOLE_FILE_BYTES = 8 << 20
+"""Files up to this size are read in one go; larger ones piece by piece, so that what is skipped costs nothing."""
+
+
+class Container(StrEnum):
+    FITS = "FITS"
+    NUMPY = "NumPy"
+    HDF5 = "HDF5"
+    PARQUET = "Parquet"
+    ZARR = "Zarr"
+    TEXT = "text table"
+
+
+class Source:
+    """An input file (or Zarr directory): its container, its bytes, and its FITS HDUs.
+
+    Gzipped files are inflated in memory up to a limit, to the end of the stream, so that the trailer's checksum and
+    length are always verified.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.name = os.fspath(path)
+        self._file: BinaryIO | None = None
+        self._content: bytes | None = None
+        if self.path.is_dir():
+            self.length = 0
+            self.container = _container_of_directory(self.path)
+            return
+        self._open()
+        try:
+            self.container = _container_of(self.read(0, min(self.length, 4096)))
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        # Opened without blocking: a named pipe would otherwise wait for a writer for ever.
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_BINARY", 0))
+        except OSError as error:
+            raise DefectError(Reason.UNREADABLE, f"{error.strerror}; check the path and its permissions") from None
+        self._file = os.fdopen(descriptor, "rb", buffering=0)
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            self.close()
+            raise DefectError(Reason.UNREADABLE, "not a regular file")
+        self.length = status.st_size
+        if self.length == 0:
+            self.close()
+            raise DefectError(Reason.EMPTY, "0 bytes; fetch it again")
+        if self.length <= WHOLE_FILE_BYTES or self._is_gzip():
+            self._read_whole()
+
+    def _is_gzip(self) -> bool:
+        return self.read(0, min(2, self.length)) == b"\x1f\x8b"
+
+    def _read_whole(self) -> None:
+        content = self.read(0, self.length)
+        self.close()
+        if content[:2] == b"\x1f\x8b":
+            content = inflate(content)
+        self._content, self.length = content, len(content)
+
+    def read(self, offset: int, n_bytes: int) -> bytes:
+        """Exactly these bytes of the (inflated) file."""
+        if offset < 0 or offset + n_bytes > self.length:
+            missing = offset + n_bytes - self.length
+            raise DefectError(Reason.TRUNCATED, f"{missing} bytes are missing at the end; fetch it again")
+        if self._content is not None:
+            return self._content[offset : offset + n_bytes]
+        assert self._file is not None
+        try:
+            self._file.seek(offset)
+            parts, left = [], n_bytes
+            while left and (part := self._file.read(left)):
+                parts.append(part)
+                left -= len(part)
+        except OSError as error:
+            raise DefectError(Reason.UNREADABLE, f"{error.strerror} while reading") from None
+        if left:
+            raise DefectError(Reason.TRUNCATED, f"{left} bytes are missing at the end; fetch it again")
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    @cached_property
+    def hdus(self) -> list[Hdu]:
+        """The HDUs of a FITS file, headers parsed, data read and verified on demand."""
+        from rarespec.formats.fits import open_hdus
+
+        return open_hdus(self)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def inflate(compressed: bytes) -> bytes:
+    """Inflate a whole gzip stream, all members, and verify each trailer; stop at the limit instead of filling memory."""
+    limit = (64 << 20) + 30 * len(compressed)
+    parts: list[bytes] = []
+    total, pending = 0, compressed
+    while pending:
+        member = zlib.decompressobj(wbits=31)
+        try:
+            parts.append(member.decompress(pending, limit - total + 1))
+        except zlib.error as error:
+            raise DefectError(Reason.CORRUPT, f"gzip: {error}; fetch it again") from None
+        total += len(parts[-1])
+        if total > limit:
+            raise DefectError(Reason.TOO_LARGE, f"{len(compressed)} bytes inflate to more than {limit >> 20} MiB")
+        if not member.eof:
+            raise DefectError(Reason.TRUNCATED, "the gzip stream ends early; fetch it again")
+        pending = member.unused_data.lstrip(b"\0")  # tapes and some archives pad with zeros
+    return b"".join(parts)
+
+
+_MAGIC = (
+    (b"SIMPLE  =", Container.FITS),
+    (b"PK\x03\x04", Container.NUMPY),
+    (b"\x93NUMPY", Container.NUMPY),
+    (b"\x89HDF\r\n\x1a\n", Container.HDF5),
+    (b"PAR1", Container.PARQUET),
+)
+
+
+def _container_of(head: bytes) -> Container:
+    for magic, container in _MAGIC:
+        if head.startswith(magic):
+            return container
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:64].lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        raise DefectError(Reason.HTML_PAGE, "an archive's error page saved under a data file's name; fetch it again")
+    if not start:
+        raise DefectError(Reason.EMPTY, "nothing but white space; fetch it again")
+    if _looks_like_text(head):
+        return Container.TEXT
+    raise DefectError(Reason.UNRECOGNISED, f"starts with {head[:8]!r}, which no reader knows")
+
+
+def _looks_like_text(head: bytes) -> bool:
+    if b"\0" in head:
+        return False
+    try:
+        head.decode()
+    except UnicodeDecodeError as error:
+        return error.start > len(head) - 4  # a character cut by the end of the sample
+    return True
+
+
+def is_zarr(directory: Path) -> bool:
+    return any((directory / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))
+
+
+def _container_of_directory(directory: Path) -> Container:
+    if is_zarr(directory):
+        return Container.ZARR
+    raise DefectError(Reason.UNRECOGNISED, "a directory without zarr.json, .zgroup or .zarray")

@@ -1,0 +1,7 @@
+"""What a spectrum is: a wavelength grid, flux on it, and what can be wrong with a file."""
+
+from rarespec.spectrum.defect import Defect, DefectError, Reason
+from rarespec.spectrum.grid import PAPER_GRID, WavelengthGrid
+from rarespec.spectrum.spectra import Spectra, Spectrum
+
+__all__ = ["PAPER_GRID", "Defect", "DefectError", "Reason", "Spectra", "Spectrum", "WavelengthGrid"]

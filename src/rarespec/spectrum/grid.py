@@ -1,0 +1,87 @@
+"""The wavelength grid that all spectra of a survey share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+ON_GRID_TOLERANCE = 0.02
+"""Largest distance, in pixels, at which an input pixel counts as lying on the grid. float32 log10 wavelengths are off by 0.003."""
+
+
+@dataclass(frozen=True)
+class WavelengthGrid:
+    """Pixel centres in vacuum Angstrom, evenly spaced in log10(wavelength) or in wavelength.
+
+    `start` and `step` are in log10(Angstrom) for a log grid and in Angstrom for a linear one.
+    """
+
+    spacing: Literal["log", "linear"]
+    start: float
+    step: float
+    n_pixels: int
+
+    def __post_init__(self) -> None:
+        if self.spacing not in ("log", "linear"):
+            raise ValueError(f"a wavelength grid is 'log' or 'linear', not {self.spacing!r}")
+        if not (self.step > 0 and self.n_pixels >= 2 and np.isfinite(self.start)):
+            raise ValueError(f"a wavelength grid needs a positive step and at least 2 pixels: {self}")
+        if self.spacing == "linear" and self.start <= 0:
+            raise ValueError(f"a linear grid starts at a positive wavelength, not {self.start}")
+
+    @classmethod
+    def parse(cls, text: str) -> WavelengthGrid:
+        """`paper`, or `log:START:STEP:PIXELS` (log10 Angstrom), or `linear:START:STEP:PIXELS` (Angstrom)."""
+        if text == "paper":
+            return PAPER_GRID
+        try:
+            spacing, start, step, n_pixels = text.split(":")
+            return cls(spacing, float(start), float(step), int(n_pixels))  # type: ignore[arg-type]
+        except ValueError as error:
+            raise ValueError(
+                f"{text!r} is no wavelength grid ({error}); write paper, log:3.5930:1e-4:3601 or linear:3600:0.8:7781"
+            ) from None
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> WavelengthGrid:
+        return cls(value["spacing"], float(value["start"]), float(value["step"]), int(value["n_pixels"]))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"spacing": self.spacing, "start": self.start, "step": self.step, "n_pixels": self.n_pixels}
+
+    def __str__(self) -> str:
+        return f"{self.spacing}:{self.start:.10g}:{self.step:.10g}:{self.n_pixels}"
+
+    @cached_property
+    def wavelength(self) -> NDArray[np.float64]:
+        """Pixel centres, (n_pixels,) vacuum Angstrom."""
+        return self._wavelength_at(np.arange(self.n_pixels))
+
+    @cached_property
+    def edges(self) -> NDArray[np.float64]:
+        """Pixel boundaries, (n_pixels + 1,) vacuum Angstrom."""
+        return self._wavelength_at(np.arange(self.n_pixels + 1) - 0.5)
+
+    def _wavelength_at(self, pixel: NDArray[Any]) -> NDArray[np.float64]:
+        position = self.start + self.step * pixel
+        return 10.0**position if self.spacing == "log" else position
+
+    def pixel_of(self, wavelength: NDArray[Any]) -> NDArray[np.float64]:
+        """Where these wavelengths fall, in (fractional) pixels of this grid."""
+        position = np.log10(wavelength) if self.spacing == "log" else np.asarray(wavelength, dtype=np.float64)
+        return (position - self.start) / self.step
+
+    def offset_of(self, wavelength: NDArray[Any]) -> int | None:
+        """The grid pixel of the first wavelength when every input pixel lies on the grid, else None."""
+        pixel = self.pixel_of(wavelength)
+        offset = round(float(pixel[0]))
+        on_grid = np.abs(pixel - (offset + np.arange(len(pixel)))).max() <= ON_GRID_TOLERANCE
+        return offset if on_grid else None
+
+
+PAPER_GRID = WavelengthGrid("log", 3.5930, 1e-4, 3601)
+"""The grid of Du et al. (2016): 3917.4 to 8974.3 Angstrom, 1e-4 in log10, SDSS's own pixels."""
