@@ -7,9 +7,14 @@ from dataclasses import dataclass
 
 from rarespec.formats.source import Container, Source
 from rarespec.spectrum import Defect, Spectra
+from rarespec.spectrum.skipped import Skipped
 
 SDSS_BAD_BITS = 0xFFFF0000
 """and_mask bits that make an SDSS pixel bad: 16 and up. The lower ones flag the whole fibre, also of good stars."""
+
+
+Found = Spectra | Defect | Skipped
+"""What comes out of a file: a stack of spectra, something that is wrong, or rows that hold no target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +31,14 @@ class Reader:
     """One kind of survey file.
 
     `recognises` looks at the structure of an open source and never raises for a file of another kind.
-    `read` yields stacks of at most `MAX_ROWS` spectra and defects of single rows, and raises `DefectError` when
-    the file as a whole is of no use.
+    `read` yields stacks of at most `MAX_ROWS` spectra, defects of single rows, and counts of rows left out on purpose,
+    and raises `DefectError` when the file as a whole is of no use.
     """
 
     name: str
     container: Container
     recognises: Callable[[Source], bool]
-    read: Callable[[Source, ReadOptions], Iterator[Spectra | Defect]]
+    read: Callable[[Source, ReadOptions], Iterator[Found]]
     summary: str
 
 

@@ -80,6 +80,11 @@ class Source:
             content = inflate(content)
         self._content, self.length = content, len(content)
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the whole (inflated) file is held, so that checking all of it costs no further reading."""
+        return self._content is not None
+
     def read(self, offset: int, n_bytes: int) -> bytes:
         """Exactly these bytes of the (inflated) file."""
         if offset < 0 or offset + n_bytes > self.length:

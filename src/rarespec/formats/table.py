@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from importlib import import_module
 
-from rarespec.formats.reader import Reader, ReadOptions
-from rarespec.formats.source import Source
-from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+from rarespec.formats.reader import Found, Reader, ReadOptions
+from rarespec.formats.source import Container, Source
+from rarespec.spectrum import Defect, DefectError, Reason
 
 READERS: dict[str, str] = {
     "sdss-spec": "sdss_spec",
@@ -30,6 +31,16 @@ READERS: dict[str, str] = {
 }
 """Name for `--format` -> module of this package that holds its `READER`; the particular before the general."""
 
+NOT_FITS: dict[str, Container] = {
+    "mmu-parquet": Container.PARQUET,
+    "text-table": Container.TEXT,
+    "numpy": Container.NUMPY,
+    "hdf5": Container.HDF5,
+    "parquet": Container.PARQUET,
+    "zarr": Container.ZARR,
+}
+"""Containers of the readers that do not read FITS, so that only modules that may be needed are imported."""
+
 
 def reader_by_name(name: str) -> Reader:
     """The reader of this name."""
@@ -41,26 +52,57 @@ def reader_by_name(name: str) -> Reader:
 def reader_for(source: Source) -> Reader:
     """The first reader that recognises the structure of this source."""
     for name in READERS:
-        reader = reader_by_name(name)
-        if reader.container == source.container and reader.recognises(source):
-            return reader
-    raise DefectError(Reason.UNRECOGNISED, f"a {source.container} file whose layout no reader knows")
+        if NOT_FITS.get(name, Container.FITS) == source.container:
+            reader = reader_by_name(name)
+            if reader.recognises(source):
+                return reader
+    raise DefectError(Reason.UNRECOGNISED, _why_unrecognised(source))
+
+
+def _why_unrecognised(source: Source) -> str:
+    from rarespec.formats.catalogue import is_catalogue
+
+    if is_catalogue(source):
+        return "a catalogue without spectra; give it to --join"
+    return f"a {source.container} file whose layout no reader knows"
 
 
 def read(
     path: str | os.PathLike[str], format: str | None = None, options: ReadOptions | None = None
-) -> Iterator[Spectra | Defect]:
+) -> Iterator[Found]:
     """Stacks of spectra and defects of one file, in the order of the file; a bad file yields a defect, never raises."""
-    options = options or ReadOptions()
-    name = os.fspath(path)
+    with closing(_found(path, format, options or ReadOptions())) as found:
+        while (item := _next_or_defect(found, os.fspath(path))) is not None:
+            yield item
+
+
+def _next_or_defect(found: Iterator[Found], name: str) -> Found | None:
     try:
-        # Warnings would be printed thousands of times; what matters about a file is in its defect.
-        with warnings.catch_warnings(), Source(path) as source:
-            warnings.simplefilter("ignore")
-            reader = reader_by_name(format) if format else reader_for(source)
-            yield from reader.read(source, options)
+        return _next_without_warnings(found)
     except DefectError as error:
-        yield error.at(name)
+        return error.at(name)
     except (OSError, MemoryError, RecursionError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-        detail = str(error).splitlines()[0] if str(error) else "no message"
-        yield Defect(name, Reason.CORRUPT, f"{type(error).__name__}: {detail}")
+        return Defect(name, Reason.CORRUPT, _message(error))
+    except Exception as error:  # the edge of the room: no file may stop a batch, whatever a library raises
+        return Defect(name, Reason.READER_CRASHED, _message(error))
+
+
+def _found(path: str | os.PathLike[str], format: str | None, options: ReadOptions) -> Generator[Found, None, None]:
+    with Source(path) as source:
+        reader = reader_by_name(format) if format else reader_for(source)
+        yield from reader.read(source, options)
+
+
+def _next_without_warnings(found: Iterator[Found]) -> Found | None:
+    """The next item, or None at the end. The filter is set only while the reader runs, never while it waits.
+
+    Warnings would be printed thousands of times; what matters about a file is in its defect.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return next(found, None)
+
+
+def _message(error: Exception) -> str:
+    detail = str(error).splitlines()[0] if str(error) else "no message"
+    return f"{type(error).__name__}: {detail}"

@@ -2,6 +2,19 @@
 
 from rarespec.spectrum.defect import Defect, DefectError, Reason
 from rarespec.spectrum.grid import PAPER_GRID, WavelengthGrid
+from rarespec.spectrum.resample import resample, to_rest_frame
+from rarespec.spectrum.skipped import Skipped
 from rarespec.spectrum.spectra import Spectra, Spectrum
 
-__all__ = ["PAPER_GRID", "Defect", "DefectError", "Reason", "Spectra", "Spectrum", "WavelengthGrid"]
+__all__ = [
+    "PAPER_GRID",
+    "Defect",
+    "DefectError",
+    "Reason",
+    "Skipped",
+    "Spectra",
+    "Spectrum",
+    "WavelengthGrid",
+    "resample",
+    "to_rest_frame",
+]

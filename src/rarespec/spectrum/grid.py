@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ON_GRID_TOLERANCE = 0.02
-"""Largest distance, in pixels, at which an input pixel counts as lying on the grid. float32 log10 wavelengths are off by 0.003."""
+"""Largest distance, in pixels, at which an input pixel lies on the grid. float32 log10 wavelengths are off by 0.003."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,45 @@
+"""Rank a whole spectroscopic survey so that the rare objects you are looking for come first."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rarespec._version import __version__
+
+if TYPE_CHECKING:
+    from rarespec.formats import read as read
+    from rarespec.mock import MockSky as MockSky
+    from rarespec.spectrum import PAPER_GRID as PAPER_GRID
+    from rarespec.spectrum import Defect as Defect
+    from rarespec.spectrum import Spectra as Spectra
+    from rarespec.spectrum import Spectrum as Spectrum
+    from rarespec.spectrum import WavelengthGrid as WavelengthGrid
+    from rarespec.survey import Survey as Survey
+    from rarespec.survey.ingest import ingest as ingest
+
+_HOME_OF = {
+    "PAPER_GRID": "rarespec.spectrum",
+    "Defect": "rarespec.spectrum",
+    "MockSky": "rarespec.mock",
+    "Spectra": "rarespec.spectrum",
+    "Spectrum": "rarespec.spectrum",
+    "Survey": "rarespec.survey",
+    "WavelengthGrid": "rarespec.spectrum",
+    "ingest": "rarespec.survey.ingest",
+    "read": "rarespec.formats",
+}
+"""Public name -> module. Resolved on first use, so that importing rarespec loads nothing heavy."""
+
+__all__ = ["__version__", *_HOME_OF]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'rarespec' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

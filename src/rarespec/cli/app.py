@@ -1,0 +1,34 @@
+"""`rarespec`: the verbs put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rarespec._version import __version__
+from rarespec.cli import demo, info, ingest, simulate, verify
+
+app = typer.Typer(
+    help="Find the rare spectra: rank a whole survey so that the objects you are looking for come first.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rarespec {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="The version.")] = False,
+) -> None:
+    pass
+
+
+for verb in (demo, simulate, ingest, info, verify):
+    app.command()(verb.command)

@@ -1,0 +1,111 @@
+"""`rarespec demo`: the whole way from survey files to a picture, on a mock survey, without any download."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rarespec.cli.exits import told
+
+if TYPE_CHECKING:
+    from rarespec.survey import Survey
+
+N_COMMON, N_CARBON, N_DAMAGED = 1500, 30, 3
+SHOWN = (("Carbon", 2), ("M", 1), ("D", 1), ("F", 1))
+"""Start of the subclass -> how many of these to draw."""
+
+
+@told
+def command(
+    out: Annotated[Path, typer.Option(help="Directory for what the demo makes.")] = Path("rarespec-demo"),
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same mock survey.")] = 1,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes; one per core by default.")] = None,
+) -> None:
+    """Simulate a small survey as SDSS files, ingest it, look at it. Takes well under a minute.
+
+    Example: rarespec demo
+    """
+    files, survey_path, picture = out / "files", out / "demo.survey", out / "spectra.png"
+    _clear(out, files, survey_path, picture)
+    _simulate(files, seed, jobs)
+    survey = _ingest(files, survey_path, jobs)
+    _show(survey)
+    _draw(survey, picture)
+
+
+def _clear(out: Path, files: Path, survey: Path, picture: Path) -> None:
+    """What an earlier demo made goes; anything else in the directory stays."""
+    out.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(files, ignore_errors=True)
+    shutil.rmtree(survey, ignore_errors=True)
+    picture.unlink(missing_ok=True)
+
+
+def _step(title: str, real: str) -> None:
+    typer.echo(f"\n{title}\n  for your own data:  {real}\n")
+
+
+def _simulate(files: Path, seed: int, jobs: int | None) -> None:
+    import numpy as np
+
+    from rarespec.cli.progress import progress
+    from rarespec.mock.damage import damage
+    from rarespec.mock.simulate import SkyChoice, simulate_files
+
+    _step(
+        f"1. A mock survey: {N_COMMON} ordinary objects and {N_CARBON} carbon stars as SDSS files in {files},"
+        f" {N_DAMAGED} of them damaged on purpose",
+        "fetch spectra from your archive, for example the spec-PLATE-MJD-FIBER.fits files of SDSS",
+    )
+    choice = SkyChoice(N_COMMON, (("carbon", N_CARBON),), seed, layout="sdss")
+    with progress("simulate", "spectra") as show:
+        paths = simulate_files(choice, files, jobs, show)
+    rng = np.random.default_rng(seed)
+    for path, kind in zip(paths[5::400], ("truncated-data", "bit-flip-data", "html-page"), strict=False):
+        broken = path.with_suffix(".broken")
+        damage(path, kind, broken, rng).replace(path)
+
+
+def _ingest(files: Path, into: Path, jobs: int | None) -> Survey:
+    from rarespec.cli.ingest import account
+    from rarespec.cli.progress import progress
+    from rarespec.survey.ingest.options import IngestOptions
+    from rarespec.survey.ingest.run import run_ingest
+
+    _step(f"2. The files become one survey, {into}", "rarespec ingest 'dr17/**/spec-*.fits' --into dr17.survey")
+    with progress("ingest", "files") as show:
+        survey, report = run_ingest(
+            [files], into, IngestOptions(), jobs=jobs, progress=lambda so_far, total: show(so_far.files_seen, total)
+        )
+    typer.echo(account(survey, report))
+    return survey
+
+
+def _show(survey: Survey) -> None:
+    from rarespec.cli.info import show
+    from rarespec.survey.summary import summarise
+
+    _step("3. What is in it", "rarespec info dr17.survey")
+    show(summarise(survey))
+
+
+def _draw(survey: Survey, picture: Path) -> None:
+    from rarespec.plots.spectra import draw_spectra
+
+    _step("4. A few of its spectra", "in Python, rarespec.Survey.open('dr17.survey')['0355-51788-0579']")
+    draw_spectra(survey.select(_examples(survey)), picture, "A mock sky, as SDSS would see it")
+    typer.echo(f"drawn in {picture}")
+
+
+def _examples(survey: Survey) -> list[str]:
+    """Ids of the best observed spectrum of a few kinds, two carbon stars first."""
+    ids, snr = survey.catalogue["id"], survey.catalogue["snr"]
+    kind = survey.catalogue["subclass"]
+    best = snr.argsort()[::-1]
+    chosen: list[str] = []
+    for start, wanted in SHOWN:
+        chosen += [ids[row] for row in best if kind[row].startswith(start)][:wanted]
+    return chosen

@@ -1,0 +1,77 @@
+"""Progress on standard error: a bar with rate and time left on a terminal, a plain line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+SECONDS_BETWEEN_LINES = 5.0
+SECONDS_BETWEEN_DRAWS = 0.1
+
+
+class Show(Protocol):
+    def __call__(self, done: int, total: int, note: str = "") -> None: ...
+
+
+@contextmanager
+def progress(what: str, unit: str, quiet: bool = False) -> Iterator[Show]:
+    """A function to be called with how much is done; it is cheap to call often."""
+    if quiet:
+        yield lambda done, total, note="": None
+    elif sys.stderr.isatty():
+        with _bar(what, unit) as show:
+            yield _at_most_every(SECONDS_BETWEEN_DRAWS, show)
+    else:
+        yield _at_most_every(SECONDS_BETWEEN_LINES, _line(what, unit))
+
+
+@contextmanager
+def _bar(what: str, unit: str) -> Iterator[Show]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    started = time.monotonic()
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        task = bars.add_task(what, total=None, note="", rate="")
+
+        def show(done: int, total: int, note: str = "") -> None:
+            rate = f"{done / max(time.monotonic() - started, 1e-9):.0f} {unit}/s"
+            bars.update(task, completed=done, total=total, note=note, rate=rate)
+
+        yield show
+
+
+def _line(what: str, unit: str) -> Show:
+    started = time.monotonic()
+
+    def show(done: int, total: int, note: str = "") -> None:
+        rate = done / max(time.monotonic() - started, 1e-9)
+        left = f", {(total - done) / rate:.0f} s left" if rate else ""
+        tail = f"; {note}" if note else ""
+        print(f"{what}: {done} of {total} {unit}, {rate:.0f}/s{left}{tail}", file=sys.stderr, flush=True)
+
+    return show
+
+
+def _at_most_every(seconds: float, show: Show) -> Show:
+    last = 0.0
+
+    def seldom(done: int, total: int, note: str = "") -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= seconds or done == total:
+            last = now
+            show(done, total, note)
+
+    return seldom

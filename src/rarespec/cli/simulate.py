@@ -1,0 +1,57 @@
+"""`rarespec simulate`: a mock survey to practise on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rarespec.cli.exits import told
+
+LAYOUTS = "sdss, sdss-v, lamost-dr1, lamost-dr8, lamost-dr9, desi"
+
+
+@told
+def command(
+    n: Annotated[int, typer.Option("--n", min=0, help="Common objects: stars, galaxies, quasars, sky.")] = 10_000,
+    rare: Annotated[list[str] | None, typer.Option(help="CLASS=NUMBER of rare objects; may be repeated.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same survey.")] = 0,
+    median_snr: Annotated[float, typer.Option(min=0.1, help="Median signal-to-noise ratio per pixel.")] = 12.0,
+    into: Annotated[Path | None, typer.Option(help="Write a survey into this new directory.")] = None,
+    layout: Annotated[str | None, typer.Option("--as", help=f"Write survey files instead: {LAYOUTS}.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Directory for the survey files.")] = None,
+    grid: Annotated[str, typer.Option(help="Grid of the survey: paper, log:START:STEP:PIXELS or linear:...")] = "paper",
+    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes; one per core by default.")] = None,
+) -> None:
+    """Simulate a survey: stars from O to T, white dwarfs, carbon stars and other rare objects, as observed.
+
+    Example: rarespec simulate --n 100000 --rare carbon=450 --seed 1 --into mock.survey
+    """
+    from rarespec.cli.progress import progress
+    from rarespec.mock.simulate import SkyChoice, simulate_files, simulate_survey
+    from rarespec.spectrum import WavelengthGrid
+
+    if (into is None) == (layout is None) or (layout is None) != (out is None):
+        raise ValueError("say where to: either --into SURVEY, or --as LAYOUT --out DIR")
+    choice = SkyChoice(n, rare_counts(rare or []), seed, median_snr, layout, WavelengthGrid.parse(grid))
+    with progress("simulate", "spectra") as show:
+        if into is not None:
+            typer.echo(f"{into}: {len(simulate_survey(choice, into, jobs, show))} spectra")
+        elif out is not None:
+            typer.echo(f"{out}: {len(simulate_files(choice, out, jobs, show))} {layout} files")
+
+
+def rare_counts(words: list[str]) -> tuple[tuple[str, int], ...]:
+    """`["carbon=450", "dz=20"]` as pairs; also `carbon=450,dz=20`."""
+    from rarespec.mock import CLASSES
+
+    counts = {}
+    for word in (part for words_ in words for part in words_.split(",")):
+        name, _, number = word.partition("=")
+        if not number.isdigit():
+            raise ValueError(f"--rare {word}: write CLASS=NUMBER, for example carbon=450")
+        if name.lower() not in CLASSES:
+            raise ValueError(f"--rare {word}: no class {name!r}; there are {', '.join(CLASSES)}")
+        counts[name.lower()] = int(number)
+    return tuple(counts.items())

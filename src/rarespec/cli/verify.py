@@ -1,0 +1,39 @@
+"""`rarespec verify`: is a survey on disk still what was written?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rarespec.cli.exits import Exit, told
+
+
+@told
+def command(
+    survey: Annotated[Path, typer.Argument(help="Directory of the survey.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Check a survey: digests of all files, counts, unique ids, finite numbers.
+
+    Example: rarespec verify dr17.survey
+    """
+    from rarespec.cli.progress import progress
+    from rarespec.survey.manifest import WrongUseError
+    from rarespec.survey.verify import verify
+
+    if not survey.is_dir():
+        raise WrongUseError(f"{survey}: no such directory")
+    with progress("verify", "files") as show:
+        result = verify(survey, show)
+    if as_json:
+        content = {"sound": result.sound, "rows": result.n_rows, "files": result.n_files, "problems": result.problems}
+        typer.echo(json.dumps(content))
+    elif result.sound:
+        typer.echo(f"{survey}: sound; {result.n_rows} spectra in {result.n_files} files")
+    else:
+        typer.echo("\n".join(result.problems))
+        typer.echo(f"{survey}: {len(result.problems)} problems; restore these files, or ingest again elsewhere")
+    raise typer.Exit(Exit.DONE if result.sound else Exit.DEFECTS)

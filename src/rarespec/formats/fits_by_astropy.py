@@ -1,0 +1,94 @@
+"""Unusual HDUs, read by astropy from the same bytes: compressed images, heaps, scaled or complex columns."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.formats.fits_columns import TableLayout
+from rarespec.formats.fits_header import BLOCK, Header
+from rarespec.spectrum import DefectError, Reason
+
+_EMPTY_PRIMARY = "".join(
+    card.ljust(80)
+    for card in (
+        "SIMPLE  =                    T",
+        "BITPIX  =                    8",
+        "NAXIS   =                    0",
+        "EXTEND  =                    T",
+        "END",
+    )
+).ljust(BLOCK)
+
+
+def largest_inflated(stored: int) -> int:
+    """Bytes that an HDU of this size may unfold to; the same limit as for gzip."""
+    return (64 << 20) + 30 * stored
+
+
+def _hdu_data(raw: bytes) -> Any:
+    """`data` of the HDU that these bytes (header and data) are, as astropy gives it."""
+    from astropy.io import fits
+
+    is_primary = raw.startswith(b"SIMPLE")
+    content = raw if is_primary else _EMPTY_PRIMARY.encode() + raw
+    with fits.open(io.BytesIO(content), memmap=False, lazy_load_hdus=False) as hdus:
+        return hdus[0 if is_primary else 1].data
+
+
+def image_by_astropy(raw: bytes, header: Header) -> NDArray[Any]:
+    """A scaled or tile-compressed image, in physical values."""
+    if header.get("ZIMAGE") is True:
+        _check_compressed_size(header, len(raw))
+    image = _hdu_data(raw)
+    if not isinstance(image, np.ndarray):
+        raise DefectError(Reason.LAYOUT, f"{header.label} holds no image")
+    return image
+
+
+def _check_compressed_size(header: Header, stored: int) -> None:
+    size = abs(header.integer("ZBITPIX")) // 8
+    for n in range(1, header.integer("ZNAXIS") + 1):
+        size *= header.integer(f"ZNAXIS{n}")
+    if not 0 <= size <= largest_inflated(stored):
+        raise DefectError(Reason.TOO_LARGE, f"{header.label}: {stored} compressed bytes unfold to {size}")
+
+
+def table_by_astropy(raw: bytes, rows: NDArray[Any], layout: TableLayout, header: Header) -> NDArray[Any]:
+    """A table with unusual columns as a structured array; arrays of variable length become objects unless all equal.
+
+    rows : the table as stored, in the layout's `raw` dtype
+    """
+    _check_heap(rows, layout, len(raw), header)
+    return _structured(_hdu_data(raw))
+
+
+def ascii_table_by_astropy(raw: bytes) -> NDArray[Any]:
+    return _structured(_hdu_data(raw))
+
+
+def _check_heap(rows: NDArray[Any], layout: TableLayout, stored: int, header: Header) -> None:
+    elements = sum(int(np.abs(rows[name][:, 0].astype(np.int64)).sum()) for name in layout.var_length)
+    if elements * 16 > largest_inflated(stored):
+        raise DefectError(Reason.TOO_LARGE, f"{header.label}: arrays of variable length with {elements} elements")
+
+
+def _structured(table: Any) -> NDArray[Any]:
+    columns = {name: _plain_column(table[name]) for name in table.dtype.names}
+    dtype = np.dtype([(name, column.dtype, column.shape[1:]) for name, column in columns.items()])
+    result = np.empty(len(table), dtype)
+    for name, column in columns.items():
+        result[name] = column
+    return result
+
+
+def _plain_column(column: Any) -> NDArray[Any]:
+    values = np.asarray(column)
+    if values.dtype.kind == "U":
+        return np.char.encode(values, "latin-1")
+    if values.dtype.kind == "O" and len(values) and len({np.shape(value) for value in values}) == 1:
+        return np.stack([np.asarray(value) for value in values])
+    return values

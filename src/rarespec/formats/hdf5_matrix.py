@@ -1,0 +1,97 @@
+"""HDF5 files with datasets `flux` (n, pixels) and `wavelength` or `loglam`, at the root or in one group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, BinaryIO, cast
+
+import h5py
+from numpy.typing import NDArray
+
+from rarespec.formats.matrix import (
+    FLUX,
+    LOG_WAVELENGTH,
+    WAVELENGTH,
+    Lazy,
+    SourceFile,
+    faults_of,
+    find,
+    missing,
+    read_matrix,
+    wavelength_unit,
+)
+from rarespec.formats.reader import Reader, ReadOptions
+from rarespec.formats.source import Container, Source
+from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+
+CHUNK_CACHE_BYTES = 64 << 20
+"""Chunks seldom end where a block of rows ends: the last ones are kept so that none is inflated twice."""
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+    with faults_of("HDF5"):
+        file = h5py.File(cast(BinaryIO, SourceFile(source)), "r", rdcc_nbytes=CHUNK_CACHE_BYTES)
+    with file:
+        with faults_of("HDF5"):
+            datasets = _datasets_with_flux(file)
+            arrays = {name: _lazy(name, dataset) for name, dataset in datasets.items()}
+            unit = wavelength_unit(datasets)
+        yield from read_matrix(arrays, source, options, unit)
+
+
+def _datasets_with_flux(file: h5py.File) -> dict[str, h5py.Dataset]:
+    """Those at the root, and those of the group that holds the flux."""
+    root = _datasets(file)
+    if _holds_flux(root):
+        return root
+    groups = {name: _datasets(file[name]) for name in _local(file) if isinstance(file[name], h5py.Group)}
+    fitting = {name: datasets for name, datasets in groups.items() if _holds_flux(datasets)}
+    if len(fitting) > 1:
+        raise DefectError(Reason.LAYOUT, f"flux in several groups: {', '.join(fitting)}; one per file is read")
+    if not fitting:
+        raise missing("flux", FLUX, [*root, *(f"{group}/{name}" for group in groups for name in groups[group])])
+    return root | next(iter(fitting.values()))
+
+
+def _datasets(group: h5py.Group) -> dict[str, h5py.Dataset]:
+    return {name: group[name] for name in _local(group) if isinstance(group[name], h5py.Dataset)}
+
+
+def _local(group: h5py.Group) -> list[str]:
+    """Names of what is in this file: a link into another one is not followed."""
+    return [name for name in group if isinstance(group.get(name, getlink=True), h5py.HardLink)]
+
+
+def _holds_flux(datasets: dict[str, h5py.Dataset]) -> bool:
+    names = [*datasets, *(field for dataset in datasets.values() for field in dataset.dtype.names or ())]
+    return find(names, FLUX) is not None
+
+
+def _lazy(name: str, dataset: h5py.Dataset) -> Lazy:
+    if dataset.is_virtual or dataset.external:
+        raise DefectError(Reason.LAYOUT, f"dataset {name} lies in other files")
+    if name.lower() in (*FLUX, *WAVELENGTH, *LOG_WAVELENGTH):
+        _check_written(name, dataset)
+    return Lazy(dataset.shape or (1,), dataset.dtype, lambda rows: _rows(dataset, rows))
+
+
+def _rows(dataset: h5py.Dataset, rows: slice) -> NDArray[Any]:
+    with faults_of("HDF5"):
+        return dataset[rows] if dataset.shape else dataset[()].reshape(1)
+
+
+def _check_written(name: str, dataset: h5py.Dataset) -> None:
+    """What was never written would be read as zeros."""
+    if dataset.size and dataset.chunks:
+        chunks = math.prod(-(-n // size) for n, size in zip(dataset.shape, dataset.chunks, strict=True))
+        absent = chunks - dataset.id.get_num_chunks()
+    else:
+        absent = int(bool(dataset.size) and dataset.id.get_storage_size() == 0)
+    if absent:
+        raise DefectError(Reason.TRUNCATED, f"{absent} chunks of {name} were never written")
+
+
+READER = Reader(
+    "hdf5", Container.HDF5, lambda source: True, read, "HDF5 with datasets flux (n, pixels) and wavelength or loglam"
+)

@@ -1,0 +1,153 @@
+"""Parquet with one spectrum per row: flux as a list column, wavelengths as a list column or in the file's metadata.
+
+In the metadata the wavelengths are a JSON list under `wavelength` (unit under `wavelength_unit`) or `loglam`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from rarespec.formats.matrix import (
+    LOG_WAVELENGTH,
+    WAVELENGTH,
+    Axis,
+    Column,
+    Origin,
+    Roles,
+    SourceFile,
+    faults_of,
+    find,
+    missing,
+    numbers,
+    read_matrix,
+    stacks_of_rows,
+)
+from rarespec.formats.reader import MAX_ROWS, Reader, ReadOptions
+from rarespec.formats.source import Container, Source
+from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+
+
+def open_parquet(source: Source) -> pq.ParquetFile:
+    """The file, with page checksums verified where it has them."""
+    with faults_of("Parquet"):
+        file = pa.PythonFile(SourceFile(source), mode="r")
+        return pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True)
+
+
+def row_batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Number of the first row, and at most MAX_ROWS rows."""
+    with faults_of("Parquet"):
+        batches = parquet.iter_batches(MAX_ROWS, columns=columns, use_threads=False)
+    first = 0
+    while True:
+        with faults_of("Parquet"):
+            batch = next(batches, None)
+            if batch is not None:
+                batch.validate(full=True)
+        if batch is None:
+            return
+        yield first, batch
+        first += len(batch)
+
+
+def is_vector(kind: pa.DataType) -> bool:
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+
+
+def vectors(column: pa.Array) -> Column:
+    """(n, p) when all lists are of one length, else a list of vectors, None where the list is null."""
+    lengths = set(pc.list_value_length(column).to_pylist())
+    if len(lengths) == 1 and None not in lengths:
+        return _values(column.flatten()).reshape(len(column), lengths.pop())
+    return [_values(row.values) if row.is_valid else None for row in column]
+
+
+def _values(column: pa.Array) -> NDArray[Any]:
+    """Elements as numbers; a null is NaN, and True in a mask."""
+    if pa.types.is_boolean(column.type):
+        column = pc.fill_null(column, True)
+    if pa.types.is_floating(column.type):
+        column = pc.fill_null(column, np.nan) if column.null_count else column
+    return column.to_numpy(zero_copy_only=False)
+
+
+def scalar_columns(schema: pa.Schema) -> list[str]:
+    return [field.name for field in schema if not pa.types.is_nested(field.type)]
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+    parquet = open_parquet(source)
+    schema = parquet.schema_arrow
+    roles = Roles.among(schema.names)
+    if parquet.metadata.num_rows == 0:
+        raise DefectError(Reason.EMPTY, "a table without rows")
+    if is_vector(schema.field(roles.flux).type):
+        yield from _spectrum_per_row(parquet, roles, Origin(source, options, parquet.metadata.num_rows == 1))
+    else:
+        yield from _spectrum_per_file(parquet, roles, source, options)
+
+
+def _spectrum_per_row(parquet: pq.ParquetFile, roles: Roles, origin: Origin) -> Iterator[Spectra | Defect]:
+    schema = parquet.schema_arrow
+    axis = None if roles.wavelength else _axis_in_metadata(schema, origin.options)
+    scalars = [name for name in scalar_columns(schema) if name not in roles.used]
+    for name in roles.used:
+        if not is_vector(schema.field(name).type):
+            raise DefectError(Reason.LAYOUT, f"{name} is {schema.field(name).type}, {roles.flux} a list")
+    unit = _unit(schema, roles)
+    for first, batch in row_batches(parquet, [*roles.used, *scalars]):
+        block: dict[str, Column] = {name: vectors(batch[name]) for name in roles.used}
+        block |= {name: batch[name].to_pylist() for name in scalars}
+        yield from stacks_of_rows(block, roles, origin, first, axis, unit)
+
+
+def _spectrum_per_file(
+    parquet: pq.ParquetFile, roles: Roles, source: Source, options: ReadOptions
+) -> Iterator[Spectra | Defect]:
+    """One pixel per row, flux and wavelength plain columns."""
+    if roles.wavelength is None:
+        raise _no_wavelength(parquet.schema_arrow)
+    batches = [batch for _, batch in row_batches(parquet, roles.used)]
+    arrays = {name: np.concatenate([_values(batch[name]) for batch in batches]) for name in roles.used}
+    yield from read_matrix(arrays, source, options, _unit(parquet.schema_arrow, roles))
+
+
+def _axis_in_metadata(schema: pa.Schema, options: ReadOptions) -> Axis:
+    metadata = _metadata(schema)
+    name = find(metadata, WAVELENGTH) or find(metadata, LOG_WAVELENGTH)
+    if name is None:
+        raise _no_wavelength(schema)
+    with faults_of(f"metadata {name}"):
+        values = np.array(json.loads(metadata[name]), dtype=np.float64)
+    return Axis.of(numbers(values, name), name.lower() in LOG_WAVELENGTH, metadata.get("wavelength_unit"), options.air)
+
+
+def _metadata(schema: pa.Schema) -> dict[str, str]:
+    items = (schema.metadata or {}).items()
+    return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in items}
+
+
+def _no_wavelength(schema: pa.Schema) -> DefectError:
+    looked_for = (*WAVELENGTH, *LOG_WAVELENGTH, "the same in the file's metadata")
+    return missing("wavelength", looked_for, [*schema.names, *(f"metadata {key}" for key in _metadata(schema))])
+
+
+def _unit(schema: pa.Schema, roles: Roles) -> str | None:
+    if roles.wavelength is None:
+        return None
+    field = schema.field(roles.wavelength).metadata or {}
+    unit = field.get(b"unit", field.get(b"units"))
+    return unit.decode() if unit else _metadata(schema).get("wavelength_unit")
+
+
+READER = Reader(
+    "parquet", Container.PARQUET, lambda source: True, read, "Parquet with a list column flux and wavelength or loglam"
+)

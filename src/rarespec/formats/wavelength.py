@@ -1,0 +1,76 @@
+"""Wavelength vectors as they stand in files, brought to what a stack of spectra needs: vacuum Angstrom, increasing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.formats.fits_header import Header
+from rarespec.formats.reader import ReadOptions
+from rarespec.spectrum import DefectError, Reason
+from rarespec.spectrum.air import air_to_vacuum
+
+ANGSTROM_PER_UNIT = {
+    "": 1.0,
+    "angstrom": 1.0,
+    "angstroms": 1.0,
+    "ang": 1.0,
+    "aa": 1.0,
+    "a": 1.0,
+    "0.1nm": 1.0,
+    "nm": 10.0,
+    "nanometer": 10.0,
+    "nanometers": 10.0,
+    "nanometre": 10.0,
+    "um": 1e4,
+    "micron": 1e4,
+    "microns": 1e4,
+    "micrometer": 1e4,
+    "m": 1e10,
+}
+"""Spelling of a unit in the files, in lower case -> Angstrom in it."""
+
+
+def angstrom_per(unit: str) -> float:
+    """Angstrom in this unit of a header."""
+    factor = ANGSTROM_PER_UNIT.get(unit.strip().lower())
+    if factor is None:
+        raise DefectError(Reason.LAYOUT, f"wavelengths in {unit.strip()!r}: only Angstrom, nm, um and m are known")
+    return factor
+
+
+def is_air(header: Header, options: ReadOptions) -> bool:
+    """Whether this header, or the user, says that wavelengths are in air."""
+    return (
+        options.air
+        or header.get("VACUUM") is False
+        or header.string("VACUUM").upper() in ("F", "FALSE", "NO")
+        or header.string("CTYPE1").upper().startswith("AWAV")
+        or header.string("AIRORVAC").upper() == "AIR"
+    )
+
+
+def log_linear(start: float, step: float, n_pixels: int) -> NDArray[np.float64]:
+    """10 ** (start + step * i), (n_pixels,) Angstrom."""
+    with np.errstate(over="ignore"):
+        return 10.0 ** (start + step * np.arange(n_pixels))
+
+
+def coefficients(header: Header) -> tuple[float, float]:
+    """COEFF0 and COEFF1 of SDSS and LAMOST: log10 wavelength of the first pixel, and step."""
+    start, step = header.number("COEFF0"), header.number("COEFF1")
+    if start is None or step is None:
+        missing = "COEFF0" if start is None else "COEFF1"
+        raise DefectError(Reason.LAYOUT, f"{header.label} has no {missing}, so its wavelengths are unknown")
+    return start, step
+
+
+def vacuum(wavelength: NDArray[Any], air: bool, label: str) -> NDArray[np.float64]:
+    """These wavelengths (Angstrom) in vacuum; they must be positive and increase from pixel to pixel."""
+    result = np.asarray(wavelength, dtype=np.float64)
+    increases = len(result) >= 2 and result[0] > 0 and bool((result[1:] > result[:-1]).all())
+    if not (increases and np.isfinite(result[-1])):
+        raise DefectError(Reason.CORRUPT, f"the wavelengths of {label} do not increase from pixel to pixel")
+    return air_to_vacuum(result) if air else result

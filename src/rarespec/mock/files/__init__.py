@@ -1,0 +1,61 @@
+"""Simulated spectra as files in the layouts that real surveys deliver.
+
+Written with NumPy alone, so that thousands of files take seconds; CHECKSUM and DATASUM are in every HDU, and a file
+appears under its name only when it is complete.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.mock.files import desi, lamost_dr1, lamost_dr8, lamost_dr9, sdss, sdss_v, spplate, spspec
+from rarespec.mock.files.layout import Layout
+from rarespec.mock.files.target import targets_of
+from rarespec.spectrum import Spectra
+
+LAYOUTS: dict[str, Layout] = {
+    "sdss": sdss.LAYOUT,
+    "sdss-v": sdss_v.LAYOUT,
+    "lamost-dr1": lamost_dr1.LAYOUT,
+    "lamost-dr8": lamost_dr8.LAYOUT,
+    "lamost-dr9": lamost_dr9.LAYOUT,
+    "desi": desi.LAYOUT,
+    "sdss-spplate": spplate.LAYOUT,
+    "sdss-spspec": spspec.LAYOUT,
+}
+
+__all__ = ["LAYOUTS", "Layout", "native_wavelength", "write_files"]
+
+
+def native_wavelength(layout: str) -> NDArray[np.float64]:
+    """Vacuum Angstrom pixel centres on which spectra of this layout must be sampled."""
+    return _layout(layout).grid.wavelength
+
+
+def write_files(
+    spectra: Spectra, layout: str, directory: str | os.PathLike[str], first_index: int = 0
+) -> list[Path]:
+    """Write a stack sampled on `native_wavelength(layout)`; the paths of the spectra files, in the order of the rows.
+
+    `first_index` is the number of spectra already written to this directory: survey numbers and file names are
+    derived from it, so that several calls never write the same file. Plate, mjd and fiberid of the catalogue are
+    used where the layout has them. Catalogues beside the spectra (redrock, spZbest) are written but not returned.
+    """
+    chosen = _layout(layout)
+    native = chosen.grid.wavelength
+    if spectra.wavelength.shape != native.shape or not np.allclose(spectra.wavelength, native, rtol=1e-9, atol=0.0):
+        raise ValueError(f"{layout} files hold {len(native)} pixels: sample the spectra on native_wavelength({layout!r})")
+    if not len(spectra):
+        return []
+    Path(directory).mkdir(parents=True, exist_ok=True)
+    return chosen.write(spectra, targets_of(spectra, first_index), Path(directory))
+
+
+def _layout(name: str) -> Layout:
+    if name not in LAYOUTS:
+        raise ValueError(f"no file layout is called {name!r}; there are {', '.join(LAYOUTS)}")
+    return LAYOUTS[name]

@@ -1,0 +1,186 @@
+"""SDSS-V `spec-FIELD-MJD-CATALOGID.fits`: COADD with upper-case columns and WRESL, SPALL, ZALL, ZLINE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.mock.files.hdu import hdu, primary_cards
+from rarespec.mock.files.header import Header
+from rarespec.mock.files.layout import Layout
+from rarespec.mock.files.publish import publish
+from rarespec.mock.files.sdss import ZWARNING_SKY
+from rarespec.mock.files.sdss_columns import LINES
+from rarespec.mock.files.sdss_pixels import pixel_columns, varying_ends
+from rarespec.mock.files.sdss_v_columns import coadd_columns, spall_columns, zall_columns, zline_columns
+from rarespec.mock.files.table import row_dtype, table_cards
+from rarespec.mock.files.target import Target
+from rarespec.spectrum import Spectra, WavelengthGrid
+
+GRID = WavelengthGrid("log", 3.5523, 1e-4, 4648)
+FIRST_CATALOGID = 27021597764222977
+"""Above 2^54: neighbouring numbers become the same once they pass through a float."""
+N_ZALL = 5
+
+
+def write(spectra: Spectra, targets: Sequence[Target], directory: Path) -> list[Path]:
+    """One file per spectrum."""
+    return [_write_one(spectra, row, target, directory) for row, target in enumerate(targets)]
+
+
+def field_number(target: Target) -> int:
+    return 100000 + target.index // 500
+
+
+def field_mjd(target: Target) -> int:
+    return 59700 + field_number(target) % 500
+
+
+def catalogue_id(target: Target) -> int:
+    return FIRST_CATALOGID + target.index
+
+
+def _write_one(spectra: Spectra, row: int, target: Target, directory: Path) -> Path:
+    pixels = pixel_columns(spectra, row, target, varying_ends(GRID.n_pixels, target))
+    name = f"spec-{field_number(target):06d}-{field_mjd(target)}-{catalogue_id(target)}.fits"
+    content = _primary(target) + _coadd(pixels) + _spall(target, pixels, name) + _zall(target) + _zline(target)
+    return publish(directory / name, content)
+
+
+def _primary(target: Target) -> bytes:
+    return hdu(
+        _primary_header().replaced(
+            {
+                "MJD": field_mjd(target),
+                # The boresight of the telescope, not the object.
+                "RA": round((target.ra + 0.7) % 360.0, 6),
+                "DEC": round(max(target.dec - 0.7, -90.0), 6),
+                "FIELDID": f"{field_number(target):06d}",
+                "PLUG_RA": round(target.ra, 6),
+                "PLUG_DEC": round(target.dec, 6),
+            }
+        )
+    )
+
+
+def _coadd(pixels: dict[str, NDArray[Any]]) -> bytes:
+    rows = np.zeros(len(pixels["flux"]), row_dtype(coadd_columns()))
+    for name, values in pixels.items():
+        rows[name.upper()] = values
+    rows["WRESL"] = rows["WDISP"] * 1e-4 * np.log(10.0) * 10.0 ** pixels["loglam"]
+    return hdu(_coadd_header().replaced({"NAXIS2": len(rows)}), rows.tobytes())
+
+
+def _spall(target: Target, pixels: dict[str, NDArray[Any]], name: str) -> bytes:
+    rows = _spall_row().copy()
+    values: dict[str, Any] = {
+        "FIELD": field_number(target), "MJD": field_mjd(target), "MJD_FINAL": field_mjd(target) + 0.25,
+        "MJD_LIST": str(field_mjd(target)), "TARGET_INDEX": target.index % 500 + 1,
+        "FIBERID_LIST": str(target.index % 500 + 1), "SPEC_FILE": name, "CATALOGID": catalogue_id(target),
+        "SDSS_ID": 54000000 + target.index, "SPECOBJID": f"{target.index + 1:030d}",
+        "OBJTYPE": "SKY" if target.is_sky else "science", "FIBER_RA": target.ra, "FIBER_DEC": target.dec,
+        "PLUG_RA": target.ra, "PLUG_DEC": target.dec, "RACAT": target.ra, "DECCAT": target.dec,
+        "SN_MEDIAN": target.snr, "SN_MEDIAN_ALL": target.snr,
+        "ANYANDMASK": np.bitwise_or.reduce(pixels["and_mask"]), "ANYORMASK": np.bitwise_or.reduce(pixels["or_mask"]),
+        "CLASS": target.spectral_class, "SUBCLASS": target.subclass, "Z": target.z,
+        "ZWARNING": ZWARNING_SKY if target.is_sky else 0, "DOF": len(pixels["flux"]),
+        "WAVEMIN": 10.0 ** pixels["loglam"][0], "WAVEMAX": 10.0 ** pixels["loglam"][-1],
+    }  # fmt: skip
+    for column, value in values.items():
+        rows[column] = value
+    return hdu(_table_header("SPALL"), rows.tobytes())
+
+
+def _zall(target: Target) -> bytes:
+    """The best fits in order of chi2; the first is the one SPALL repeats."""
+    rows = np.zeros(N_ZALL, row_dtype(zall_columns()))
+    rows["FIELD"], rows["MJD"], rows["CATALOGID"] = field_number(target), field_mjd(target), catalogue_id(target)
+    rows["CLASS"], rows["Z"], rows["RCHI2"] = "GALAXY", 0.1 * np.arange(N_ZALL), 1.0 + 0.1 * np.arange(N_ZALL)
+    rows[0]["CLASS"], rows[0]["SUBCLASS"], rows[0]["Z"] = target.spectral_class, target.subclass, target.z
+    return hdu(_table_header("ZALL"), rows.tobytes())
+
+
+def _zline(target: Target) -> bytes:
+    rows = _zline_rows().copy()
+    rows["TARGET_INDEX"] = target.index % 500 + 1
+    return hdu(_table_header("ZLINE"), rows.tobytes())
+
+
+@cache
+def _coadd_header() -> Header:
+    return Header(table_cards(coadd_columns(), 0, "COADD"))
+
+
+@cache
+def _table_header(name: str) -> Header:
+    columns, n_rows = {
+        "SPALL": (spall_columns(), 1),
+        "ZALL": (zall_columns(), N_ZALL),
+        "ZLINE": (zline_columns(), len(LINES)),
+    }[name]
+    return Header(table_cards(columns, n_rows, name))
+
+
+@cache
+def _spall_row() -> NDArray[np.void]:
+    rows = np.zeros(1, row_dtype(spall_columns()))
+    values: dict[str, Any] = {
+        "OBS": "APO", "RUN2D": "v6_1_3", "RUN1D": "v6_1_3", "NEXP": 4, "EXPTIME": 3600.0, "PROGRAMNAME": "mwm_wd",
+        "SURVEY": "MWM", "CADENCE": "dark_1x4", "FIRSTCARTON": "mwm_wd_core", "WISE_MAG": np.nan,
+        "TWOMASS_MAG": np.nan, "GUVCAT_MAG": np.nan, "EBV_TYPE": "SFD", "COORD_EPOCH": 2016.0, "LAMBDA_EFF": 5400.0,
+        "FIELDQUALITY": "good", "AIRMASS": 1.1, "SPECPRIMARY": 1, "SPECBOSS": 1, "NSPECOBS": 1, "Z_ERR": 1e-5,
+        "RCHI2": 1.0, "TFILE": "spEigenStar-55734.fits", "TCOLUMN": -1, "NPOLY": 4,
+    }  # fmt: skip
+    for name, value in values.items():
+        rows[name] = value
+    return rows
+
+
+@cache
+def _zline_rows() -> NDArray[np.void]:
+    rows = np.zeros(len(LINES), row_dtype(zline_columns()))
+    rows["LINENAME"], rows["LINEWAVE"] = list(LINES), list(LINES.values())
+    for name in rows.dtype.names or ():
+        if name.endswith("_ERR") or name == "LINECHI2":
+            rows[name] = -1.0
+    return rows
+
+
+@cache
+def _primary_header() -> Header:
+    return Header(
+        [
+            *primary_cards(),
+            ("TELESCOP", "SDSS 2.5-M", "Sloan Digital Sky Survey"),
+            ("FLAVOR", "science", "exposure type, SDSS spectro style"),
+            ("MJD", 0, "APO fMJD day at start of exposure"),
+            ("CARTID", "FPS-N", "Cartridge used in this plugging"),
+            ("OBJSYS", "ICRS", "The TCC objSys"),
+            ("RA", 0.0, "RA of telescope boresight (deg)"),
+            ("DEC", 0.0, "Dec of telescope boresight (deg)"),
+            ("EQUINOX", 2000.0, ""),
+            ("RADECSYS", "FK5", ""),
+            ("NEXP", 4, "Number of Coadded Exposures"),
+            ("EXPTIME", 3600.0, "Total Exposure time in seconds of integration"),
+            ("VERS2D", "v6_1_3", "Version of idlspec2d for 2D reduction"),
+            ("RUN2D", "v6_1_3", "Spectro-2D reduction name"),
+            ("VACUUM", True, "Wavelengths are in vacuum"),
+            ("FIELDID", "", ""),
+            ("NWORDER", 2, "Linear-log10 coefficients"),
+            ("WFITTYPE", "LOG-LINEAR", "Linear-log10 dispersion"),
+            ("COEFF0", GRID.start, "Central wavelength (log10) of first pixel"),
+            ("COEFF1", GRID.step, "Log10 dispersion per pixel"),
+            ("DC-FLAG", 1, "Log-linear flag"),
+            ("BUNIT", "1E-17 erg/cm^2/s/Ang", ""),
+            ("PLUG_RA", 0.0, "RA of Target"),
+            ("PLUG_DEC", 0.0, "DEC of Target"),
+        ]
+    )
+
+
+LAYOUT = Layout(GRID, write, "SDSS-V spec-FIELD-MJD-CATALOGID.fits")

@@ -1,0 +1,97 @@
+"""A mock sky onto disk: straight into a survey, or as the files a real survey would publish."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeVar
+
+from rarespec.mock.sky import MockSky
+
+from rarespec.mock.files import native_wavelength, write_files
+from rarespec.processes import Died, available_cores, map_in_order
+from rarespec.spectrum import PAPER_GRID, Spectra, WavelengthGrid
+from rarespec.survey import Survey, SurveyError
+from rarespec.survey.appending import append_to
+
+Result = TypeVar("Result")
+Progress = Callable[[int, int], None]
+"""Called with the number of spectra done and in all."""
+
+
+@dataclass(frozen=True)
+class SkyChoice:
+    """What to simulate: common objects, rare ones by class, and the seed on which everything depends."""
+
+    n: int
+    rare: tuple[tuple[str, int], ...] = ()
+    seed: int = 0
+    median_snr: float = 12.0
+    layout: str | None = None
+    """A layout of survey files, whose pixels are then simulated; by default those of `grid`."""
+    grid: WavelengthGrid = field(default=PAPER_GRID)
+
+
+@lru_cache(maxsize=1)
+def sky_of(choice: SkyChoice) -> MockSky:
+    wavelength = native_wavelength(choice.layout) if choice.layout else choice.grid.wavelength
+    return MockSky(choice.n, dict(choice.rare), choice.seed, wavelength, choice.median_snr)
+
+
+def simulate_survey(
+    choice: SkyChoice, into: str | os.PathLike[str], jobs: int | None = None, progress: Progress | None = None
+) -> Survey:
+    """The mock sky as a new survey in this directory."""
+    survey = Survey.create(into, choice.grid)
+    sky = sky_of(choice)
+
+    def stacks() -> Iterator[Spectra]:
+        n_done = 0
+        for _, stack in map_in_order(block_of, choice, range(sky.n_blocks), jobs or available_cores()):
+            yield _alive(stack)
+            n_done += len(_alive(stack))
+            if progress:
+                progress(n_done, len(sky))
+
+    append_to(survey, stacks(), action=f"simulate {choice}")
+    return Survey.open(into)
+
+
+def simulate_files(
+    choice: SkyChoice, out: str | os.PathLike[str], jobs: int | None = None, progress: Progress | None = None
+) -> list[Path]:
+    """The mock sky as survey files in this directory; returns their paths."""
+    if choice.layout is None:
+        raise ValueError("simulated files need a layout, such as sdss")
+    Path(out).mkdir(parents=True, exist_ok=True)
+    sky, paths = sky_of(choice), []
+    blocks = map_in_order(write_block, (choice, os.fspath(out)), range(sky.n_blocks), jobs or available_cores())
+    n_done = 0
+    for _, written in blocks:
+        some, n_spectra = _alive(written)
+        paths += some
+        n_done += n_spectra
+        if progress:
+            progress(n_done, len(sky))
+    return paths
+
+
+def block_of(choice: SkyChoice, i: int) -> Spectra:
+    return sky_of(choice).block(i)
+
+
+def write_block(task: tuple[SkyChoice, str], i: int) -> tuple[list[Path], int]:
+    choice, out = task
+    assert choice.layout
+    sky = sky_of(choice)
+    spectra = sky.block(i)
+    return write_files(spectra, choice.layout, out, first_index=i * sky.block_rows), len(spectra)
+
+
+def _alive(result: Result | Died | None) -> Result:
+    if isinstance(result, Died) or result is None:
+        raise SurveyError("a simulating process was killed; is there enough memory? Try again with --jobs 1")
+    return result

@@ -1,0 +1,9 @@
+"""Names that a table can hold: file names may contain bytes that are no UTF-8, and control characters."""
+
+
+def printable(text: str) -> str:
+    """The same text when it can be printed; otherwise with the offending characters written out."""
+    if text.isprintable():
+        return text
+    decoded = text.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in decoded)

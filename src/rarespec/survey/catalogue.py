@@ -1,0 +1,146 @@
+"""The catalogue of a survey: one Parquet file per block, columns read only when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.survey.manifest import Manifest, WrongUseError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from astropy.table import Table
+
+
+def block_file(block: int) -> str:
+    """Path of a block's catalogue inside the survey."""
+    return f"catalogue/{block:06d}.parquet"
+
+
+class Catalogue:
+    """Columns of a survey, in the order of its spectra: `catalogue["z"]` is a NumPy array."""
+
+    def __init__(self, root: Path, manifest: Manifest) -> None:
+        self._root = root
+        self._manifest = manifest
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self._manifest.columns)
+
+    def __len__(self) -> int:
+        return self._manifest.n_rows
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._manifest.columns
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """One column. Missing numbers are NaN, missing text is empty; `arrow` tells missing from empty."""
+        return _to_numpy(self.arrow([name]).column(0))
+
+    def arrow(self, columns: list[str] | None = None) -> pa.Table:
+        """These columns (all by default) as an Arrow table."""
+        import pyarrow as pa
+
+        parts = [self.block(i, columns) for i in range(len(self._manifest.blocks))]
+        return pa.concat_tables(parts) if parts else self._schema(columns).empty_table()
+
+    def table(self, columns: list[str] | None = None) -> Table:
+        """These columns (all by default) as an astropy Table."""
+        from astropy.table import Table
+
+        arrow = self.arrow(columns)
+        return Table({name: _to_numpy(arrow[name]) for name in arrow.column_names})
+
+    def block(self, i: int, columns: list[str] | None = None) -> pa.Table:
+        """The rows of one block; columns that this block's file does not have are null."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        schema = self._schema(columns)
+        with pq.ParquetFile(self._root / block_file(i)) as file:
+            present = [name for name in schema.names if name in file.schema_arrow.names]
+            stored = file.read(columns=present)
+        rows = self._manifest.blocks[i].rows
+        stored = stored.slice(0, rows)
+        arrays = [
+            stored[field.name].cast(field.type).combine_chunks()
+            if field.name in present
+            else pa.nulls(rows, field.type)
+            for field in schema
+        ]
+        return pa.Table.from_arrays(arrays, schema=schema)
+
+    def blocks(self, columns: list[str] | None = None) -> Iterator[pa.Table]:
+        return (self.block(i, columns) for i in range(len(self._manifest.blocks)))
+
+    def _schema(self, columns: list[str] | None) -> pa.Schema:
+        import pyarrow as pa
+
+        known = self._manifest.columns
+        for name in columns or ():
+            if name not in known:
+                raise WrongUseError(f"{self._root}: no catalogue column {name!r}; there are {', '.join(known)}")
+        return pa.schema([(name, type_named(known[name])) for name in columns or known])
+
+
+def type_named(name: str) -> pa.DataType:
+    import pyarrow as pa
+
+    return {
+        "null": pa.null(),
+        "bool": pa.bool_(),
+        "int64": pa.int64(),
+        "double": pa.float64(),
+        "string": pa.string(),
+    }[name]
+
+
+def merged_type(one: str, other: str) -> str:
+    """The type that holds the values of both: a column may be integer in one survey and text in another."""
+    kinds = {one, other} - {"null"}
+    if len(kinds) <= 1:
+        return kinds.pop() if kinds else "null"
+    return "double" if kinds == {"int64", "double"} else "string"
+
+
+def fits_a_double(column: pa.Array | pa.ChunkedArray) -> bool:
+    """Whether these integers keep every digit as double-precision numbers."""
+    import pyarrow.compute as pc
+
+    extremes = pc.min_max(column).as_py()
+    return all(value is None or abs(value) <= 2**53 for value in extremes.values())
+
+
+def as_column(values: list[Any]) -> pa.Array:
+    """Python values as one of the five types a catalogue knows; mixed kinds become text."""
+    import pyarrow as pa
+
+    kind = "null"
+    for value_type in {type(value) for value in values}:
+        kind = merged_type(kind, _KINDS.get(value_type, "string"))
+    if kind == "string":
+        values = [None if value is None else str(value) for value in values]
+    try:
+        return pa.array(values, type_named(kind))
+    except (OverflowError, pa.ArrowInvalid):  # an integer beyond 64 bits, or not exact as a double: keep every digit
+        return pa.array([None if value is None else str(value) for value in values], pa.string())
+
+
+_KINDS = {type(None): "null", bool: "bool", int: "int64", float: "double", str: "string"}
+
+
+def _to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
+    import pyarrow as pa
+
+    if pa.types.is_string(column.type):
+        return column.fill_null("").to_numpy()
+    if pa.types.is_null(column.type):
+        return np.full(len(column), np.nan)
+    if pa.types.is_boolean(column.type):
+        return column.fill_null(False).to_numpy()
+    return column.to_numpy()

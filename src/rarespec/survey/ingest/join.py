@@ -1,0 +1,70 @@
+"""Classes, redshifts and other columns that live in a catalogue of their own, joined to spectra by id."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rarespec.formats.catalogue import read_catalogue
+from rarespec.spectrum import DefectError, Spectra
+from rarespec.survey.manifest import SurveyError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def prepare(catalogues: Sequence[str | os.PathLike[str]], into: Path) -> str:
+    """The catalogues as one uncompressed Arrow file, which all workers map into memory instead of loading it each."""
+    import pyarrow as pa
+
+    tables = [_load(catalogue) for catalogue in catalogues]
+    table = pa.concat_tables(tables, promote_options="permissive").sort_by("id").combine_chunks()
+    with pa.OSFile(str(into), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    return str(into)
+
+
+def _load(catalogue: str | os.PathLike[str]) -> pa.Table:
+    try:
+        return read_catalogue(catalogue)
+    except (DefectError, OSError, ValueError) as error:
+        raise SurveyError(f"{os.fspath(catalogue)}: cannot be used as a catalogue: {error}") from None
+
+
+def joined(spectra: Spectra, join_file: str) -> tuple[Spectra, int]:
+    """These spectra with the catalogue's values for their ids where it has them, and how many ids it knows."""
+    table = _table(join_file)
+    sorted_ids = table["id"].chunk(0)
+    rows = [_row_of(id, sorted_ids) for id in spectra.ids]
+    found = [row for row in rows if row is not None]
+    if not found:
+        return spectra, 0
+    values = table.take(found).to_pylist()
+    matched = iter(values)
+    per_spectrum: list[dict[str, Any]] = [{} if row is None else next(matched) for row in rows]
+    columns = dict(spectra.catalogue)
+    for name in values[0]:
+        if name != "id":
+            old = columns.get(name, [None] * len(spectra))
+            columns[name] = [_first_known(new.get(name), kept) for new, kept in zip(per_spectrum, old, strict=True)]
+    return Spectra(spectra.wavelength, spectra.flux, spectra.ivar, spectra.bad, columns), len(found)
+
+
+def _first_known(new: Any, kept: Any) -> Any:
+    return kept if new is None else new
+
+
+def _row_of(id: str, sorted_ids: pa.Array) -> int | None:
+    at = bisect_left(sorted_ids, id, key=lambda value: value.as_py())
+    return at if at < len(sorted_ids) and sorted_ids[at].as_py() == id else None
+
+
+@lru_cache(maxsize=1)
+def _table(join_file: str) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.ipc.open_file(pa.memory_map(join_file)).read_all().combine_chunks()

@@ -1,0 +1,19 @@
+"""What the user may choose about an ingest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rarespec.formats.reader import ReadOptions
+from rarespec.spectrum import PAPER_GRID, WavelengthGrid
+
+
+@dataclass(frozen=True)
+class IngestOptions:
+    grid: WavelengthGrid = PAPER_GRID
+    rest_frame: bool = False
+    format: str | None = None
+    """Name of a reader; by default each file is recognised by its structure."""
+    join: str | None = None
+    """An Arrow file made by `join.prepare`, with a row of catalogue values per id."""
+    reading: ReadOptions = field(default_factory=ReadOptions)

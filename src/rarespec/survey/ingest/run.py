@@ -1,0 +1,106 @@
+"""The ingest itself: files in, a survey out, every file accounted for."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from rarespec.processes import available_cores
+from rarespec.spectrum import Defect, Skipped, Spectra
+from rarespec.spectrum.printable import printable
+from rarespec.survey.ingest.inputs import input_files
+from rarespec.survey.ingest.options import IngestOptions
+from rarespec.survey.ingest.pool import read_all
+from rarespec.survey.ingest.reading import Outcome, Unmatched
+from rarespec.survey.intake import Intake
+from rarespec.survey.report import IngestReport
+from rarespec.survey.survey import Survey
+from rarespec.survey.writer import SurveyWriter, provenance_entry
+
+Progress = Callable[[IngestReport, int], None]
+"""Called after each file with the counts so far and the number of files in all."""
+
+FEW_FILES = 64
+"""Up to here, starting worker processes costs more than it gains."""
+
+
+def run_ingest(
+    paths: Iterable[str | os.PathLike[str]],
+    into: str | os.PathLike[str],
+    options: IngestOptions,
+    join: Sequence[str | os.PathLike[str]] = (),
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[Survey, IngestReport]:
+    """Read all files into the survey, which is made or grown; returns it with the account of this run."""
+    found = list(input_files(paths))
+    files = [path for path in found if isinstance(path, str)]
+    jobs = jobs or (available_cores() if len(files) > FEW_FILES else 1)
+    root = Path(into)
+    with SurveyWriter(root, options.grid, options.rest_frame) as writer, tempfile.TemporaryDirectory() as scratch:
+        intake = Intake(writer, _provenance(options, join))
+        if join:
+            from rarespec.survey.ingest.join import prepare
+
+            options = replace(options, join=prepare(join, Path(scratch) / "join.arrow"))
+        for path in found:
+            if isinstance(path, Defect):
+                intake.forget_defects(path.source)
+                intake.refuse(path)
+                intake.report.files["defective"] += 1
+        _take_files(files, options, jobs, intake, progress)
+    return Survey.open(root), intake.report
+
+
+def _provenance(options: IngestOptions, join: Sequence[str | os.PathLike[str]]) -> dict[str, object]:
+    return provenance_entry(
+        "ingest", format=options.format, join=[os.fspath(name) for name in join], reading=asdict(options.reading)
+    )
+
+
+def _take_files(files: list[str], options: IngestOptions, jobs: int, intake: Intake, progress: Progress | None) -> None:
+    current = None
+    try:
+        for current, outcomes in read_all(_not_yet_held(files, intake), options, jobs):
+            _take_file(printable(current), outcomes, intake)
+            if progress:
+                progress(intake.report, len(files))
+    except KeyboardInterrupt:
+        intake.commit(unfinished=current and printable(current))
+        raise
+    intake.commit()
+
+
+def _not_yet_held(files: list[str], intake: Intake) -> Iterator[str]:
+    for path in files:
+        if intake.holds_all_of(printable(path)):
+            intake.report.files["repeated"] += 1
+        else:
+            yield path
+
+
+def _take_file(source: str, outcomes: Iterator[Outcome], intake: Intake) -> None:
+    intake.forget_defects(source)
+    kinds = {kind for outcome in outcomes for kind in _take(source, outcome, intake)}
+    for kind in ("stored", "repeated", "defective"):
+        if kind in kinds:
+            intake.report.files[kind] += 1
+            return
+    intake.report.files["set aside"] += 1
+
+
+def _take(source: str, outcome: Outcome, intake: Intake) -> set[str]:
+    """What became of the spectra in this outcome."""
+    if isinstance(outcome, Spectra):
+        return intake.store(source, outcome)
+    if isinstance(outcome, Defect):
+        intake.refuse(outcome)
+        return {"defective"}
+    if isinstance(outcome, Skipped):
+        intake.report.skipped[outcome.reason] += outcome.count
+    elif isinstance(outcome, Unmatched):
+        intake.report.unmatched += outcome.count
+    return set()

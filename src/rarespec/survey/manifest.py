@@ -1,0 +1,114 @@
+"""The manifest: what a survey consists of, with a digest of every file. It is published last, so it is the commit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rarespec.spectrum import WavelengthGrid
+
+NAME = "manifest.json"
+FORMAT = "rarespec-survey"
+VERSION = 1
+BLOCK_ROWS = 2048
+"""Rows of one block: one chunk of each array, one catalogue file. 30 MB of flux on the paper's grid."""
+
+ARRAYS = ("flux", "ivar", "mask")
+
+
+class SurveyError(Exception):
+    """A survey that cannot be opened, read or written, with what to do about it."""
+
+
+class WrongUseError(SurveyError):
+    """The survey is fine, or there is none; what was asked of it does not fit."""
+
+
+@dataclass(frozen=True)
+class BlockRecord:
+    """One block: how many rows it holds and the SHA-256 of each of its files, by path inside the survey."""
+
+    rows: int
+    digests: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    grid: WavelengthGrid
+    rest_frame: bool = False
+    block_rows: int = BLOCK_ROWS
+    generation: int = 0
+    blocks: tuple[BlockRecord, ...] = ()
+    columns: dict[str, str] = field(default_factory=dict)
+    """Catalogue column -> Arrow type, valid for all blocks."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Files that belong to no block (array metadata, defects) -> SHA-256."""
+    unfinished_source: str | None = None
+    """The input file of which only the first spectra were stored when this state was published."""
+    provenance: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        return sum(block.rows for block in self.blocks)
+
+    def digests(self) -> dict[str, str]:
+        """Every file of the survey but the manifest itself -> SHA-256."""
+        everything = dict(self.files)
+        for block in self.blocks:
+            everything.update(block.digests)
+        return everything
+
+    def to_bytes(self) -> bytes:
+        content = {"format": FORMAT, "version": VERSION} | asdict(self) | {"grid": self.grid.to_json()}
+        return _canonical(content | {"digest": _digest_of(content)})
+
+    @classmethod
+    def from_bytes(cls, text: bytes, where: Path) -> Manifest:
+        content = _parsed(text, where)
+        if content.pop("digest", None) != _digest_of(content) or _canonical(json.loads(text)) != text:
+            raise SurveyError(f"{where}: the manifest is damaged (digest does not match); restore it from a copy")
+        del content["format"], content["version"]
+        return cls(
+            **content
+            | {
+                "grid": WavelengthGrid.from_json(content["grid"]),
+                "blocks": tuple(BlockRecord(**block) for block in content["blocks"]),
+                "provenance": tuple(content["provenance"]),
+            }
+        )
+
+    @classmethod
+    def load(cls, root: Path) -> Manifest:
+        path = root / NAME
+        try:
+            text = path.read_bytes()
+        except FileNotFoundError:
+            raise WrongUseError(f"{root}: not a survey (no {NAME}); make one with `rarespec ingest`") from None
+        except OSError as error:
+            raise SurveyError(f"{path}: {error.strerror}") from None
+        return cls.from_bytes(text, path)
+
+
+def _parsed(text: bytes, where: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(text)
+    except ValueError:
+        raise SurveyError(f"{where}: the manifest is damaged (not JSON); restore it from a copy") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise SurveyError(f"{where}: not the manifest of a rarespec survey")
+    if content.get("version") != VERSION:
+        raise SurveyError(
+            f"{where}: survey format {content.get('version')}; this rarespec reads {VERSION}, use a newer one"
+        )
+    return content
+
+
+def _canonical(content: dict[str, Any]) -> bytes:
+    return json.dumps(content, indent=1, ensure_ascii=False).encode()
+
+
+def _digest_of(content: dict[str, Any]) -> str:
+    return hashlib.sha256(_canonical(content)).hexdigest()

@@ -1,0 +1,65 @@
+"""What is in a survey, in numbers: for `rarespec info` and for programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.survey.survey import Survey
+
+PERCENTILES = (5, 25, 50, 75, 95)
+
+
+def summarise(survey: Survey) -> dict[str, Any]:
+    """Counts, wavelength range, coverage, S/N, redshifts, classes, defects and history of a survey."""
+    grid = survey.grid
+    return {
+        "path": str(survey.path),
+        "spectra": len(survey),
+        "bytes": sum(path.stat().st_size for path in survey.path.rglob("*") if path.is_file()),
+        "grid": grid.to_json(),
+        "wavelength": [float(grid.wavelength[0]), float(grid.wavelength[-1])],
+        "rest_frame": survey.manifest.rest_frame,
+        "columns": survey.catalogue.columns,
+        "surveys": _counts(survey, "survey"),
+        "classes": _counts(survey, "class"),
+        "types": _types(survey),
+        "snr": _percentiles(survey, "snr"),
+        "coverage": _percentiles(survey, "coverage"),
+        "z": _percentiles(survey, "z"),
+        "defects": len(survey.defects),
+        "history": list(survey.manifest.provenance),
+    }
+
+
+def _counts(survey: Survey, column: str) -> dict[str, int]:
+    """How often each value occurs, most frequent first; spectra without one count under the empty text."""
+    if column not in survey.catalogue:
+        return {}
+    values, counts = np.unique(survey.catalogue[column].astype(str), return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    return {str(values[i]): int(counts[i]) for i in order}
+
+
+def _types(survey: Survey) -> list[dict[str, Any]]:
+    """Class and subclass together, most frequent first."""
+    if "class" not in survey.catalogue or "subclass" not in survey.catalogue:
+        return []
+    pairs = zip(survey.catalogue["class"].astype(str), survey.catalogue["subclass"].astype(str), strict=True)
+    return [{"class": a, "subclass": b, "spectra": n} for (a, b), n in Counter(pairs).most_common()]
+
+
+def _percentiles(survey: Survey, column: str) -> dict[str, float]:
+    """Percentiles of the known values, and how many are known."""
+    values: NDArray[Any] = survey.catalogue[column] if column in survey.catalogue else np.empty(0)
+    if values.dtype.kind not in "if":
+        return {"known": 0}
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return {"known": 0}
+    return {"known": len(known)} | {
+        f"p{p}": float(value) for p, value in zip(PERCENTILES, np.percentile(known, PERCENTILES), strict=True)
+    }

@@ -1,0 +1,173 @@
+"""A survey on disk: flux on one grid and a catalogue, row by row the same spectra, known by their ids."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.spectrum import PAPER_GRID, Defect, Spectra, Spectrum, WavelengthGrid
+from rarespec.survey import arrays
+from rarespec.survey.catalogue import Catalogue
+from rarespec.survey.commit import recover
+from rarespec.survey.defects import load_defects
+from rarespec.survey.manifest import Manifest, WrongUseError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from rarespec.survey.report import IngestReport
+    from rarespec.survey.verify import Verification
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Neighbouring rows of a survey: ids, flux and ivar (n, pixels) float32, bad (n, pixels) bool."""
+
+    ids: list[str]
+    flux: NDArray[np.float32]
+    ivar: NDArray[np.float32]
+    bad: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class Survey:
+    """Spectra on disk. An open survey shows one published state, whatever is appended meanwhile."""
+
+    def __init__(self, root: Path, manifest: Manifest) -> None:
+        self.path = root
+        self.manifest = manifest
+        self.catalogue = Catalogue(root, manifest)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Survey:
+        """The survey in this directory; what an interrupted writer left behind is cleared away first."""
+        root = Path(path)
+        recover(root)
+        return cls(root, Manifest.load(root))
+
+    @classmethod
+    def create(
+        cls, path: str | os.PathLike[str], grid: WavelengthGrid = PAPER_GRID, rest_frame: bool = False
+    ) -> Survey:
+        """A new, empty survey in this directory, which must be absent or empty."""
+        from rarespec.survey.writer import SurveyWriter
+
+        root = Path(path)
+        if root.exists() and any(root.iterdir()):
+            raise WrongUseError(f"{root}: exists and is not empty; open it instead, or choose another directory")
+        with SurveyWriter(root, grid, rest_frame) as writer:
+            writer.commit()
+        return cls.open(root)
+
+    @property
+    def grid(self) -> WavelengthGrid:
+        return self.manifest.grid
+
+    def __len__(self) -> int:
+        return self.manifest.n_rows
+
+    def __repr__(self) -> str:
+        return f"<Survey {self.path}: {len(self)} spectra on {self.grid}>"
+
+    @cached_property
+    def ids(self) -> NDArray[Any]:
+        """Ids of all spectra, (n,) object array of str."""
+        return self.catalogue["id"] if len(self) else np.empty(0, object)
+
+    @cached_property
+    def _id_column(self) -> pa.ChunkedArray:
+        # Arrow text takes a third of the memory of Python strings, and is searched without building a dictionary.
+        return self.catalogue.arrow(["id"]).column(0)
+
+    def _rows_of(self, ids: Sequence[str]) -> NDArray[np.intp]:
+        """Rows of these ids; -1 for one that is not in the survey."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if not len(self):
+            return np.full(len(ids), -1)
+        wanted = pa.array(list(dict.fromkeys(ids)), pa.string())
+        found = pc.index_in(self._id_column, value_set=wanted).to_numpy(zero_copy_only=False)
+        rows = np.flatnonzero(~np.isnan(found))
+        row_of = dict(zip(wanted.take(found[rows].astype(np.intp)).to_pylist(), rows.tolist(), strict=True))
+        return np.array([row_of.get(id, -1) for id in ids], dtype=np.intp)
+
+    def __contains__(self, id: str) -> bool:
+        return bool(self._rows_of([id])[0] >= 0)
+
+    def __getitem__(self, id: str) -> Spectrum:
+        return self.select([id])[0]
+
+    def select(self, ids: Sequence[str]) -> Spectra:
+        """The spectra with these ids, in this order, with all their catalogue columns."""
+        rows = self._rows_of(ids)
+        missing = [id for id, row in zip(ids, rows, strict=True) if row < 0]
+        if missing:
+            raise KeyError(f"{self.path}: no spectrum has the id {', '.join(map(repr, missing[:5]))}")
+        flux, ivar, bad = self._rows(rows)
+        return Spectra(self.grid.wavelength, flux, ivar, bad, self._catalogue_rows(rows))
+
+    def _rows(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]:
+        taken = {name: array.oindex[rows, :] for name, array in self._arrays.items()}
+        return taken["flux"], taken["ivar"], arrays.unpack(taken["mask"], self.grid.n_pixels)
+
+    def _catalogue_rows(self, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
+        """Reads only the blocks in which these rows are."""
+        found: dict[int, dict[str, Any]] = {}
+        block_of = rows // self.manifest.block_rows
+        for block in np.unique(block_of):
+            inside = np.unique(rows[block_of == block])
+            table = self.catalogue.block(int(block)).take(inside - block * self.manifest.block_rows)
+            found |= dict(zip(inside.tolist(), table.to_pylist(), strict=True))
+        return {name: [found[int(row)][name] for row in rows] for name in self.catalogue.columns}
+
+    @cached_property
+    def _arrays(self) -> dict[str, Any]:
+        return arrays.open_arrays(self.path)
+
+    def blocks(self) -> Iterator[Block]:
+        """All spectra, block by block; memory holds one block at a time."""
+        for i in range(len(self.manifest.blocks)):
+            yield self.block(i)
+
+    @property
+    def n_blocks(self) -> int:
+        return len(self.manifest.blocks)
+
+    def block(self, i: int) -> Block:
+        start = i * self.manifest.block_rows
+        rows = slice(start, start + self.manifest.blocks[i].rows)
+        ids = self.catalogue.block(i, ["id"]).column(0).to_pylist()
+        parts = {name: array[rows] for name, array in self._arrays.items()}
+        return Block(ids, parts["flux"], parts["ivar"], arrays.unpack(parts["mask"], self.grid.n_pixels))
+
+    def append(self, spectra: Spectra | Iterable[Spectra]) -> IngestReport:
+        """Add spectra, put on the grid if they are not; returns how many were stored, repeated and defective.
+
+        This object then shows the survey with the new spectra in it.
+        """
+        from rarespec.survey.appending import append_to
+
+        report = append_to(self, [spectra] if isinstance(spectra, Spectra) else spectra)
+        self.__dict__ = Survey.open(self.path).__dict__
+        return report
+
+    @property
+    def defects(self) -> list[Defect]:
+        """What ingest could not store, with reasons."""
+        return load_defects(self.path)
+
+    def verify(self) -> Verification:
+        """Check every file against its digest, and the contents against each other."""
+        from rarespec.survey.verify import verify
+
+        return verify(self.path)

@@ -1,0 +1,110 @@
+"""Is a survey what its manifest says: every file unchanged, every row accounted for, every number usable?"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from rarespec.survey.commit import JOURNAL, LOCK, STAGING, pending_manifest, recover, sha256_of
+from rarespec.survey.manifest import NAME, Manifest, SurveyError
+from rarespec.survey.survey import Survey
+
+KEPT_BESIDE = ("features", "graphs", "labels.sqlite")
+"""What other rooms keep in the survey's directory, with checks of their own."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was checked and what is wrong; no problems means the survey is sound."""
+
+    n_rows: int
+    n_files: int
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def sound(self) -> bool:
+        return not self.problems
+
+
+def verify(path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None) -> Verification:
+    """Check digests of all files, then counts, ids and finiteness of what is in them."""
+    root = Path(path)
+    recover(root)
+    try:
+        manifest = Manifest.load(root)
+    except SurveyError as error:
+        return Verification(0, 0, [str(error)])
+    problems = [*_changed_files(root, manifest, progress), *_unknown_files(root, manifest)]
+    if not problems:  # contents of damaged files would only repeat the message
+        problems = list(_wrong_contents(Survey(root, manifest)))
+    return Verification(manifest.n_rows, len(manifest.digests()) + 1, problems)
+
+
+def _changed_files(root: Path, manifest: Manifest, progress: Callable[[int, int], None] | None) -> Iterator[str]:
+    digests = manifest.digests()
+    for n_done, (name, digest) in enumerate(digests.items()):
+        try:
+            found = sha256_of(root / name)
+        except FileNotFoundError:
+            yield f"{root / name}: missing"
+            continue
+        except OSError as error:
+            yield f"{root / name}: {error.strerror}"
+            continue
+        if found != digest and not _just_being_replaced(root, name, found):
+            yield f"{root / name}: changed since it was written (SHA-256 {found[:12]}, expected {digest[:12]})"
+        if progress:
+            progress(n_done + 1, len(digests))
+
+
+def _just_being_replaced(root: Path, name: str, found: str) -> bool:
+    """A writer at work has put this file in place and not yet, or only just, the manifest that names it."""
+    pending = pending_manifest(root) or Manifest.load(root)
+    return pending.digests().get(name) == found
+
+
+def _unknown_files(root: Path, manifest: Manifest) -> Iterator[str]:
+    known = {*manifest.digests(), NAME, LOCK, JOURNAL}
+    for folder, folders, names in os.walk(root):
+        if Path(folder) == root:
+            folders[:] = [name for name in folders if name not in (*KEPT_BESIDE, STAGING)]
+        for name in names:
+            relative = str((Path(folder) / name).relative_to(root))
+            if relative not in known and not relative.startswith(KEPT_BESIDE):
+                yield f"{root / relative}: does not belong to the survey"
+
+
+def _wrong_contents(survey: Survey) -> Iterator[str]:
+    for i, record in enumerate(survey.manifest.blocks):
+        where = f"{survey.path}, block {i}"
+        try:
+            block = survey.block(i)
+        except (OSError, ValueError, RuntimeError, IndexError) as error:
+            yield f"{where}: cannot be read ({error})"
+            continue
+        if not len(block) == len(block.flux) == len(block.ivar) == len(block.bad) == record.rows:
+            yield f"{where}: arrays and catalogue differ in their number of rows"
+        if not (np.isfinite(block.flux).all() and np.isfinite(block.ivar).all()):
+            yield f"{where}: flux or ivar is not finite"
+        if (block.ivar < 0).any():
+            yield f"{where}: negative inverse variance"
+    yield from (f"{survey.path}: the id {id!r} occurs {count} times" for id, count in _repeated_ids(survey))
+
+
+def _repeated_ids(survey: Survey) -> list[tuple[str, int]]:
+    """Ids by their hashes, 8 bytes each; only those whose hash occurs twice are compared as text."""
+    tables = survey.catalogue.blocks(["id"])
+    hashes = [np.array([hash(id) for id in table.column(0).to_pylist()]) for table in tables]
+    if not hashes:
+        return []
+    values, counts = np.unique(np.concatenate(hashes), return_counts=True)
+    suspects = set(values[counts > 1].tolist())
+    if not suspects:
+        return []
+    ids = (id for table in survey.catalogue.blocks(["id"]) for id in table.column(0).to_pylist())
+    return [(id, n) for id, n in Counter(id for id in ids if hash(id) in suspects).items() if n > 1]

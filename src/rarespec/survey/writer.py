@@ -1,0 +1,242 @@
+"""Appending spectra to a survey: rows gather in a buffer, full blocks are staged, a commit publishes them."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rarespec._version import __version__ as rarespec_version
+from rarespec.spectrum import Spectra, WavelengthGrid
+from rarespec.survey import arrays
+from rarespec.survey.catalogue import Catalogue, as_column, block_file, fits_a_double, merged_type, type_named
+from rarespec.survey.commit import LOCK, Commit, recover_locked, writer_lock
+from rarespec.survey.manifest import ARRAYS, BLOCK_ROWS, BlockRecord, Manifest, WrongUseError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class SurveyWriter:
+    """The one writer of a survey. Nothing it adds is visible before `commit`."""
+
+    def __init__(
+        self, root: Path, grid: WavelengthGrid, rest_frame: bool = False, block_rows: int = BLOCK_ROWS
+    ) -> None:
+        self.root = root
+        self._exit = ExitStack()
+        root.mkdir(parents=True, exist_ok=True)
+        self._exit.enter_context(writer_lock(root))
+        try:
+            recover_locked(root)
+            self.manifest = _manifest_for(root, grid, rest_frame, block_rows)
+            self._start_buffer()
+        except BaseException:
+            self._exit.close()
+            raise
+
+    def __enter__(self) -> SurveyWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._exit.close()
+
+    def _start_buffer(self) -> None:
+        """An empty block, or the last one of the survey when it still has room."""
+        rows, pixels = self.manifest.block_rows, self.manifest.grid.n_pixels
+        self._buffer = {
+            "flux": np.zeros((rows, pixels), np.float32),
+            "ivar": np.zeros((rows, pixels), np.float32),
+            "mask": np.zeros((rows, (pixels + 7) // 8), np.uint8),
+        }
+        self._tables: list[pa.Table] = []
+        self._commit: Commit | None = None
+        self._zarr: dict[str, Any] | None = None
+        self._staged: dict[int, BlockRecord] = {}
+        self._columns = dict(self.manifest.columns)
+        self._block = len(self.manifest.blocks)
+        self._filled = 0
+        if self.manifest.blocks and self.manifest.blocks[-1].rows < rows:
+            self._load_last_block()
+
+    def _load_last_block(self) -> None:
+        self._block -= 1
+        self._filled = self.manifest.blocks[-1].rows
+        start = self._block * self.manifest.block_rows
+        for name, array in arrays.open_arrays(self.root).items():
+            self._buffer[name][: self._filled] = array[start : start + self._filled]
+        self._tables = [Catalogue(self.root, self.manifest).block(self._block)]
+
+    def add(self, spectra: Spectra, on_full_block: Callable[[], None] | None = None) -> None:
+        """Take these spectra, which lie on the survey's grid; full blocks are written to the staging area."""
+        if not np.array_equal(spectra.wavelength, self.manifest.grid.wavelength):
+            raise ValueError("spectra are not on the survey's grid; use rarespec.spectrum.resample first")
+        table = _catalogue_table(spectra)
+        start = 0
+        while start < len(spectra):
+            stop = min(len(spectra), start + self.manifest.block_rows - self._filled)
+            self._fill(spectra, table, start, stop)
+            start = stop
+            if self._filled == self.manifest.block_rows:
+                self._stage_block()
+                self._block, self._filled, self._tables = self._block + 1, 0, []
+                if on_full_block:
+                    on_full_block()
+
+    def _fill(self, spectra: Spectra, table: pa.Table, start: int, stop: int) -> None:
+        into = slice(self._filled, self._filled + stop - start)
+        self._buffer["flux"][into] = spectra.flux[start:stop]
+        self._buffer["ivar"][into] = 0 if spectra.ivar is None else spectra.ivar[start:stop]
+        self._buffer["mask"][into] = arrays.pack(spectra.bad[start:stop])
+        self._tables.append(table.slice(start, stop - start))
+        self._filled = into.stop
+
+    @property
+    def n_pending(self) -> int:
+        """Rows that are not in a staged block yet."""
+        return self._filled
+
+    def commit(
+        self,
+        files: dict[str, bytes] | None = None,
+        unfinished_source: str | None = None,
+        provenance: tuple[dict[str, Any], ...] | None = None,
+        partial: bool = True,
+    ) -> Manifest:
+        """Publish all that was added, with these other files. Without `partial`, only full blocks."""
+        if partial and self._filled > self._rows_on_disk():
+            self._stage_block()
+        commit = self._staging()
+        other = dict(self.manifest.files)
+        for name, content in (files or {}).items():
+            commit.path(name).write_bytes(content)
+            other[name] = commit.digest(name)
+        blocks = self._all_blocks()
+        arrays.resize(self._arrays(), sum(block.rows for block in blocks))
+        other |= {arrays.metadata_file(name): commit.digest(arrays.metadata_file(name)) for name in ARRAYS}
+        self.manifest = replace(
+            self.manifest,
+            generation=self.manifest.generation + 1,
+            blocks=blocks,
+            columns=self._columns,
+            files=other,
+            unfinished_source=unfinished_source,
+            provenance=self.manifest.provenance if provenance is None else provenance,
+        )
+        commit.publish(self.manifest)
+        self._staged, self._commit, self._zarr = {}, None, None
+        return self.manifest
+
+    def _rows_on_disk(self) -> int:
+        """Rows of the current block that are already part of the published survey."""
+        return self.manifest.blocks[self._block].rows if self._block < len(self.manifest.blocks) else 0
+
+    def _all_blocks(self) -> tuple[BlockRecord, ...]:
+        blocks = dict(enumerate(self.manifest.blocks)) | self._staged
+        return tuple(blocks[i] for i in range(len(blocks)))
+
+    def _staging(self) -> Commit:
+        if self._commit is None:
+            self._commit = Commit(self.root)
+        return self._commit
+
+    def _arrays(self) -> dict[str, Any]:
+        if self._zarr is None:
+            manifest = self.manifest
+            self._zarr = arrays.create(self._staging().staging, manifest.n_rows, manifest.block_rows, manifest.grid)
+        return self._zarr
+
+    def _stage_block(self) -> None:
+        """Write the buffer as the files of its block."""
+        commit, start = self._staging(), self._block * self.manifest.block_rows
+        staged = self._arrays()
+        arrays.resize(staged, start + self._filled)
+        for name in ARRAYS:
+            staged[name][start : start + self._filled] = self._buffer[name][: self._filled]
+        self._write_catalogue(commit)
+        names = [arrays.chunk_file(name, self._block) for name in ARRAYS] + [block_file(self._block)]
+        self._staged[self._block] = BlockRecord(self._filled, {name: commit.digest(name) for name in names})
+
+    def _write_catalogue(self, commit: Commit) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        for table in self._tables:
+            for field in table.schema:
+                self._columns[field.name] = self._type_with(field.name, table[field.name])
+        tables = [_cast(table, self._columns) for table in self._tables]
+        pq.write_table(pa.concat_tables(tables), commit.path(block_file(self._block)), compression="zstd")
+
+    def _type_with(self, name: str, column: pa.ChunkedArray) -> str:
+        """The type of this catalogue column once it also holds these values."""
+        old, new = self._columns.get(name, "null"), str(column.type)
+        kind = merged_type(old, new)
+        if kind == "double" and "int64" in (old, new):
+            integers = column if new == "int64" else self._stored(name)
+            return "double" if fits_a_double(integers) else "string"
+        return kind
+
+    def _stored(self, name: str) -> pa.ChunkedArray:
+        """The column as published and as waiting in the buffer, for the rare case that its type changes."""
+        import pyarrow as pa
+
+        kind = type_named(self._columns[name])
+        waiting = (table[name] for table in self._tables if name in table.column_names)
+        parts = [column for column in waiting if column.type == kind]
+        if name in self.manifest.columns:
+            parts.append(Catalogue(self.root, self.manifest).arrow([name]).column(0).cast(kind))
+        return pa.chunked_array([chunk for part in parts for chunk in part.chunks], kind)
+
+
+def _catalogue_table(spectra: Spectra) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.table({name: as_column(values) for name, values in spectra.catalogue.items()})
+
+
+def _cast(table: pa.Table, columns: dict[str, str]) -> pa.Table:
+    import pyarrow as pa
+
+    schema = pa.schema([(name, type_named(kind)) for name, kind in columns.items()])
+    values = [
+        table[field.name].cast(field.type) if field.name in table.column_names else pa.nulls(len(table), field.type)
+        for field in schema
+    ]
+    return pa.table(values, schema=schema)
+
+
+def _manifest_for(root: Path, grid: WavelengthGrid, rest_frame: bool, block_rows: int) -> Manifest:
+    """The manifest of the survey that is there, which must have this grid, or of a new and empty one."""
+    try:
+        manifest = Manifest.load(root)
+    except WrongUseError:
+        if any(path.name != LOCK for path in root.iterdir()):
+            raise WrongUseError(f"{root}: exists and is not a survey; choose another directory") from None
+        return Manifest(grid, rest_frame, block_rows)
+    if manifest.grid != grid:
+        raise WrongUseError(f"{root}: this survey has the grid {manifest.grid}, not {grid}")
+    if manifest.rest_frame != rest_frame:
+        frame = "rest" if manifest.rest_frame else "observed"
+        raise WrongUseError(f"{root}: this survey is in the {frame} frame; spectra of both frames cannot be mixed")
+    return manifest
+
+
+def provenance_entry(action: str, **details: Any) -> dict[str, Any]:
+    """Who made these rows: versions, time and choices, for the manifest."""
+    libraries = {name: version(name) for name in ("numpy", "zarr", "pyarrow", "astropy")}
+    return {
+        "action": action,
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "rarespec": rarespec_version,
+        "python": platform.python_version(),
+        **libraries,
+        **details,
+    }

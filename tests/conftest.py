@@ -1,0 +1,35 @@
+"""What all tests share: small stacks of made-up spectra, and the real data when it is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rarespec.spectrum import PAPER_GRID, Spectra, WavelengthGrid
+
+SMALL_GRID = WavelengthGrid("log", 3.6, 1e-3, 300)
+
+
+def make_spectra(
+    n: int, grid: WavelengthGrid = PAPER_GRID, seed: int = 0, prefix: str = "s", **columns: list
+) -> Spectra:
+    """n smooth noisy spectra on the grid, a few pixels bad."""
+    rng = np.random.default_rng(seed)
+    x = np.linspace(-1, 1, grid.n_pixels)
+    flux = 10 + rng.normal(0, 3, (n, 1)) * x + rng.normal(0, 1, (n, grid.n_pixels))
+    ivar = rng.uniform(0.5, 2, flux.shape)
+    bad = rng.random(flux.shape) < 0.01
+    ivar[bad] = 0
+    catalogue = {"id": [f"{prefix}{i:05d}" for i in range(n)], "z": [float(z) for z in rng.normal(0, 1e-3, n)]}
+    return Spectra(grid.wavelength, flux.astype("f4"), ivar.astype("f4"), bad, catalogue | columns)
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real spectra beside the project; its contents are never part of the project."""
+    folder = Path(__file__).parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the real spectra (../shared/data) are not here")
+    return folder
