@@ -33,3 +33,27 @@ def real_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the real spectra (../shared/data) are not here")
     return folder
+
+
+def small_survey_files(folder: Path, n: int, layout: str = "sdss", seed: int = 0) -> list[Path]:
+    """n files of made-up spectra in the layout of a real survey."""
+    from rarespec.mock.files import native_wavelength, write_files
+
+    wavelength = native_wavelength(layout)
+    rng = np.random.default_rng(seed)
+    flux = rng.normal(10, 1, (n, len(wavelength))).astype("f4")
+    bad = rng.random(flux.shape) < 0.01
+    ivar = np.where(bad, 0, 1).astype("f4")
+    catalogue = {
+        "id": [f"{1000 + i // 640:04d}-55000-{i % 640 + 1:04d}" for i in range(n)],
+        "plate": [1000 + i // 640 for i in range(n)],
+        "mjd": [55000] * n,
+        "fiberid": [i % 640 + 1 for i in range(n)],
+        "ra": rng.uniform(0, 360, n).tolist(),
+        "dec": rng.uniform(-20, 80, n).tolist(),
+        "z": rng.normal(0, 1e-3, n).tolist(),
+        "class": rng.choice(["M", "F", "CARBON"], n).tolist(),
+        "subclass": ["M4"] * n,
+        "snr": [10.0] * n,
+    }
+    return write_files(Spectra(wavelength, flux, ivar, bad, catalogue), layout, folder)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, BinaryIO, TypeVar
+from typing import IO, Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -48,23 +48,24 @@ def map_in_order(
     """
     workers = _Workers(function, shared)
     in_flight: deque[tuple[Item, Future[Result | Died] | None]] = deque()
+
+    def oldest() -> tuple[Item, Result | Died | None]:
+        item, future = in_flight.popleft()
+        return item, future.result() if future else None
+
     with ThreadPoolExecutor(jobs) as threads:
         try:
             for item in items:
                 in_flight.append((item, None if stays_here(item) else threads.submit(workers.call, item)))
                 while len(in_flight) > 2 * jobs:
-                    yield _finished(*in_flight.popleft())
+                    yield oldest()
             while in_flight:
-                yield _finished(*in_flight.popleft())
+                yield oldest()
         finally:
             for _, future in in_flight:
                 if future:
                     future.cancel()
             workers.close()
-
-
-def _finished(item: Item, future: Future[Result | Died] | None) -> tuple[Item, Result | Died | None]:
-    return item, future.result() if future else None
 
 
 class _Workers:
@@ -145,19 +146,19 @@ def _answer(function: Callable[..., Any], shared: Any, item: Any) -> tuple[bool,
         return False, error
 
 
-def _send(pipe: BinaryIO, message: Any) -> None:
+def _send(pipe: IO[bytes], message: Any) -> None:
     content = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     pipe.write(struct.pack("<Q", len(content)))
     pipe.write(content)
     pipe.flush()
 
 
-def _receive(pipe: BinaryIO) -> Any:
+def _receive(pipe: IO[bytes]) -> Any:
     (length,) = struct.unpack("<Q", _exactly(pipe, 8))
     return pickle.loads(_exactly(pipe, length))
 
 
-def _exactly(pipe: BinaryIO, n_bytes: int) -> bytes:
+def _exactly(pipe: IO[bytes], n_bytes: int) -> bytes:
     content = pipe.read(n_bytes)
     if len(content) < n_bytes:
         raise EOFError

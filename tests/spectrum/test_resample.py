@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from conftest import make_spectra
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import make_spectra
 from rarespec.spectrum import PAPER_GRID, DefectError, Reason, Spectra, WavelengthGrid, resample, to_rest_frame
 
 

@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from conftest import SMALL_GRID, make_spectra
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rarespec as rs
+from conftest import SMALL_GRID, make_spectra
 from rarespec.spectrum import Reason, Spectra
 from rarespec.survey import Survey, SurveyError, WrongUseError
 from rarespec.survey.manifest import Manifest

@@ -58,7 +58,7 @@ def _uncertainty(spectrum: Spectrum) -> dict[str, NDArray[Any]]:
 
 def _says_air(meta: Any) -> bool:
     header = meta.get("header") if hasattr(meta, "get") else None
-    if not hasattr(header, "get"):
+    if header is None or not hasattr(header, "get"):
         return False
     return str(header.get("CTYPE1", "")).upper().startswith("AWAV") or header.get("VACUUM", True) in (False, 0, "F")
 

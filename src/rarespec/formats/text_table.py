@@ -36,7 +36,7 @@ from rarespec.formats.matrix import (
     missing,
     stacks_of_rows,
 )
-from rarespec.formats.reader import MAX_ROWS, Reader, ReadOptions
+from rarespec.formats.reader import Reader, ReadOptions
 from rarespec.formats.source import Container, Source
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
 
@@ -66,13 +66,11 @@ def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
 NUMBER = r"\d+\.?\d*(?:[eE][+-]?\d+)?"
 PIXEL_COLUMN = re.compile(rf"(?:(flux|ivar|flux_err|err|error|sigma|mask)_)?({NUMBER})", re.IGNORECASE)
 ROLE_OF_PREFIX = {"flux": "flux", "ivar": "ivar", "mask": "mask"}
-WIDE_ROLES = Roles("<flux>", None, False, "<ivar>", "<error>", "<mask>")
-"""Names that no file uses, for the matrices put together from many columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wide:
-    """Names of the columns on pixels, in pixel order, by role; and the wavelengths that the flux columns are named by."""
+    """Names of the columns on pixels, by role; and the wavelengths that the flux columns are named by."""
 
     columns: dict[str, list[str]]
     wavelength: NDArray[np.float64] | None
@@ -100,6 +98,7 @@ class Wide:
 
     @property
     def roles(self) -> Roles:
+        """Names in angle brackets, which no file uses, for the matrices put together from many columns."""
         ivar, error, mask = (f"<{role}>" if role in self.columns else None for role in ("ivar", "error", "mask"))
         return Roles("<flux>", ivar=ivar, error=None if ivar else error, mask=mask)
 
@@ -264,7 +263,12 @@ def _wide_among(names: Sequence[str]) -> Wide:
 
 
 def _in_blocks(
-    columns: Mapping[str, Column], roles: Roles, source: Source, options: ReadOptions, axis: Axis | None, unit: str | None = None
+    columns: Mapping[str, Column],
+    roles: Roles,
+    source: Source,
+    options: ReadOptions,
+    axis: Axis | None,
+    unit: str | None = None,
 ) -> Iterator[Spectra | Defect]:
     n = len(columns[roles.flux])
     origin = Origin(source, options, single=n == 1)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rarespec.spectrum import Spectrum
+from rarespec.spectrum import Spectra, Spectrum
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ SMOOTHING = 7
 """Pixels of the running mean drawn over the data."""
 
 
-def draw_spectra(spectra: Sequence[Spectrum], path: str | os.PathLike[str], title: str = "") -> None:
+def draw_spectra(spectra: Sequence[Spectrum] | Spectra, path: str | os.PathLike[str], title: str = "") -> None:
     """A picture with one panel per spectrum: flux, its running mean, gaps where pixels are bad."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -25,7 +25,7 @@ def draw_spectra(spectra: Sequence[Spectrum], path: str | os.PathLike[str], titl
     figure = Figure(figsize=(9, 0.6 + 1.45 * len(spectra)), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(len(spectra), 1, sharex=True, squeeze=False)[:, 0]
-    for panel, spectrum in zip(panels, spectra, strict=True):
+    for panel, spectrum in zip(panels, iter(spectra), strict=True):
         _draw(panel, spectrum)
     panels[-1].set_xlabel("vacuum wavelength [Å]")
     figure.supylabel("flux density [10$^{-17}$ erg s$^{-1}$ cm$^{-2}$ Å$^{-1}$]", fontsize=10)
@@ -45,8 +45,8 @@ def _draw(panel: Axes, spectrum: Spectrum) -> None:
     panel.set_ylim(min(0, low - 0.1 * (high - low)), high + 0.25 * (high - low))
     panel.margins(x=0)
     panel.tick_params(labelsize=8)
-    caption = {"transform": panel.transAxes, "va": "top", "fontsize": 8.5, "backgroundcolor": "#ffffffb0"}
-    panel.text(0.008, 0.94, _caption(spectrum), **caption)
+    style: dict[str, Any] = {"transform": panel.transAxes, "va": "top", "fontsize": 8.5, "backgroundcolor": "#ffffffb0"}
+    panel.text(0.008, 0.94, _caption(spectrum), **style)
 
 
 def _caption(spectrum: Spectrum) -> str:

@@ -40,7 +40,7 @@ def _usable(placed: Spectra, original: Spectra) -> Iterator[Spectra | Defect]:
     good = ~placed.bad
     coverage = good.mean(axis=1)
     usable = coverage > 0
-    for i in np.flatnonzero(~usable):
+    for i in np.flatnonzero(~usable).tolist():
         yield _defect(placed, i, *_why_unusable(original, i))
     if usable.any():
         kept = placed if usable.all() else placed.take(np.flatnonzero(usable))

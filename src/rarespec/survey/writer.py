@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rarespec._version import __version__ as rarespec_version
 from rarespec.spectrum import Spectra, WavelengthGrid
@@ -52,7 +53,7 @@ class SurveyWriter:
     def _start_buffer(self) -> None:
         """An empty block, or the last one of the survey when it still has room."""
         rows, pixels = self.manifest.block_rows, self.manifest.grid.n_pixels
-        self._buffer = {
+        self._buffer: dict[str, NDArray[Any]] = {
             "flux": np.zeros((rows, pixels), np.float32),
             "ivar": np.zeros((rows, pixels), np.float32),
             "mask": np.zeros((rows, (pixels + 7) // 8), np.uint8),

@@ -29,7 +29,9 @@ def _expanded(paths: Iterable[str | os.PathLike[str]]) -> Iterator[str | Defect]
             yield from _listed(name[1:])
         elif glob.has_magic(name) and not os.path.lexists(name):
             found = sorted(glob.iglob(name, recursive=True))
-            yield from found or [Defect(name, Reason.UNREADABLE, "no file matches this pattern")]
+            yield from found
+            if not found:
+                yield Defect(name, Reason.UNREADABLE, "no file matches this pattern")
         else:
             yield name
 

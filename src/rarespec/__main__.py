@@ -1,0 +1,5 @@
+"""`python -m rarespec` is `rarespec`."""
+
+from rarespec.cli import main
+
+main()

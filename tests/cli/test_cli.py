@@ -1,0 +1,145 @@
+"""The command line as a user meets it: messages, exit codes, what a program reads."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from conftest import small_survey_files
+from rarespec.cli.app import app
+from rarespec.survey import Survey
+
+VERBS = ("demo", "simulate", "ingest", "info", "verify")
+
+
+def rarespec(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    small_survey_files(folder, 30)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def survey(files, tmp_path_factory):
+    path = tmp_path_factory.mktemp("cli") / "a.survey"
+    assert rarespec("ingest", files, "--into", path).exit_code == 0
+    return path
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example(verb):
+    result = rarespec(verb, "--help")
+    assert result.exit_code == 0 and f"Example: rarespec {verb}" in result.stdout
+
+
+def test_ingest_gives_an_account(files, tmp_path):
+    result = rarespec("ingest", files, "--into", tmp_path / "a.survey")
+    assert result.exit_code == 0
+    assert "30 spectra" in result.stdout and "stored" in result.stdout
+
+
+def test_defects_are_summarised_and_set_the_exit_code(files, tmp_path):
+    (tmp_path / "page.fits").write_text("<!DOCTYPE html><html>404</html>")
+    result = rarespec("ingest", files, tmp_path / "page.fits", "--into", tmp_path / "a.survey")
+    assert result.exit_code == 1
+    assert "web page instead of data" in result.stdout and "defects.csv" in result.stdout
+    assert "page.fits" in (tmp_path / "a.survey" / "defects.csv").read_text()
+
+
+def test_ingest_account_as_json(files, tmp_path):
+    result = rarespec("ingest", files, "--into", tmp_path / "a.survey", "--json")
+    assert json.loads(result.stdout)["files"] == {
+        "seen": 30,
+        "stored": 30,
+        "repeated": 0,
+        "defective": 0,
+        "set aside": 0,
+    }
+
+
+def test_info_for_people_and_for_programs(survey):
+    shown = rarespec("info", survey)
+    assert shown.exit_code == 0 and "3601 pixels" in shown.stdout and "STAR" in shown.stdout
+    told = json.loads(rarespec("info", survey, "--json").stdout)
+    assert told["spectra"] == 30 and told["classes"] == {"STAR": 30} and told["snr"]["known"] == 30
+    assert 0.9 < told["coverage"]["p50"] <= 1
+
+
+def test_verify_sound_and_damaged(files, tmp_path):
+    rarespec("ingest", files, "--into", tmp_path / "a.survey")
+    sound = rarespec("verify", tmp_path / "a.survey")
+    assert sound.exit_code == 0 and "sound; 30 spectra" in sound.stdout
+    chunk = tmp_path / "a.survey/flux/c/0/0"
+    content = bytearray(chunk.read_bytes())
+    content[1000] ^= 4
+    chunk.write_bytes(content)
+    damaged = rarespec("verify", tmp_path / "a.survey", "--json")
+    assert damaged.exit_code == 1 and not json.loads(damaged.stdout)["sound"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["info", "nowhere"], "not a survey"),
+        (["verify", "nowhere"], "no such directory"),
+        (["ingest", "x.fits", "--into", "a.survey", "--grid", "papre"], "no wavelength grid"),
+        (["ingest", "x.fits", "--into", "a.survey", "--format", "pdf"], "no reader is called 'pdf'"),
+        (["simulate", "--n", "5"], "either --into"),
+        (["simulate", "--n", "5", "--into", "a.survey", "--rare", "unicorn=3"], "no class 'unicorn'"),
+        (["simulate", "--n", "5", "--into", "a.survey", "--rare", "carbon"], "CLASS=NUMBER"),
+        (["simulate", "--n", "5", "--as", "pdf", "--out", "d"], "pdf"),
+    ],
+)
+def test_wrong_use_is_explained(words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = rarespec(*words)
+    assert result.exit_code == 2 and message in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_simulate_into_a_survey_is_reproducible(tmp_path):
+    for name in ("a", "b"):
+        words = ["simulate", "--n", 60, "--rare", "carbon=5", "--seed", 3, "--into", tmp_path / name]
+        assert rarespec(*words).exit_code == 0
+    a, b = Survey.open(tmp_path / "a"), Survey.open(tmp_path / "b")
+    assert len(a) == 65 and (a.catalogue["class"] == "CARBON").sum() == 5
+    assert [block.digests for block in a.manifest.blocks] == [block.digests for block in b.manifest.blocks]
+
+
+@pytest.mark.parametrize("layout", ["sdss", "sdss-v", "lamost-dr1", "lamost-dr8", "lamost-dr9", "desi"])
+def test_simulated_files_can_be_ingested(layout, tmp_path):
+    words = ["simulate", "--n", 12, "--rare", "dz=2", "--as", layout, "--out", tmp_path / "files"]
+    assert rarespec(*words).exit_code == 0
+    assert rarespec("ingest", tmp_path / "files", "--into", tmp_path / "a.survey").exit_code == 0
+    assert len(Survey.open(tmp_path / "a.survey")) >= 10
+
+
+def test_the_demo_runs_and_draws(tmp_path):
+    result = rarespec("demo", "--out", tmp_path / "demo")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.count("for your own data:") == 4
+    assert (tmp_path / "demo" / "spectra.png").stat().st_size > 20_000
+    assert "defects by reason" in result.stdout
+
+
+def loaded_by(statement):
+    code = f"import sys; {statement}; print(*sys.modules)"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+@pytest.mark.parametrize("statement", ["import rarespec", "import rarespec.cli.app"])
+def test_nothing_heavy_is_loaded_before_it_is_needed(statement):
+    heavy = {"astropy", "scipy", "sklearn", "zarr", "pyarrow", "matplotlib", "h5py", "numpy", "dust_extinction"}
+    assert not heavy & loaded_by(statement)
+
+
+def test_every_public_name_resolves():
+    import rarespec
+
+    assert all(getattr(rarespec, name) is not None for name in rarespec.__all__)

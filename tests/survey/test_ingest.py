@@ -1,0 +1,297 @@
+"""Files into a survey: all of them accounted for, in a fixed order, whatever is wrong with some."""
+
+import os
+import warnings
+
+import numpy as np
+import pytest
+from astropy.table import Table
+from rarespec.mock.damage import KINDS, applies_to, damage
+
+import rarespec as rs
+from conftest import make_spectra, small_survey_files
+from rarespec.spectrum import Reason
+from rarespec.survey import SurveyError, WrongUseError
+from rarespec.survey.ingest import DefectsWarning
+from rarespec.survey.ingest.options import IngestOptions
+from rarespec.survey.ingest.run import run_ingest
+
+
+def ingest(paths, into, **how):
+    return run_ingest(paths if isinstance(paths, list) else [paths], into, IngestOptions(), **how)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sdss")
+    small_survey_files(folder, 100)
+    return folder
+
+
+def test_the_public_call_returns_the_survey(files, tmp_path):
+    survey = rs.ingest(files / "*.fits", into=tmp_path / "a.survey")
+    assert isinstance(survey, rs.Survey) and len(survey) == 100
+    assert survey.verify().sound
+    assert set(survey.catalogue["survey"]) == {"SDSS"}
+
+
+def test_order_and_contents_do_not_depend_on_the_number_of_jobs(files, tmp_path):
+    one, _ = ingest(files, tmp_path / "one.survey", jobs=1)
+    two, _ = ingest(files, tmp_path / "two.survey", jobs=2)
+    assert list(one.ids) == list(two.ids)
+    a, b = one.select(list(one.ids)), two.select(list(two.ids))
+    assert np.array_equal(a.flux, b.flux) and np.array_equal(a.ivar, b.ivar) and np.array_equal(a.bad, b.bad)
+    assert a.catalogue == b.catalogue
+
+
+def test_the_same_files_again_are_repeated_and_change_nothing(files, tmp_path):
+    survey, _ = ingest(files, tmp_path / "a.survey")
+    again, report = ingest(files, tmp_path / "a.survey")
+    assert report.files == {"repeated": 100}
+    assert list(again.ids) == list(survey.ids)
+    assert [b.digests for b in again.manifest.blocks] == [b.digests for b in survey.manifest.blocks]
+
+
+def test_a_copy_under_another_name_is_repeated(files, tmp_path):
+    first = min(files.glob("*.fits"))
+    copy = tmp_path / "copy.fits"
+    copy.write_bytes(first.read_bytes())
+    survey, report = ingest([files, copy], tmp_path / "a.survey")
+    assert len(survey) == 100
+    assert report.files == {"stored": 100, "repeated": 1}
+
+
+def test_more_files_later_join_the_survey(files, tmp_path):
+    paths = sorted(files.glob("*.fits"))
+    ingest(paths[:60], tmp_path / "a.survey")
+    survey, report = ingest(paths, tmp_path / "a.survey")
+    assert report.files == {"stored": 40, "repeated": 60}
+    whole, _ = ingest(paths, tmp_path / "b.survey")
+    assert list(survey.ids) == list(whole.ids)
+    assert [b.digests for b in survey.manifest.blocks] == [b.digests for b in whole.manifest.blocks]
+
+
+def test_a_mended_file_leaves_the_defects(files, tmp_path):
+    good = min(files.glob("*.fits"))
+    path = tmp_path / "x.fits"
+    path.write_bytes(good.read_bytes()[:50_000])
+    survey, report = ingest(path, tmp_path / "a.survey")
+    assert report.files == {"defective": 1} and [d.reason for d in survey.defects] == [Reason.TRUNCATED]
+    survey, report = ingest(path, tmp_path / "a.survey")
+    assert report.files == {"defective": 1} and len(survey.defects) == 1
+    path.write_bytes(good.read_bytes())
+    survey, report = ingest(path, tmp_path / "a.survey")
+    assert report.files == {"stored": 1} and survey.defects == []
+
+
+def test_python_callers_are_warned_about_defects(tmp_path):
+    (tmp_path / "empty.fits").touch()
+    with pytest.warns(DefectsWarning, match="1 of 1 files"):
+        rs.ingest(tmp_path / "empty.fits", into=tmp_path / "a.survey")
+
+
+def check_batch(tmp_path, n_good, n_damaged):
+    """stored + repeated + defective = seen; nothing damaged is stored unless what is stored is right."""
+    rng = np.random.default_rng(3)
+    sdss = small_survey_files(tmp_path / "good", n_good // 2, "sdss")
+    lamost = small_survey_files(tmp_path / "good", n_good - n_good // 2, "lamost-dr8", seed=1)
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    kinds = [kind for kind in KINDS]
+    for i in range(n_damaged):
+        kind = kinds[i % len(kinds)]
+        victim = next(path for path in (sdss[i % len(sdss)], lamost[i % len(lamost)]) if applies_to(kind, path))
+        damage(victim, kind, bad / f"{i:05d}-{kind}{''.join(victim.suffixes[-2:])}", rng)
+    survey, report = ingest([tmp_path / "good", bad], tmp_path / "a.survey")
+    assert report.files_seen == n_good + n_damaged
+    assert report.files["stored"] == n_good
+    assert report.files["stored"] + report.files["repeated"] + report.files["defective"] == report.files_seen
+    silent = [path.name for path in bad.iterdir() if str(path) not in {defect.source for defect in survey.defects}]
+    # A damaged copy has the id of its original: it is repeated or defective, and the original's spectrum stays.
+    clean, _ = ingest(tmp_path / "good", tmp_path / "clean.survey")
+    a, b = survey.select(list(survey.ids)), clean.select(list(clean.ids))
+    assert a.ids == b.ids and np.array_equal(a.flux, b.flux) and np.array_equal(a.ivar, b.ivar)
+    assert silent == []
+    assert len({defect.reason for defect in survey.defects}) >= 8
+    assert survey.verify().sound
+
+
+def test_batch_of_good_and_damaged_files(tmp_path):
+    check_batch(tmp_path, 100, 10 * len(KINDS))
+
+
+@pytest.mark.exhaustive
+def test_batch_of_1000_good_and_1000_damaged_files(tmp_path):
+    check_batch(tmp_path, 1000, 1000)
+
+
+def check_silent_corruption(tmp_path, n):
+    """Files with one flipped bit, alone in their survey: refused, or stored exactly as the original."""
+    rng = np.random.default_rng(4)
+    for layout in ("sdss", "lamost-dr8", "lamost-dr9", "desi"):
+        (good, *_) = small_survey_files(tmp_path / layout, 3, layout)
+        clean, _ = ingest(good, tmp_path / f"{layout}.survey")
+        folder = tmp_path / f"{layout}-flipped"
+        folder.mkdir()
+        content = good.read_bytes()
+        for i in range(n // 4):
+            damaged = bytearray(content)
+            damaged[rng.integers(len(damaged))] ^= 1 << rng.integers(8)
+            (folder / f"{i:05d}{''.join(good.suffixes)}").write_bytes(damaged)
+        for path in sorted(folder.iterdir()):
+            spectra = [item for item in rs.read(path) if isinstance(item, rs.Spectra)]
+            for stack in spectra:
+                truth = clean.select(stack.ids)
+                placed = rs.spectrum.resample(stack, rs.PAPER_GRID)
+                assert np.array_equal(placed.flux, truth.flux) and np.array_equal(placed.ivar, truth.ivar), path.name
+
+
+def test_no_flipped_bit_is_stored_in_silence(tmp_path):
+    check_silent_corruption(tmp_path, 200)
+
+
+@pytest.mark.exhaustive
+def test_no_flipped_bit_of_1000_is_stored_in_silence(tmp_path):
+    check_silent_corruption(tmp_path, 1000)
+
+
+def check_descriptors(tmp_path, n):
+    paths = small_survey_files(tmp_path / "files", n)
+    rng = np.random.default_rng(5)
+    for path in paths[::10]:
+        damage(path, "truncated-data", path.with_suffix(".cut.fits"), rng)
+    open_files = []
+    ingest(
+        tmp_path / "files",
+        tmp_path / "a.survey",
+        jobs=1,
+        progress=lambda *_: open_files.append(len(os.listdir("/proc/self/fd"))),
+    )
+    assert len(open_files) == n + len(paths[::10])
+    assert max(open_files[20:]) <= max(open_files[:20])
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc to count open files")
+def test_file_descriptors_stay_flat(tmp_path):
+    check_descriptors(tmp_path, 150)
+
+
+@pytest.mark.exhaustive
+def test_file_descriptors_stay_flat_over_10000_files(tmp_path):
+    check_descriptors(tmp_path, 10_000)
+
+
+def test_a_file_of_many_spectra_streams_into_several_blocks(tmp_path, monkeypatch):
+    from rarespec.survey.writer import SurveyWriter
+
+    monkeypatch.setattr(SurveyWriter.__init__, "__defaults__", (False, 100))
+    spectra = make_spectra(730)
+    np.savez(
+        tmp_path / "m.npz",
+        flux=spectra.flux,
+        ivar=spectra.ivar,
+        mask=spectra.bad,
+        id=spectra.ids,
+        wavelength=spectra.wavelength,
+    )
+    survey, report = ingest(tmp_path / "m.npz", tmp_path / "a.survey")
+    assert report.files == {"stored": 1} and report.spectra["stored"] == 730
+    assert survey.n_blocks == 8 and list(survey.ids) == spectra.ids
+    _, again = ingest(tmp_path / "m.npz", tmp_path / "a.survey")
+    assert again.files == {"repeated": 1}
+
+
+def test_desi_counts_sky_fibres_and_sets_the_catalogue_aside(tmp_path):
+    small_survey_files(tmp_path / "desi", 40, "desi")
+    survey, report = ingest(tmp_path / "desi", tmp_path / "a.survey")
+    assert report.files == {"stored": 1, "set aside": 1}
+    assert len(survey) + sum(report.skipped.values()) >= 40
+    assert (survey.catalogue["class"] != "").all()
+
+
+def test_join_fills_classes_and_redshifts_by_id(files, tmp_path):
+    ids = sorted(path.stem.removeprefix("spec-") for path in files.glob("*.fits"))
+    Table({"id": ids[:30], "class": ["RARE"] * 30, "z": [0.5] * 30, "note": ["n"] * 30}).write(tmp_path / "c.csv")
+    survey, report = ingest(files, tmp_path / "a.survey", join=[tmp_path / "c.csv"])
+    assert report.unmatched == 70
+    rows = survey.select(ids).catalogue
+    assert rows["class"][:30] == ["RARE"] * 30 and rows["class"][30] == "STAR"
+    assert rows["z"][0] == 0.5 and rows["note"][29:31] == ["n", None]
+
+
+def test_join_of_something_else_fails_before_any_file_is_read(files, tmp_path):
+    (tmp_path / "c.csv").write_text("not,a\nkey,column\n")
+    with pytest.raises(SurveyError, match=r"c\.csv"):
+        ingest(files, tmp_path / "a.survey", join=[tmp_path / "c.csv"])
+
+
+def test_rest_frame_needs_a_redshift_and_says_which_spectrum_has_none(tmp_path):
+    spectra = make_spectra(2)
+    np.savez(
+        tmp_path / "m.npz", flux=spectra.flux, id=["with", "without"], z=[0.1, np.nan], wavelength=spectra.wavelength
+    )
+    survey, report = run_ingest([tmp_path / "m.npz"], tmp_path / "a.survey", IngestOptions(rest_frame=True))
+    assert list(survey.ids) == ["with"]
+    (defect,) = survey.defects
+    assert defect.reason == Reason.NO_REDSHIFT and defect.id == "without"
+    assert survey["with"].bad[-300:].all() and not survey["with"].bad[:3000].any()
+
+
+def test_frames_are_not_mixed(files, tmp_path):
+    ingest(files, tmp_path / "a.survey")
+    with pytest.raises(WrongUseError, match="observed frame"):
+        run_ingest([files], tmp_path / "a.survey", IngestOptions(rest_frame=True))
+
+
+def test_choices_are_recorded(files, tmp_path):
+    survey, _ = ingest(files, tmp_path / "a.survey")
+    (entry,) = survey.manifest.provenance
+    assert entry["reading"]["sdss_bad_bits"] == 0xFFFF0000
+    assert entry["account"]["files"]["stored"] == 100
+    assert {"rarespec", "numpy", "zarr", "time"} <= set(entry)
+
+
+def test_names_that_are_no_text_are_survived(files, tmp_path):
+    good = min(files.glob("*.fits")).read_bytes()
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    with open(os.fsencode(folder) + b"/\xff\xfe\n.fits", "wb") as file:
+        file.write(good)
+    (folder / 'ünï cødé, "quoted".fits').write_bytes(good[:4000])
+    survey, report = ingest(folder, tmp_path / "a.survey")
+    assert report.files == {"stored": 1, "defective": 1}
+    assert "quoted" in survey.defects[0].source
+    _, again = ingest(folder, tmp_path / "a.survey")
+    assert again.files == {"repeated": 1, "defective": 1}
+
+
+def test_what_can_never_be_read_is_named(tmp_path):
+    os.mkfifo(tmp_path / "pipe.fits")
+    (tmp_path / "gone.fits").symlink_to(tmp_path / "nowhere")
+    survey, report = ingest([tmp_path, tmp_path / "missing.fits"], tmp_path / "s" / "a.survey")
+    assert report.files["defective"] == 3
+    assert {defect.reason for defect in survey.defects} == {Reason.UNREADABLE}
+
+
+def test_a_reader_that_takes_its_process_down_costs_one_file(files, tmp_path, monkeypatch):
+    """A format whose reader exits the process, known to the workers through a module on their path."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os\n"
+        "import rarespec.survey.ingest.reading as reading\n"
+        "honest = reading.read\n"
+        "def read(path, *rest):\n"
+        "    return os._exit(7) if path.endswith('0042.fits') else honest(path, *rest)\n"
+        "reading.read = read\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    survey, report = ingest(files, tmp_path / "a.survey", jobs=2)
+    assert report.files == {"stored": 99, "defective": 1}
+    (defect,) = survey.defects
+    assert defect.reason == Reason.READER_CRASHED and "status 7" in defect.detail
+
+
+def test_nothing_is_said_on_the_way(files, tmp_path, capfd):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rs.ingest(files, into=tmp_path / "a.survey", jobs=2)
+    assert capfd.readouterr() == ("", "")
