@@ -31,4 +31,4 @@ def _options(
 
 
 for verb in (demo, simulate, ingest, info, verify):
-    app.command()(verb.command)
+    app.command(verb.__name__.rpartition(".")[2])(verb.command)

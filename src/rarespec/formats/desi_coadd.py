@@ -6,7 +6,6 @@ Rows that are not targets (sky, stuck fibres) or whose fibre was bad are counted
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     yield from skipped
     redshifts = None
     try:
-        redshifts = redshifts_beside(Path(source.name))
+        redshifts = redshifts_beside(source.path)
     except DefectError as error:  # the spectra are still good; their classes are not known
         yield error.at(source.name)
     for start in range(0, fibermap.n_rows, MAX_ROWS):
@@ -109,7 +108,7 @@ def _catalogue(source: Source, fibermap: NDArray[Any], redshifts: Redshifts | No
         "id": [str(target) for target in own["targetid"]],
         "ra": own.get("target_ra", nothing),
         "dec": own.get("target_dec", nothing),
-        **{name: nothing for name in ("z", "class", "subclass", "snr")},
+        **dict.fromkeys(("z", "class", "subclass", "snr"), nothing),
         **(redshifts.of(own["targetid"]) if redshifts else {}),
         "survey": ["DESI"] * n,
         "source": [source.name] * n,

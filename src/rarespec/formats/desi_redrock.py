@@ -34,9 +34,7 @@ class Redshifts:
     def of(self, targets: list[int]) -> Catalogue:
         """The columns for these targets; None for those that redrock does not have."""
         rows = [self.row_of.get(target) for target in targets]
-        return {
-            name: [None if row is None else column[row] for row in rows] for name, column in self.columns.items()
-        }
+        return {name: [None if row is None else column[row] for row in rows] for name, column in self.columns.items()}
 
 
 def redshifts_beside(coadd: Path) -> Redshifts | None:

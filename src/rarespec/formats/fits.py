@@ -239,7 +239,7 @@ def _data_length(header: Header, axes: tuple[int, ...]) -> int:
 
 
 def open_hdus(source: Source) -> list[Hdu]:
-    """The HDUs of a FITS file. All of them are verified when the file is in memory, else each when its data are read."""
+    """The HDUs of a FITS file. All are verified when the file is in memory, else each when its data are read."""
     hdus: list[Hdu] = []
     offset = 0
     while offset < source.length and _another_starts(source, offset, len(hdus)):

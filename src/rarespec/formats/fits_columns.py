@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +21,7 @@ _FORMAT = re.compile(r"(\d{0,15})([LXBIJKAEDCMPQ])(.*)", re.ASCII)
 _PLAIN = {"B": "u1", "I": ">i2", "J": ">i4", "K": ">i8", "E": ">f4", "D": ">f8", "L": "S1"}
 _UNUSUAL = {"X": "u1", "C": ">c8", "M": ">c16", "P": "(2,)>i4", "Q": "(2,)>i8"}
 _UNSIGNED = {("B", -128): "i1", ("I", 1 << 15): ">u2", ("J", 1 << 31): ">u4", ("K", 1 << 63): ">u8"}
+_DIMENSIONS = re.compile(r"\(\d{1,12}(,\d{1,12}){0,9}\)", re.ASCII)
 _MODIFIERS = re.compile(r"(?:TSCAL|TZERO|TDIM)\d+ *= ")
 
 
@@ -148,11 +150,21 @@ class _Column:
 
     @property
     def plain(self) -> bool:
-        if self.code in _UNUSUAL or self.dimensions not in ("", f"({self.repeat})"):
+        if self.code in _UNUSUAL or self.shape is None:
             return False
         if self.code == "A":
-            return not self.rest
+            return not self.rest and self.dimensions in ("", f"({self.repeat})")
         return self.scale == 1 and (self.zero == 0 or (self.code, self.zero) in _UNSIGNED)
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """Of the array in a row, in NumPy order; None when TDIM contradicts TFORM."""
+        if not self.dimensions:
+            return () if self.repeat == 1 else (self.repeat,)
+        if not _DIMENSIONS.fullmatch(self.dimensions):
+            return None
+        shape = tuple(int(length) for length in self.dimensions[1:-1].split(","))[::-1]
+        return shape if math.prod(shape) == self.repeat else None
 
     @property
     def raw(self) -> np.dtype[Any]:
@@ -173,4 +185,5 @@ class _Column:
         return self.raw
 
     def _repeated(self, base: str) -> np.dtype[Any]:
-        return np.dtype(base) if self.repeat == 1 else np.dtype((base, (self.repeat,)))
+        shape = (self.repeat,) if self.shape is None else self.shape
+        return np.dtype((base, shape)) if shape else np.dtype(base)

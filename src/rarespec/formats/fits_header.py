@@ -25,6 +25,7 @@ _END = b"END" + b" " * 77
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([EeDd][+-]?\d+)?", re.ASCII)
 _STRING = re.compile(r" *'((?:[^']|'')*)' *(/|$)")
+_AFTER_STRING = ("", "/")
 _NOT_A_NUMBER = {"NAN", "+NAN", "-NAN", "INF", "+INF", "-INF", "INFINITY", "-INFINITY"}
 
 
@@ -34,7 +35,7 @@ def padded(length: int) -> int:
 
 
 def read_header(source: Source, offset: int, label: str) -> tuple[bytes, Header]:
-    """The raw blocks of the header that starts here (its padding may be cut off at the end of the file), and its cards."""
+    """The raw blocks of the header that starts here, and its cards. The padding of the last one may be cut off."""
     window = FIRST_WINDOW
     while True:
         raw = source.read(offset, min(window, source.length - offset))
@@ -107,7 +108,10 @@ class Header(Mapping[str, Any]):
         return self._values[keyword]
 
     def get(self, keyword: str, default: Any = None) -> Any:
-        return self[keyword] if keyword in self else default
+        try:
+            return self[keyword]
+        except KeyError:
+            return default
 
     def _parsed(self, keyword: str) -> Any:
         at = self._position(keyword)
@@ -115,15 +119,26 @@ class Header(Mapping[str, Any]):
             if self._has_hierarch:
                 return self._by_astropy[keyword]
             raise KeyError(keyword)
+        return self._value_at(at)
+
+    def _value_at(self, at: int) -> Any:
         value = value_of(self.text[at : at + CARD], self.label)
         if isinstance(value, str) and value.endswith("&") and self.text.startswith("CONTINUE", at + CARD):
-            return str(self._by_astropy[keyword])
+            return str(self._by_astropy[self.text[at : at + 8].rstrip()])
         return value
+
+    def cards(self) -> Iterator[tuple[str, Any]]:
+        """Keywords and values in the order of the file, faster than one by one; without HIERARCH keywords."""
+        text = self.text
+        # The positions were collected from the last card to the first.
+        for key, at in reversed(self._positions.items()):
+            if text[at + 8 : at + 10] == "= ":
+                yield key.rstrip(), self._value_at(at)
 
     def __iter__(self) -> Iterator[str]:
         text = self.text
-        plain = sorted((at, key) for key, at in self._positions.items() if text[at + 8 : at + 10] == "= ")
-        yield from (key.rstrip() for _, key in plain)
+        # The positions were collected from the last card to the first.
+        yield from (key.rstrip() for key, at in reversed(self._positions.items()) if text[at + 8 : at + 10] == "= ")
         if self._has_hierarch:
             yield from (key for key in self._by_astropy if self._position(key) is None and " " in key)
 
@@ -155,18 +170,21 @@ class Header(Mapping[str, Any]):
 
 def value_of(card: str, label: str) -> Any:
     """The value of one 80-character card that has a value."""
-    field = card[10:]
-    token = field.split("/", 1)[0].strip()
+    if card[10] == "'":
+        end = card.find("'", 11)
+        if end > 0 and card[end + 1 :].lstrip()[:1] in _AFTER_STRING:
+            return card[11:end].rstrip()
+    token = card[10:].partition("/")[0].strip()
     if _INTEGER.fullmatch(token):
         return int(token)
     if _REAL.fullmatch(token):
         return float(token.replace("D", "E").replace("d", "e"))
-    if text := _STRING.match(field):
-        return text[1].replace("''", "'").rstrip()
     if token in ("T", "F"):
         return token == "T"
     if not token or token.upper() in _NOT_A_NUMBER:
         return None
+    if text := _STRING.match(card[10:]):
+        return text[1].replace("''", "'").rstrip()
     if token.startswith(("'", "(")):
         return _value_by_astropy(card, label)
     raise _unreadable(card, label)

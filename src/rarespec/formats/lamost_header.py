@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.formats.fits_header import Header
@@ -66,5 +65,3 @@ def _id(header: Header) -> str:
         raise DefectError(Reason.MISSING_COLUMN, f"{header.label} has neither OBSID nor PLANID: no name")
     spectrograph, fibre = header.integer("SPID"), header.integer("FIBERID")
     return f"{header.integer('LMJD')}-{header.string('PLANID')}_sp{spectrograph:02d}-{fibre:03d}"
-
-

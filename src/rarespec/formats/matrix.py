@@ -10,7 +10,7 @@ A file is a set of named columns. From it to spectra in four steps, each usable 
 `stacks_of_rows` does all four for a block of rows, each with its own wavelengths if need be, and `read_matrix` for
 whole arrays that can be sliced by rows (npz, HDF5, Zarr). Errors become inverse variances: ivar = 1 / error^2.
 
-Columns used under a common name are not repeated under their own; a name that is already taken gets `_2`.
+Columns used under a common name are not repeated under their own; one whose name is already taken becomes `file_NAME`.
 Rows without an id are called `<stem>-<row>` (row from 0, six digits or more), a single spectrum `<stem>`.
 """
 
@@ -28,6 +28,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.formats.pixels import bad_pixels
 from rarespec.formats.reader import MAX_ROWS, ReadOptions
 from rarespec.formats.source import Source
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
@@ -222,14 +223,10 @@ def stack_of(
         ivar = numbers(ivar, "ivar")
     elif error is not None:
         ivar = ivar_of_error(numbers(error, "error"))
-    bad = ~np.isfinite(flux)
     for name, values in (("ivar", ivar), ("mask", mask)):
         if values is not None and np.shape(values) != flux.shape:
             raise DefectError(Reason.LAYOUT, f"{name} has shape {np.shape(values)}, flux {flux.shape}")
-    if ivar is not None:
-        bad |= ~(np.isfinite(ivar) & (ivar > 0))
-    if mask is not None:
-        bad |= flags(mask)
+    bad = bad_pixels(flux, ivar, None if mask is None else flags(mask))
     if axis.reverse:
         flux, bad = np.ascontiguousarray(flux[:, ::-1]), np.ascontiguousarray(bad[:, ::-1])
         ivar = None if ivar is None else np.ascontiguousarray(ivar[:, ::-1])
@@ -321,9 +318,9 @@ def _floats(left: dict[str, list[Any]], names: tuple[str, ...]) -> list[Any] | N
 
 
 def _free_name(name: str, taken: Mapping[str, Any]) -> str:
-    if name not in taken:
-        return name
-    return next(f"{name}_{i}" for i in range(2, len(taken) + 3) if f"{name}_{i}" not in taken)
+    while name in taken:
+        name = f"file_{name}"
+    return name
 
 
 # --- rows to stacks
@@ -357,10 +354,11 @@ def stacks_of_rows(
     own = {name: column for name, column in block.items() if name not in roles.used}
     n = len(block[roles.flux])
     catalogue = catalogue_of(own, origin.source.name, origin.spare_ids(first, n))
+    names = roles.on_pixels if axis else roles.used
     for start, stop in _runs(block, roles, by_wavelength=axis is None):
         part = {name: values[start:stop] for name, values in catalogue.items()}
         try:
-            yield _stack_of_run({name: block[name][start:stop] for name in roles.used}, roles, origin, part, axis, unit)
+            yield _stack_of_run({name: block[name][start:stop] for name in names}, roles, origin, part, axis, unit)
         except DefectError as error:
             for id in part["id"]:
                 yield Defect(origin.source.name, error.reason, error.detail, id)

@@ -59,7 +59,13 @@ def plain_list(column: NDArray[Any]) -> list[Any]:
 
 def own_cards(header: Header) -> dict[str, Any]:
     """The cards of a header that say something about the object."""
-    return {key.lower(): plain(header[key]) for key in header if not _STRUCTURE.fullmatch(key)}
+    return {name: plain(value) for key, value in header.cards() if (name := _name_of_card(key))}
+
+
+@lru_cache(maxsize=4096)
+def _name_of_card(keyword: str) -> str:
+    """In lower case; nothing for cards about the file itself."""
+    return "" if _STRUCTURE.fullmatch(keyword) else keyword.lower()
 
 
 def catalogue_of(common: dict[str, Any], own: dict[str, Any], taken: Iterable[str] = ()) -> dict[str, Any]:

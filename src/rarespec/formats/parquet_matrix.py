@@ -53,9 +53,11 @@ def row_batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[tuple[i
             if batch is not None:
                 batch.validate(full=True)
         if batch is None:
-            return
+            break
         yield first, batch
         first += len(batch)
+    if first != parquet.metadata.num_rows:
+        raise DefectError(Reason.CORRUPT, f"{first} rows where {parquet.metadata.num_rows} are announced")
 
 
 def is_vector(kind: pa.DataType) -> bool:

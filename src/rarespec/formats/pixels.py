@@ -1,4 +1,4 @@
-"""Which pixels of a spectrum must not be used, and errors as inverse variances."""
+"""Which pixels of a spectrum must not be used."""
 
 from __future__ import annotations
 
@@ -24,15 +24,6 @@ def bad_pixels(
     if masked is not None:
         bad |= masked
     return bad
-
-
-def ivar_of_error(error: NDArray[Any]) -> NDArray[np.floating]:
-    """1 / error**2 in the precision of the file; 0 where the error is not a positive number."""
-    sigma = native(error)
-    ivar = np.zeros_like(sigma)
-    with np.errstate(over="ignore", under="ignore", divide="ignore"):
-        np.divide(1, sigma * sigma, out=ivar, where=(sigma > 0) & np.isfinite(sigma))
-    return ivar
 
 
 def has_bits(mask: NDArray[Any], bits: int) -> NDArray[np.bool_]:

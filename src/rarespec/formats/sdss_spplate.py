@@ -64,9 +64,8 @@ def _wavelength(flux: Hdu) -> NDArray[np.float64]:
     start, step, reference = (header.number(key) for key in ("CRVAL1", "CD1_1", "CRPIX1"))
     if start is None or step is None:
         return log_linear(*coefficients(header), n_pixels)
-    pixel = np.arange(n_pixels) + 1 - (1.0 if reference is None else reference)
-    with np.errstate(over="ignore"):
-        return 10.0 ** (start + step * pixel)
+    first_pixel = 1 - (1.0 if reference is None else reference)
+    return log_linear(start + step * first_pixel, step, n_pixels)
 
 
 def _catalogue(source: Source, plugmap: NDArray[Any], start: int) -> Catalogue:
@@ -79,7 +78,7 @@ def _catalogue(source: Source, plugmap: NDArray[Any], start: int) -> Catalogue:
         "id": [plate_mjd_fiber(plate, mjd, fiber) for fiber in range(start + 1, start + n + 1)],
         "ra": own.get("ra", nothing),
         "dec": own.get("dec", nothing),
-        **{name: nothing for name in ("z", "class", "subclass", "snr")},
+        **dict.fromkeys(("z", "class", "subclass", "snr"), nothing),
         "survey": [survey_of(None, mjd)] * n,
         "source": [source.name] * n,
     }

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from rarespec.formats.matrix import ivar_of_error
 from rarespec.formats.own_columns import catalogue_of, one_row, own_cards
-from rarespec.formats.pixels import bad_pixels, has_bits, ivar_of_error, native
+from rarespec.formats.pixels import bad_pixels, has_bits, native
 from rarespec.formats.reader import Reader, ReadOptions
 from rarespec.formats.sdss_id import plate_mjd_fiber
 from rarespec.formats.source import Container, Source
@@ -32,7 +33,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Spectra]:
     if primary.n_rows <= MASK:
         raise DefectError(Reason.LAYOUT, f"an image of {primary.n_rows} rows: flux, sigma and mask need {MASK + 1}")
     image = primary.image()
-    flux, ivar = native(image[FLUX])[None], ivar_of_error(image[SIGMA])[None]
+    flux, ivar = native(image[FLUX])[None], ivar_of_error(native(image[SIGMA]))[None]
     bad = bad_pixels(flux, ivar, has_bits(image[MASK], options.sdss_bad_bits)[None])
     wavelength = log_linear(*coefficients(primary.header), flux.shape[1])
     air = is_air(primary.header, options)

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO
 
 from rarespec.spectrum import DefectError, Reason
+from rarespec.spectrum.printable import printable
 
 if TYPE_CHECKING:
     from rarespec.formats.fits import Hdu
@@ -38,7 +39,7 @@ class Source:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.name = os.fspath(path)
+        self.name = printable(os.fspath(path))
         self._file: BinaryIO | None = None
         self._content: bytes | None = None
         if self.path.is_dir():
@@ -125,7 +126,7 @@ class Source:
 
 
 def inflate(compressed: bytes) -> bytes:
-    """Inflate a whole gzip stream, all members, and verify each trailer; stop at the limit instead of filling memory."""
+    """Inflate a whole gzip stream, all members, and verify each trailer; stop at the limit and never fill memory."""
     limit = (64 << 20) + 30 * len(compressed)
     parts: list[bytes] = []
     total, pending = 0, compressed

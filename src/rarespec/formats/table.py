@@ -10,7 +10,8 @@ from importlib import import_module
 
 from rarespec.formats.reader import Found, Reader, ReadOptions
 from rarespec.formats.source import Container, Source
-from rarespec.spectrum import Defect, DefectError, Reason
+from rarespec.spectrum import Defect, DefectError, Reason, Skipped
+from rarespec.spectrum.printable import printable
 
 READERS: dict[str, str] = {
     "sdss-spec": "sdss_spec",
@@ -56,15 +57,7 @@ def reader_for(source: Source) -> Reader:
             reader = reader_by_name(name)
             if reader.recognises(source):
                 return reader
-    raise DefectError(Reason.UNRECOGNISED, _why_unrecognised(source))
-
-
-def _why_unrecognised(source: Source) -> str:
-    from rarespec.formats.catalogue import is_catalogue
-
-    if is_catalogue(source):
-        return "a catalogue without spectra; give it to --join"
-    return f"a {source.container} file whose layout no reader knows"
+    raise DefectError(Reason.UNRECOGNISED, f"a {source.container} file whose layout no reader knows")
 
 
 def read(
@@ -72,7 +65,7 @@ def read(
 ) -> Iterator[Found]:
     """Stacks of spectra and defects of one file, in the order of the file; a bad file yields a defect, never raises."""
     with closing(_found(path, format, options or ReadOptions())) as found:
-        while (item := _next_or_defect(found, os.fspath(path))) is not None:
+        while (item := _next_or_defect(found, printable(os.fspath(path)))) is not None:
             yield item
 
 
@@ -88,7 +81,12 @@ def _next_or_defect(found: Iterator[Found], name: str) -> Found | None:
 
 
 def _found(path: str | os.PathLike[str], format: str | None, options: ReadOptions) -> Generator[Found, None, None]:
+    from rarespec.formats.catalogue import is_catalogue
+
     with Source(path) as source:
+        if format is None and is_catalogue(source):
+            yield Skipped(source.name, "catalogue without spectra, for --join", 1)
+            return
         reader = reader_by_name(format) if format else reader_for(source)
         yield from reader.read(source, options)
 

@@ -12,34 +12,6 @@ from rarespec.formats.reader import ReadOptions
 from rarespec.spectrum import DefectError, Reason
 from rarespec.spectrum.air import air_to_vacuum
 
-ANGSTROM_PER_UNIT = {
-    "": 1.0,
-    "angstrom": 1.0,
-    "angstroms": 1.0,
-    "ang": 1.0,
-    "aa": 1.0,
-    "a": 1.0,
-    "0.1nm": 1.0,
-    "nm": 10.0,
-    "nanometer": 10.0,
-    "nanometers": 10.0,
-    "nanometre": 10.0,
-    "um": 1e4,
-    "micron": 1e4,
-    "microns": 1e4,
-    "micrometer": 1e4,
-    "m": 1e10,
-}
-"""Spelling of a unit in the files, in lower case -> Angstrom in it."""
-
-
-def angstrom_per(unit: str) -> float:
-    """Angstrom in this unit of a header."""
-    factor = ANGSTROM_PER_UNIT.get(unit.strip().lower())
-    if factor is None:
-        raise DefectError(Reason.LAYOUT, f"wavelengths in {unit.strip()!r}: only Angstrom, nm, um and m are known")
-    return factor
-
 
 def is_air(header: Header, options: ReadOptions) -> bool:
     """Whether this header, or the user, says that wavelengths are in air."""
@@ -54,8 +26,9 @@ def is_air(header: Header, options: ReadOptions) -> bool:
 
 def log_linear(start: float, step: float, n_pixels: int) -> NDArray[np.float64]:
     """10 ** (start + step * i), (n_pixels,) Angstrom."""
+    exponent = np.asarray(start + step * np.arange(n_pixels), dtype=np.float64)
     with np.errstate(over="ignore"):
-        return 10.0 ** (start + step * np.arange(n_pixels))
+        return np.power(10.0, exponent)
 
 
 def coefficients(header: Header) -> tuple[float, float]:

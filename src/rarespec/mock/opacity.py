@@ -155,8 +155,8 @@ def _forests() -> Iterator[tuple[str, Curve]]:
         window = _step(wavelength - low, 40) * _step(high - wavelength, 40)
         fade = np.exp(-np.maximum(wavelength - 5600, 0) / 1500)
         yield f"metals_{name}", window * texture * fade
-    yield "carbon_grass", _step(wavelength - 5700, 60) * np.exp(0.7 * rough("carbon_grass")) * 0.7
-    yield "dust_grass", _step(wavelength - 6900, 300) * np.exp(0.6 * rough("dust_grass")) * 0.7
+    yield "carbon_grass", _step(wavelength - 5700, 60) * np.clip(1 + 0.6 * rough("carbon_grass"), 0, 2.5)
+    yield "dust_grass", _step(wavelength - 6900, 300) * np.clip(1 + 0.5 * rough("dust_grass"), 0, 2.5)
 
 
 def _step(x: Curve, width: float) -> Curve:

@@ -48,7 +48,7 @@ class Commit:
         for relative in moves:
             _flush(self.staging / relative)
         journal = {"moves": moves, "manifest": manifest.to_bytes().decode()}
-        _write_atomically(self.root / JOURNAL, json.dumps(journal).encode())
+        _publish_file(self.root, JOURNAL, json.dumps(journal).encode())
         _carry_out(self.root)
 
 
@@ -108,7 +108,7 @@ def _carry_out(root: Path) -> None:
             os.replace(root / STAGING / relative, target)
     for directory in changed:
         _flush(directory)
-    _write_atomically(root / NAME, journal["manifest"].encode())
+    _publish_file(root, NAME, journal["manifest"].encode())
     (root / JOURNAL).unlink()
     shutil.rmtree(root / STAGING, ignore_errors=True)
 
@@ -119,12 +119,14 @@ def _files_below(directory: Path) -> Iterator[str]:
             yield str((Path(folder) / name).relative_to(directory))
 
 
-def _write_atomically(path: Path, content: bytes) -> None:
-    temporary = path.with_name(path.name + ".new")
+def _publish_file(root: Path, name: str, content: bytes) -> None:
+    """Whole or not at all; an interruption leaves nothing outside the staging area."""
+    temporary = root / STAGING / name
+    temporary.parent.mkdir(exist_ok=True)
     temporary.write_bytes(content)
     _flush(temporary)
-    os.replace(temporary, path)
-    _flush(path.parent)
+    os.replace(temporary, root / name)
+    _flush(root)
 
 
 def _flush(path: Path) -> None:

@@ -36,9 +36,7 @@ def native_wavelength(layout: str) -> NDArray[np.float64]:
     return _layout(layout).grid.wavelength
 
 
-def write_files(
-    spectra: Spectra, layout: str, directory: str | os.PathLike[str], first_index: int = 0
-) -> list[Path]:
+def write_files(spectra: Spectra, layout: str, directory: str | os.PathLike[str], first_index: int = 0) -> list[Path]:
     """Write a stack sampled on `native_wavelength(layout)`; the paths of the spectra files, in the order of the rows.
 
     `first_index` is the number of spectra already written to this directory: survey numbers and file names are
@@ -48,7 +46,9 @@ def write_files(
     chosen = _layout(layout)
     native = chosen.grid.wavelength
     if spectra.wavelength.shape != native.shape or not np.allclose(spectra.wavelength, native, rtol=1e-9, atol=0.0):
-        raise ValueError(f"{layout} files hold {len(native)} pixels: sample the spectra on native_wavelength({layout!r})")
+        raise ValueError(
+            f"{layout} files hold {len(native)} pixels: sample the spectra on native_wavelength({layout!r})"
+        )
     if not len(spectra):
         return []
     Path(directory).mkdir(parents=True, exist_ok=True)

@@ -43,7 +43,7 @@ def write(spectra: Spectra, targets: Sequence[Target], directory: Path) -> list[
     """One file per 100 targets; a sky fibre comes first and a broken fibre in the middle of each."""
     starts = range(0, len(targets), TARGETS_PER_FILE)
     chunks = [np.arange(start, min(start + TARGETS_PER_FILE, len(targets))) for start in starts]
-    return [_write_petal(spectra.take(rows), [targets[i] for i in rows], directory) for rows in chunks]
+    return [_write_petal(spectra.take(rows), [targets[int(i)] for i in rows], directory) for rows in chunks]
 
 
 def _write_petal(spectra: Spectra, targets: Sequence[Target], directory: Path) -> Path:

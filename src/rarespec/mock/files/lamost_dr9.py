@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rarespec.mock.files.hdu import hdu
+from rarespec.mock.files.hdu import big_endian, hdu
 from rarespec.mock.files.header import Card, Header
 from rarespec.mock.files.lamost_header import (
     GRID,
@@ -41,8 +41,8 @@ def _write_one(spectra: Spectra, row: int, target: Target, directory: Path) -> P
     values = target_values(target) | signal_to_noise(target, "SNR")
     values |= {"NAXIS1": n_pixels, "OBSID": observation_id(target)}
     pixels["normalization"] = np.full(n_pixels, NOT_NORMALISED)
-    vectors = np.stack([pixels[name.lower()].astype(">f4") for name in COLUMNS])
-    content = hdu(_primary_header().replaced(values)) + hdu(_coadd_header(n_pixels), vectors.tobytes())
+    vectors = np.stack([pixels[name.lower()].astype(np.float32) for name in COLUMNS])
+    content = hdu(_primary_header().replaced(values)) + hdu(_coadd_header(n_pixels), big_endian(vectors))
     return publish(file_path(directory, target, ".fits.gz"), content)
 
 

@@ -23,6 +23,7 @@ from rarespec.spectrum import Spectra, WavelengthGrid
 GRID = WavelengthGrid("log", 3.5797, 1e-4, 3850)
 RUN2D = 26
 ZWARNING_SKY = 1
+FIRST_OBJID = 1237645876861272064
 
 
 def write(spectra: Spectra, targets: Sequence[Target], directory: Path) -> list[Path]:
@@ -75,7 +76,7 @@ def _specobj(target: Target, pixels: dict[str, NDArray[Any]]) -> bytes:
     object_id = f"{spec_object_id(target):22d}"
     ra, dec = np.radians(target.ra), np.radians(target.dec)
     values: dict[str, Any] = {
-        "SPECOBJID": object_id, "PLATEID": f"{target.plate << 50:19d}", "BESTOBJID": f"{1237645876861272064 + target.index:19d}",
+        "SPECOBJID": object_id, "PLATEID": f"{target.plate << 50:19d}", "BESTOBJID": str(FIRST_OBJID + target.index),
         "CX": np.cos(dec) * np.cos(ra), "CY": np.cos(dec) * np.sin(ra), "CZ": np.sin(dec),
         "PLATE": target.plate, "MJD": target.mjd, "FIBERID": target.fiberid,
         "SPECTROGRAPHID": 1 if target.fiberid <= 320 else 2, "PLUG_RA": target.ra, "PLUG_DEC": target.dec,
@@ -132,7 +133,7 @@ def _spzline_rows() -> NDArray[np.void]:
     """Lines that were not measured: 0 with an error of -1, as the pipeline writes them."""
     rows = np.zeros(len(LINES), row_dtype(spzline_columns()))
     rows["LINENAME"], rows["LINEWAVE"] = list(LINES), list(LINES.values())
-    for name in (rows.dtype.names or ()) :
+    for name in rows.dtype.names or ():
         if name.endswith("_ERR") or name == "LINECHI2":
             rows[name] = -1.0
     return rows

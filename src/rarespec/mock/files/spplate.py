@@ -25,7 +25,7 @@ def write(spectra: Spectra, targets: Sequence[Target], directory: Path) -> list[
     """One plate per 640 rows; row i of a plate is fibre i + 1."""
     starts = range(0, len(targets), FIBRES_PER_PLATE)
     chunks = [np.arange(start, min(start + FIBRES_PER_PLATE, len(targets))) for start in starts]
-    return [_write_plate(spectra.take(rows), [targets[i] for i in rows], directory) for rows in chunks]
+    return [_write_plate(spectra.take(rows), [targets[int(i)] for i in rows], directory) for rows in chunks]
 
 
 def plate_and_mjd(targets: Sequence[Target]) -> tuple[int, int]:

@@ -62,7 +62,14 @@ def _below(directory: str, entered: set[tuple[int, int]]) -> Iterator[str | Defe
     for entry in entries:
         if entry.name.startswith("."):
             continue
-        if entry.is_dir() and not is_zarr(Path(entry.path)):
+        if _is_directory(entry) and not is_zarr(Path(entry.path)):
             yield from _below(entry.path, entered)
         else:
             yield entry.path
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself; its reader will say so
+        return False

@@ -1,0 +1,223 @@
+"""Catalogues without spectra: classes, redshifts and positions to be joined to spectra by id."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rarespec.formats.fits import Hdu
+from rarespec.formats.lamost_header import UNKNOWN
+from rarespec.formats.matrix import FLUX, LOG_WAVELENGTH, find
+from rarespec.formats.own_columns import own_columns
+from rarespec.formats.sdss_id import field_mjd_catalogid, plate_mjd_fiber
+from rarespec.formats.source import Container, Source
+from rarespec.spectrum import DefectError, Reason
+from rarespec.spectrum.spectra import Catalogue
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_ROWS = 100_000
+"""Rows turned into Arrow columns at a time, so that Python objects of a large catalogue never exist all at once."""
+
+KEYS: tuple[tuple[tuple[str, ...], Callable[..., str]], ...] = (
+    (("field", "mjd", "catalogid"), field_mjd_catalogid),
+    (("plate", "mjd", "fiberid"), plate_mjd_fiber),
+    (("plate", "mjd", "fiber"), plate_mjd_fiber),
+    (("obsid",), str),
+    (("targetid",), str),
+    (("id",), str),
+)
+"""Columns that name an object, and how; the first group that is there counts. The readers build the same ids.
+
+`id` comes last: in SDSS catalogues it is a number within a field of the imaging survey.
+"""
+
+EXTRA_KEYS = (("object_id",), ("objid",), ("source_id",), ("specobjid",))
+"""Keys of tables that no survey reader knows; they only count when a person gives the table to `--join`."""
+
+COMMON = {
+    "ra": ("plug_ra", "racat", "target_ra", "ra", "ra_obs", "raj2000", "_raj2000"),
+    "dec": ("plug_dec", "deccat", "target_dec", "dec", "dec_obs", "dej2000", "_dej2000"),
+    "z": ("z", "redshift"),
+    "class": ("class", "spectype"),
+    "subclass": ("subclass", "subtype"),
+}
+"""Common name -> what catalogues call it, the best first."""
+
+
+def is_catalogue(source: Source) -> bool:
+    """Whether this FITS file has a table of named objects (redrock, spZbest, specObj, zcatalog) and no spectra."""
+    if source.container != Container.FITS:
+        return False
+    hdus = source.hdus
+    holds_spectra = hdus[0].is_image or any(_holds_spectra(hdu) for hdu in hdus)
+    return not holds_spectra and _key_table(hdus) is not None
+
+
+def _holds_spectra(hdu: Hdu) -> bool:
+    names_flux = hdu.is_image and (hdu.name == "FLUX" or hdu.name.endswith("_FLUX"))
+    return names_flux or find(hdu.columns, (*FLUX, *LOG_WAVELENGTH)) is not None
+
+
+def _key_table(hdus: list[Hdu]) -> Hdu | None:
+    return next((hdu for hdu in hdus if hdu.is_table and _key_of({n.lower() for n in hdu.columns})), None)
+
+
+def _key_of(names: set[str]) -> tuple[tuple[str, ...], Callable[..., str]] | None:
+    return next(((columns, build) for columns, build in KEYS if names.issuperset(columns)), None)
+
+
+def read_catalogue(path: str | os.PathLike[str]) -> pa.Table:
+    """All rows of a FITS, CSV, ECSV, VOTable or Parquet catalogue: `id`, common names, the table's own scalars.
+
+    Own columns are in lower case; `ra`, `dec`, `z`, `class` and `subclass` are always there, null where unknown.
+    """
+    import pyarrow as pa
+
+    batches = [_arrow(_with_common_names(own, first)) for first, own in _batches(Path(path))]
+    if not batches:
+        raise DefectError(Reason.EMPTY, "a catalogue without rows")
+    return pa.concat_tables(batches, promote_options="permissive")
+
+
+def _arrow(columns: Catalogue) -> pa.Table:
+    import pyarrow as pa
+
+    kinds = {"id": pa.string(), "class": pa.string(), "subclass": pa.string()}
+    kinds |= dict.fromkeys(("ra", "dec", "z"), pa.float64())
+    return pa.table({name: pa.array(values, kinds.get(name)) for name, values in columns.items()})
+
+
+def _batches(path: Path) -> Iterator[tuple[int, Catalogue]]:
+    """Number of the first row, and own columns."""
+    if path.suffix.lower() in (".parquet", ".pq"):
+        yield from _batches_of_parquet(path)
+        return
+    with Source(path) as source:
+        if source.container == Container.PARQUET:
+            yield from _batches_of_parquet(path)
+        elif source.container == Container.FITS:
+            yield from _batches_of_fits(source)
+        elif source.container == Container.TEXT:
+            yield from _batches_of_text(source)
+        else:
+            raise DefectError(Reason.UNRECOGNISED, f"{source.container} is no catalogue; FITS, CSV, Parquet are")
+
+
+def _batches_of_fits(source: Source) -> Iterator[tuple[int, Catalogue]]:
+    tables = [hdu for hdu in source.hdus if hdu.is_table]
+    hdu = _key_table(source.hdus) or next(iter(tables), None)
+    if hdu is None:
+        raise DefectError(Reason.LAYOUT, "no table is in it")
+    beside = _positions_beside(source, hdu)
+    for first in range(0, hdu.n_rows, BATCH_ROWS):
+        own = own_columns(hdu.table(first, first + BATCH_ROWS))
+        yield first, {**own, **{name: column[first : first + BATCH_ROWS] for name, column in beside.items()}}
+
+
+def _positions_beside(source: Source, hdu: Hdu) -> Catalogue:
+    """TARGET_RA and TARGET_DEC from the FIBERMAP of a redrock file, which has the same targets in the same order."""
+    fibermap = next((other for other in source.hdus if other.name == "FIBERMAP" and other is not hdu), None)
+    wanted = [name for name in ("TARGET_RA", "TARGET_DEC") if not hdu.has_column(name)]
+    if fibermap is None or fibermap.n_rows != hdu.n_rows or not hdu.has_column("TARGETID"):
+        return {}
+    if not all(fibermap.has_column(name) for name in (*wanted, "TARGETID")):
+        return {}
+    theirs, ours = fibermap.table(), hdu.table()
+    if not np.array_equal(theirs[fibermap.column_named("TARGETID")], ours[hdu.column_named("TARGETID")]):
+        return {}
+    return {name.lower(): theirs[fibermap.column_named(name)].tolist() for name in wanted}
+
+
+def _batches_of_parquet(path: Path) -> Iterator[tuple[int, Catalogue]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DefectError(Reason.CORRUPT, f"Parquet: {str(error).splitlines()[0]}") from None
+    scalars = [f.name for f in file.schema_arrow if not pa.types.is_nested(f.type)]
+    first = 0
+    with file:
+        for batch in file.iter_batches(BATCH_ROWS, columns=scalars):
+            yield first, {name.lower(): batch[name].to_pylist() for name in batch.schema.names}
+            first += len(batch)
+
+
+def _batches_of_text(source: Source) -> Iterator[tuple[int, Catalogue]]:
+    table = _text_table(source)
+    own = {}
+    for name in table.colnames:
+        column = np.ma.MaskedArray(table[name].data, np.ma.getmaskarray(table[name].data))
+        if column.ndim == 1:
+            own[name.lower()] = [_text_value(value) for value in column.tolist()]
+    yield 0, own
+
+
+def _text_value(value: Any) -> Any:
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, str):
+        return value.strip()
+    return None if value is None or value != value else value
+
+
+def _text_table(source: Source) -> Any:
+    """CSV with any of the usual separators, ECSV or VOTable, as an astropy table."""
+    import io
+
+    from astropy.table import Table
+
+    content = source.read(0, source.length)
+    if content.lstrip()[:1] == b"<":
+        return Table.read(io.BytesIO(content), format="votable")
+    text = content.decode("utf-8-sig")
+    if text.startswith("# %ECSV"):
+        return Table.read(text.splitlines(), format="ascii.ecsv")
+    header = text.split("\n", 1)[0]
+    delimiter = max(",|\t;", key=header.count)
+    return Table.read(text, format="ascii.csv", delimiter=delimiter)
+
+
+def _with_common_names(own: Catalogue, first: int) -> Catalogue:
+    """`id` and the common names in front; own columns that were renamed or turned into them are not repeated."""
+    result: Catalogue = {"id": _ids(own, first)}
+    n = len(result["id"])
+    taken = {"id"}
+    for common, names in COMMON.items():
+        name = find(own, names)
+        result[common] = [None] * n if name is None else own[name]
+        taken |= {common} if name in (None, common) else set()
+    result["z"] = [None if z is None or z < UNKNOWN else z for z in result["z"]]
+    for name, column in own.items():
+        if name not in result:
+            result[name] = column
+        elif name not in taken:
+            result[f"file_{name}"] = column
+    return result
+
+
+def _ids(own: Catalogue, first: int) -> list[str]:
+    key = _key_of(set(own))
+    if key is None:
+        extra = next((columns for columns in EXTRA_KEYS if columns[0] in own), None)
+        if extra is None:
+            wanted = "; ".join("+".join(columns).upper() for columns, _ in KEYS)
+            raise DefectError(Reason.MISSING_COLUMN, f"no columns that name the objects: one of {wanted} is needed")
+        key = extra, str
+    columns, build = key
+    rows = zip(*(own[name] for name in columns), strict=True)
+    return [_id(values, columns, build, row) for row, values in enumerate(rows, first)]
+
+
+def _id(values: tuple[Any, ...], columns: tuple[str, ...], build: Callable[..., str], row: int) -> str:
+    if any(value is None or value == "" or isinstance(value, float) for value in values):
+        names = ", ".join(columns).upper()
+        raise DefectError(Reason.LAYOUT, f"row {row + 1}: {names} must be whole numbers or text, not {values}")
+    return build(*values).strip()

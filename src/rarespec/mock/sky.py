@@ -1,0 +1,124 @@
+"""A simulated survey, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.mock.classes import CLASSES, MIX, common_mix, draw, rare_classes
+from rarespec.mock.instrument import SNR_SPREAD, Instrument
+from rarespec.mock.light import emitted
+from rarespec.mock.targets import targets
+from rarespec.spectrum import PAPER_GRID, Spectra
+from rarespec.spectrum.spectra import Catalogue
+
+__all__ = ["CLASSES", "MockSky"]
+
+SHORTEST, LONGEST = 3500.0, 10900.0
+"""Wavelengths the models reach at every redshift, vacuum Angstrom."""
+EXTRAGALACTIC = ("QSO", "GALAXY")
+
+
+class MockSky:
+    """n common objects in a survey-like mix, plus the rare ones scattered among them (never first).
+
+    A block depends only on the arguments and its own number: any order, any number of workers, the same survey.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        rare: Mapping[str, int] | None = None,
+        seed: int = 0,
+        wavelength: NDArray[np.float64] | None = None,
+        median_snr: float = 12.0,
+        block_rows: int = 512,
+    ) -> None:
+        self.rare = rare_classes(rare or {})
+        self.n = n
+        self.seed = seed
+        self.wavelength = PAPER_GRID.wavelength if wavelength is None else np.asarray(wavelength, dtype=np.float64)
+        self.median_snr = median_snr
+        self.block_rows = block_rows
+        self._mix = common_mix(self.rare)
+        self._refuse_nonsense()
+
+    def _refuse_nonsense(self) -> None:
+        if self.n < 0 or self.block_rows < 1 or self.seed < 0 or not self.median_snr > 0:
+            raise ValueError("a mock sky needs n >= 0, block_rows >= 1, seed >= 0 and a positive median S/N")
+        grid = self.wavelength
+        if grid.ndim != 1 or len(grid) < 100 or not (np.diff(grid) > 0).all():
+            raise ValueError("wavelengths must be one increasing vector of at least 100 pixels")
+        if grid[0] < SHORTEST or grid[-1] > LONGEST:
+            raise ValueError(f"the mock sky reaches from {SHORTEST:g} to {LONGEST:g} A, not {grid[0]:g} to {grid[-1]:g}")
+
+    def __len__(self) -> int:
+        return self.n + sum(self.rare.values())
+
+    @property
+    def n_blocks(self) -> int:
+        return -(-len(self) // self.block_rows)
+
+    def __iter__(self) -> Iterator[Spectra]:
+        return (self.block(i) for i in range(self.n_blocks))
+
+    def block(self, i: int) -> Spectra:
+        """Rows i * block_rows and following."""
+        if not 0 <= i < self.n_blocks:
+            raise IndexError(f"block {i} of {self.n_blocks}")
+        rows = np.arange(i * self.block_rows, min((i + 1) * self.block_rows, len(self)))
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(1, i)))
+        classes = self._classes(rows, rng)
+        flux, columns = self._objects(classes, rng)
+        ebv = np.round(rng.exponential(np.where(np.isin(classes, EXTRAGALACTIC), 0.03, 0.08)), 4)
+        wanted = np.exp(rng.normal(np.log(self.median_snr), SNR_SPREAD, len(rows))) * columns.pop("brightness")
+        observed = self._instrument.observe(flux, ebv, np.clip(wanted, 0.6, 150), rng)
+        catalogue: Catalogue = targets(rows, self.seed, rng)
+        catalogue |= {name: _plain(values) for name, values in columns.items()}
+        catalogue |= {"class": classes.tolist(), "snr": observed.snr.tolist(), "ebv": ebv.tolist()}
+        catalogue |= {"survey": ["mock"] * len(rows), "source": [f"mock:seed={self.seed}"] * len(rows)}
+        return Spectra(self.wavelength, observed.flux, observed.ivar, observed.bad, catalogue)
+
+    @cached_property
+    def _instrument(self) -> Instrument:
+        return Instrument(self.wavelength)
+
+    @cached_property
+    def _rare_rows(self) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
+        """Rows of the rare objects in ascending order, and the class of each."""
+        names = np.repeat(np.array(list(self.rare), dtype="U8"), list(self.rare.values()))
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(0,)))
+        first = 1 if self.n else 0  # without common objects the first row is rare, there being nothing else
+        rows = first + rng.choice(len(self) - first, len(names), replace=False) if len(names) else np.empty(0, np.int64)
+        return np.sort(rows), rng.permutation(names)
+
+    def _classes(self, rows: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.str_]:
+        classes = rng.choice(np.array(list(self._mix), dtype="U8"), len(rows), p=list(self._mix.values()))
+        rare_rows, rare_names = self._rare_rows
+        inside = slice(*np.searchsorted(rare_rows, [rows[0], rows[-1] + 1]))
+        classes[rare_rows[inside] - rows[0]] = rare_names[inside]
+        return classes
+
+    def _objects(
+        self, classes: NDArray[np.str_], rng: np.random.Generator
+    ) -> tuple[NDArray[np.float32], dict[str, NDArray]]:
+        """Emitted flux at the survey's wavelengths and what the catalogue says of each object."""
+        n = len(classes)
+        flux = np.zeros((n, len(self.wavelength)), np.float32)
+        columns = {"z": np.zeros(n), "teff": np.full(n, np.nan), "subclass": np.full(n, "", "U16"), "brightness": np.ones(n)}
+        for name in MIX:
+            at = np.flatnonzero(classes == name)
+            if len(at):
+                population = draw(name, rng, len(at))
+                flux[at] = emitted(population, self.wavelength)
+                columns["z"][at], columns["teff"][at] = population.redshift, np.round(population.teff)
+                columns["subclass"][at], columns["brightness"][at] = population.subclass, population.snr
+        return flux, columns
+
+
+def _plain(values: NDArray) -> list:
+    """Python values, None for what is not known."""
+    return [None if isinstance(value, float) and np.isnan(value) else value for value in values.tolist()]
