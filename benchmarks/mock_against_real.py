@@ -30,10 +30,11 @@ WAVELENGTH = PAPER_GRID.wavelength
 TEMPLATES = (
     ("CARBON", "dCG"), ("CARBON", "dCK"), ("CARBON", "dCM"), ("CARBON", "Carbon"), ("CARBON", "Carbon_lines"),
     ("CARBON", "C-rich AGB bin1"), ("CARBON", "C-rich AGB bin3"), ("CARBON", "C-rich AGB bin5"),
-    ("M", "M0_+0.0_Dwarf"), ("M", "M2_+0.0_Dwarf"), ("M", "M4_+0.0_Dwarf"), ("M", "M6_+0.0_Dwarf"), ("M", "m8"), ("M", "M9"),
-    ("A", "A1"), ("F", "F5_+0.0_Dwarf"), ("F", "F5_-2.0_Dwarf"), ("G", "G5_+0.0_Dwarf"), ("K", "K0_+0.0_Dwarf"),
-    ("K", "K5_+0.0_Dwarf"), ("K", "K3III"), ("B", "B3"), ("O", "O7"), ("WD", "WD"), ("WD", "DA5.5"), ("DQ", "Carbon_DQ"),
-    ("DQ", "Carbon_DQred"), ("DZ", "CalciumWD"), ("CV", "CV"), ("L", "L0"), ("L", "L5"), ("T", "T2"),
+    ("M", "M0_+0.0_Dwarf"), ("M", "M2_+0.0_Dwarf"), ("M", "M4_+0.0_Dwarf"), ("M", "M6_+0.0_Dwarf"), ("M", "m8"),
+    ("M", "M9"), ("A", "A1"), ("F", "F5_+0.0_Dwarf"), ("F", "F5_-2.0_Dwarf"), ("G", "G5_+0.0_Dwarf"),
+    ("K", "K0_+0.0_Dwarf"), ("K", "K5_+0.0_Dwarf"), ("K", "K3III"), ("B", "B3"), ("O", "O7"), ("WD", "WD"),
+    ("WD", "DA5.5"), ("DQ", "Carbon_DQ"), ("DQ", "Carbon_DQred"), ("DZ", "CalciumWD"), ("CV", "CV"), ("L", "L0"),
+    ("L", "L5"), ("T", "T2"),
 )  # fmt: skip
 NOISY = ("CARBON", "CARBON", "M", "M", "F", "G", "K", "A", "WD", "QSO", "GALAXY", "CV", "L", "SKY", "DQ", "DZ")
 
@@ -61,7 +62,8 @@ def pairs() -> list[tuple[str, Flux | None, Flux]]:
         return [(name, None, bank[name]) for name in dict.fromkeys(name for name, _ in TEMPLATES)]
     arrays, rows = load("templates")
     row_of = {(row["class"], row["subclass"]): i for i, row in reversed(list(enumerate(rows)))}
-    return [(f"{key[0]} {key[1]}", scaled(arrays["flux"][row_of[key]].astype(float)), bank[key[0]]) for key in TEMPLATES]
+    real = scaled(arrays["flux"].astype(float))
+    return [(f"{name} {subclass}", real[row_of[name, subclass]], bank[name]) for name, subclass in TEMPLATES]
 
 
 def draw_pair(axis: plt.Axes, title: str, real: Flux | None, bank: Flux) -> None:
@@ -85,11 +87,11 @@ def mock_of(name: str) -> tuple[str, Flux]:
     return f"mock {name} {subclass} S/N {snr:.0f}", block.flux[nearest].astype(float)
 
 
-def real_of(name: str, arrays: dict[str, NDArray], rows: list[dict[str, str]], skip: int) -> tuple[str, Flux] | None:
+def real_of(name: str, arrays: dict[str, NDArray], rows: list[dict[str, str]]) -> tuple[str, Flux] | None:
     found = [(abs(float(row["snr_pix"] or 0) - 14), i) for i, row in enumerate(rows) if row["class"] == name]
-    if len(found) <= skip:
+    if not found:
         return None
-    best = sorted(found)[skip][1]
+    best = min(found)[1]
     return f"real {name} {rows[best]['subclass']} S/N {rows[best]['snr_pix']}", arrays["flux"][best].astype(float)
 
 
@@ -104,7 +106,7 @@ def noisy() -> list[tuple[str, Flux, str]]:
     panels = [(*mock_of(name), "r") for name in dict.fromkeys(NOISY)]
     if (DATA / "observed.npz").exists():
         arrays, rows = load("observed")
-        real = [real_of(name, arrays, rows, skip) for name in dict.fromkeys((*NOISY, "CEMP")) for skip in (0,)]
+        real = [real_of(name, arrays, rows) for name in dict.fromkeys((*NOISY, "CEMP"))]
         panels += [(*found, "k") for found in real if found]
     return sorted(panels, key=lambda panel: panel[0].split()[1])
 

@@ -91,7 +91,8 @@ def measure(name: str, flux: Matrix, rare: NDArray[np.bool_], n_draws: int) -> N
     linear = by_linear_separation(x, rare, rng)
     print(
         f"{name}: {len(x)} spectra, {rare.sum()} carbon; distance to one: AP {distances.mean():.3f} "
-        f"(from {distances.min():.3f} to {distances.max():.3f} over {n_draws} draws); linear separation: AP {linear:.3f}"
+        f"(from {distances.min():.3f} to {distances.max():.3f} over {n_draws} draws); "
+        f"linear separation: AP {linear:.3f}"
     )
 
 

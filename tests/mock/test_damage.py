@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from rarespec.mock.damage import KINDS, VALID_FITS, applies_to, damage
 from rarespec.mock.damage.bomb import INFLATED_BYTES, gzip_bomb
+from rarespec.mock.damage.bytewise import bit_flip_gzip
 from rarespec.mock.damage.units import put_together, take_apart
 from rarespec.mock.files import LAYOUTS, native_wavelength, write_files
 from rarespec.spectrum import PAPER_GRID, Spectra
@@ -263,6 +264,16 @@ def test_gzip_damage_is_noticed_by_the_stream(layout, kind, good, tmp_path):
     for seed in range(20):
         with pytest.raises((OSError, EOFError, zlib.error)):
             gzip.decompress(spoil(good[layout], kind, tmp_path, seed).read_bytes())
+
+
+def test_a_flip_that_changes_nothing_does_not_count():
+    """Most bits of this stream are its file name, which no checksum covers."""
+    packed = gzip.compress(b"flux", mtime=0)
+    packed = packed[:3] + b"\x08" + packed[4:10] + b"n" * 200 + b"\0" + packed[10:]
+    assert gzip.decompress(packed) == b"flux"
+    for seed in range(30):
+        with pytest.raises((OSError, EOFError, zlib.error)):
+            gzip.decompress(bit_flip_gzip(packed, np.random.default_rng(seed)))
 
 
 @pytest.mark.parametrize("layout", ["sdss", "desi", "lamost-dr1"])

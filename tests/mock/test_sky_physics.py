@@ -91,15 +91,17 @@ def test_calcium_in_dz_and_rounded_swan_in_dq() -> None:
     assert np.median(mean_flux(dq, 5230, 5290) / mean_flux(dq, 5080, 5140)) > 1.2
 
 
-def test_brown_dwarfs_are_very_red_and_quasars_are_not() -> None:
-    colour = {name: np.median(mean_flux(models(name), 8500, 8900) / mean_flux(models(name), 6000, 6400)) for name in "LTM"}
+def test_brown_dwarfs_are_very_red() -> None:
+    flux = {name: models(name) for name in "LTM"}
+    colour = {name: np.median(mean_flux(f, 8500, 8900) / mean_flux(f, 6000, 6400)) for name, f in flux.items()}
     assert colour["T"] > colour["L"] > 5 * colour["M"] > 5
 
 
 def test_velocity_moves_lines_by_the_doppler_shift() -> None:
     speed = 600.0 / 299792.458
-    line = {"na_d": np.full(2, 0.9)}
-    pair = Population((Light(np.full(2, 5000.0), line),), (np.ones(2),), ["", ""], np.full(2, 5000.0), np.array([0, speed]))
+    teff = np.full(2, 5000.0)
+    light = Light(teff, {"na_d": np.full(2, 0.9)})
+    pair = Population((light,), (np.ones(2),), ["", ""], teff, np.array([0, speed]))
     flux = emitted(pair, WAVELENGTH)
     inside = (WAVELENGTH > 5870) & (WAVELENGTH < 5930)
     loss = 1 - flux[:, inside] / flux[:, inside].max(axis=1, keepdims=True)

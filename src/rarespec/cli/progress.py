@@ -65,7 +65,7 @@ def _line(what: str, unit: str) -> Show:
 
 
 def _at_most_every(seconds: float, show: Show) -> Show:
-    last = 0.0
+    last = time.monotonic()
 
     def seldom(done: int, total: int, note: str = "") -> None:
         nonlocal last

@@ -1,4 +1,4 @@
-"""Catalogues without spectra: classes, redshifts and positions to be joined to spectra by id."""
+"""Columnss without spectra: classes, redshifts and positions to be joined to spectra by id."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rarespec.formats.fits import Hdu
 from rarespec.formats.lamost_header import UNKNOWN
 from rarespec.formats.matrix import FLUX, LOG_WAVELENGTH, find
-from rarespec.formats.own_columns import own_columns
+from rarespec.formats.own_columns import plain_list, scalar_columns
 from rarespec.formats.sdss_id import field_mjd_catalogid, plate_mjd_fiber
 from rarespec.formats.source import Container, Source
 from rarespec.spectrum import DefectError, Reason
-from rarespec.spectrum.spectra import Catalogue
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+Columns = dict[str, Any]
+"""Name in lower case -> one value per row: a list, or an array of whole numbers."""
 
 BATCH_ROWS = 100_000
 """Rows turned into Arrow columns at a time, so that Python objects of a large catalogue never exist all at once."""
@@ -39,6 +42,9 @@ KEYS: tuple[tuple[tuple[str, ...], Callable[..., str]], ...] = (
 
 EXTRA_KEYS = (("object_id",), ("objid",), ("source_id",), ("specobjid",))
 """Keys of tables that no survey reader knows; they only count when a person gives the table to `--join`."""
+
+BESIDE_SPECTRA = ("FIBERMAP", "EXP_FIBERMAP", "SCORES", "PLUGMAP", "SPZLINE")
+"""Tables that name objects too but come with spectra; alone, they are what is left of a file that was cut."""
 
 COMMON = {
     "ra": ("plug_ra", "racat", "target_ra", "ra", "ra_obs", "raj2000", "_raj2000"),
@@ -65,7 +71,8 @@ def _holds_spectra(hdu: Hdu) -> bool:
 
 
 def _key_table(hdus: list[Hdu]) -> Hdu | None:
-    return next((hdu for hdu in hdus if hdu.is_table and _key_of({n.lower() for n in hdu.columns})), None)
+    tables = (hdu for hdu in hdus if hdu.is_table and hdu.name not in BESIDE_SPECTRA)
+    return next((hdu for hdu in tables if _key_of({name.lower() for name in hdu.columns})), None)
 
 
 def _key_of(names: set[str]) -> tuple[tuple[str, ...], Callable[..., str]] | None:
@@ -85,7 +92,7 @@ def read_catalogue(path: str | os.PathLike[str]) -> pa.Table:
     return pa.concat_tables(batches, promote_options="permissive")
 
 
-def _arrow(columns: Catalogue) -> pa.Table:
+def _arrow(columns: Columns) -> pa.Table:
     import pyarrow as pa
 
     kinds = {"id": pa.string(), "class": pa.string(), "subclass": pa.string()}
@@ -93,7 +100,7 @@ def _arrow(columns: Catalogue) -> pa.Table:
     return pa.table({name: pa.array(values, kinds.get(name)) for name, values in columns.items()})
 
 
-def _batches(path: Path) -> Iterator[tuple[int, Catalogue]]:
+def _batches(path: Path) -> Iterator[tuple[int, Columns]]:
     """Number of the first row, and own columns."""
     if path.suffix.lower() in (".parquet", ".pq"):
         yield from _batches_of_parquet(path)
@@ -109,18 +116,26 @@ def _batches(path: Path) -> Iterator[tuple[int, Catalogue]]:
             raise DefectError(Reason.UNRECOGNISED, f"{source.container} is no catalogue; FITS, CSV, Parquet are")
 
 
-def _batches_of_fits(source: Source) -> Iterator[tuple[int, Catalogue]]:
+def _batches_of_fits(source: Source) -> Iterator[tuple[int, Columns]]:
     tables = [hdu for hdu in source.hdus if hdu.is_table]
     hdu = _key_table(source.hdus) or next(iter(tables), None)
     if hdu is None:
         raise DefectError(Reason.LAYOUT, "no table is in it")
     beside = _positions_beside(source, hdu)
     for first in range(0, hdu.n_rows, BATCH_ROWS):
-        own = own_columns(hdu.table(first, first + BATCH_ROWS))
+        own = _exact_columns(hdu.table(first, first + BATCH_ROWS))
         yield first, {**own, **{name: column[first : first + BATCH_ROWS] for name, column in beside.items()}}
 
 
-def _positions_beside(source: Source, hdu: Hdu) -> Catalogue:
+def _exact_columns(table: NDArray[Any]) -> Columns:
+    """The table's scalars. Whole numbers stay arrays, so that batches agree on 64 bits with or without a sign."""
+    return {
+        name: column.astype(column.dtype.newbyteorder("=")) if column.dtype.kind in "iu" else plain_list(column)
+        for name, column in scalar_columns(table).items()
+    }
+
+
+def _positions_beside(source: Source, hdu: Hdu) -> Columns:
     """TARGET_RA and TARGET_DEC from the FIBERMAP of a redrock file, which has the same targets in the same order."""
     fibermap = next((other for other in source.hdus if other.name == "FIBERMAP" and other is not hdu), None)
     wanted = [name for name in ("TARGET_RA", "TARGET_DEC") if not hdu.has_column(name)]
@@ -134,7 +149,7 @@ def _positions_beside(source: Source, hdu: Hdu) -> Catalogue:
     return {name.lower(): theirs[fibermap.column_named(name)].tolist() for name in wanted}
 
 
-def _batches_of_parquet(path: Path) -> Iterator[tuple[int, Catalogue]]:
+def _batches_of_parquet(path: Path) -> Iterator[tuple[int, Columns]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -150,7 +165,7 @@ def _batches_of_parquet(path: Path) -> Iterator[tuple[int, Catalogue]]:
             first += len(batch)
 
 
-def _batches_of_text(source: Source) -> Iterator[tuple[int, Catalogue]]:
+def _batches_of_text(source: Source) -> Iterator[tuple[int, Columns]]:
     table = _text_table(source)
     own = {}
     for name in table.colnames:
@@ -182,14 +197,16 @@ def _text_table(source: Source) -> Any:
         return Table.read(text.splitlines(), format="ascii.ecsv")
     header = text.split("\n", 1)[0]
     delimiter = max(",|\t;", key=header.count)
+    if delimiter == "\t":  # as CSV, astropy would take several tabs for one and shift the values behind an empty one
+        return Table.read(text, format="ascii.tab")
     return Table.read(text, format="ascii.csv", delimiter=delimiter)
 
 
-def _with_common_names(own: Catalogue, first: int) -> Catalogue:
+def _with_common_names(own: Columns, first: int) -> Columns:
     """`id` and the common names in front; own columns that were renamed or turned into them are not repeated."""
-    result: Catalogue = {"id": _ids(own, first)}
+    result: Columns = {"id": _ids(own, first)}
     n = len(result["id"])
-    taken = {"id"}
+    taken = {"id"} if _key(own)[0] == ("id",) else set()
     for common, names in COMMON.items():
         name = find(own, names)
         result[common] = [None] * n if name is None else own[name]
@@ -203,17 +220,19 @@ def _with_common_names(own: Catalogue, first: int) -> Catalogue:
     return result
 
 
-def _ids(own: Catalogue, first: int) -> list[str]:
-    key = _key_of(set(own))
+def _key(own: Columns) -> tuple[tuple[str, ...], Callable[..., str]]:
+    extra = next(((names, str) for names in EXTRA_KEYS if names[0] in own), None)
+    key = _key_of(set(own)) or extra
     if key is None:
-        extra = next((columns for columns in EXTRA_KEYS if columns[0] in own), None)
-        if extra is None:
-            wanted = "; ".join("+".join(columns).upper() for columns, _ in KEYS)
-            raise DefectError(Reason.MISSING_COLUMN, f"no columns that name the objects: one of {wanted} is needed")
-        key = extra, str
-    columns, build = key
-    rows = zip(*(own[name] for name in columns), strict=True)
-    return [_id(values, columns, build, row) for row, values in enumerate(rows, first)]
+        wanted = "; ".join("+".join(names).upper() for names, _ in KEYS)
+        raise DefectError(Reason.MISSING_COLUMN, f"no columns that name the objects: one of {wanted} is needed")
+    return key
+
+
+def _ids(own: Columns, first: int) -> list[str]:
+    names, build = _key(own)
+    rows = zip(*(own[name] for name in names), strict=True)
+    return [_id(values, names, build, row) for row, values in enumerate(rows, first)]
 
 
 def _id(values: tuple[Any, ...], columns: tuple[str, ...], build: Callable[..., str], row: int) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.formats.catalogue import is_catalogue
 from rarespec.formats.desi_join import CameraRows, join_cameras, joined_wavelength
 from rarespec.formats.desi_redrock import Redshifts, redshifts_beside
 from rarespec.formats.fits import Hdu
@@ -26,8 +27,10 @@ _ALL_CAMERAS = {"B", "R", "Z"}
 
 
 def recognises(source: Source) -> bool:
-    names = {hdu.name for hdu in source.hdus}
-    return "FIBERMAP" in names and any(name.endswith(("_FLUX", "_WAVELENGTH")) for name in names)
+    """By the fibre map, also when the images behind it were cut off."""
+    fibermap = next((hdu for hdu in source.hdus if hdu.name == "FIBERMAP"), None)
+    has_flux = any(hdu.name.endswith("_FLUX") for hdu in source.hdus)
+    return fibermap is not None and (has_flux or (fibermap.has_column("TARGETID") and not is_catalogue(source)))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Found]:

@@ -81,7 +81,10 @@ class Header(Mapping[str, Any]):
     @cached_property
     def _positions(self) -> dict[str, int]:
         text = self.text
-        return {text[at : at + 8]: at for at in range(len(text) // CARD * CARD - CARD, -1, -CARD)}
+        positions = {text[at : at + 8]: at for at in range(len(text) // CARD * CARD - CARD, -1, -CARD)}
+        for commentary in ("COMMENT ", "HISTORY ", "        "):
+            positions.pop(commentary, None)
+        return positions
 
     @cached_property
     def _by_astropy(self) -> fits.Header:

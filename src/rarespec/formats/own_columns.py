@@ -45,9 +45,14 @@ def own_row(table: NDArray[Any], row: int = 0) -> dict[str, Any]:
     return {lower: plain(values[position]) for position, _, lower in _scalar_names(table.dtype)}
 
 
+def scalar_columns(table: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """The columns of a structured array with one plain value per row, as stored, by name in lower case."""
+    return {lower: table[name] for _, name, lower in _scalar_names(table.dtype)}
+
+
 def own_columns(table: NDArray[Any]) -> Catalogue:
-    """The scalar columns of a structured array."""
-    return {lower: plain_list(table[name]) for _, name, lower in _scalar_names(table.dtype)}
+    """The scalar columns of a structured array as Python values."""
+    return {name: plain_list(column) for name, column in scalar_columns(table).items()}
 
 
 def plain_list(column: NDArray[Any]) -> list[Any]:

@@ -23,9 +23,11 @@ from rarespec.spectrum.spectra import Catalogue
 
 
 def recognises(source: Source) -> bool:
-    primary, *extensions = source.hdus
-    is_plate = primary.is_image and len(primary.image_shape) == 2 and "PLATEID" in primary.header
-    return is_plate and bool(extensions) and _plugmap(source) is not None
+    """A primary image of a whole plate: unlike spSpec it names no fibre."""
+    primary = source.hdus[0]
+    header = primary.header
+    is_plate = primary.is_image and len(primary.image_shape) == 2 and "PLATEID" in header and "FIBERID" not in header
+    return is_plate and ("CRVAL1" in header or "COEFF0" in header)
 
 
 def _plugmap(source: Source) -> Hdu | None:

@@ -105,7 +105,7 @@ def _residual_patterns(wavelength: Values) -> NDArray[np.float32]:
     families = (noise.OXYGEN_5577, noise.OXYGEN_AND_CITY, noise.HYDROXYL)
     roots = [noise.sky_lines(wavelength, tuple((at, np.sqrt(size)) for at, size in family)) for family in families]
     shifts = [np.gradient(root) for root in roots]
-    return np.array([1.5 * roots[0], 0.6 * roots[1], 0.5 * roots[2], shifts[0], 0.9 * shifts[2]], dtype=np.float32)
+    return np.array([1.1 * roots[0], 0.6 * roots[1], 0.5 * roots[2], shifts[0], 0.9 * shifts[2]], dtype=np.float32)
 
 
 def _calibration_patterns(wavelength: Values) -> NDArray[np.float32]:
@@ -114,10 +114,9 @@ def _calibration_patterns(wavelength: Values) -> NDArray[np.float32]:
     blue = np.exp(-(wavelength - 3900) / 250)
     arm = 1 / (1 + np.exp(-(wavelength - 5950) / 40))
     oxygen = noise.oxygen_absorption(wavelength)
-    return np.array(
-        [0.05 * x, 0.03 * (x**2 - 1 / 3), 0.05 * blue, 0.012 * arm, 0.05 * oxygen, 0.008 * np.sin(9 * x), 0.008 * np.cos(9 * x)],
-        dtype=np.float32,
-    )
+    smooth = [0.05 * x, 0.03 * (x**2 - 1 / 3), 0.05 * blue, 0.012 * arm, 0.05 * oxygen]
+    ripple = [0.008 * np.sin(9 * x), 0.008 * np.cos(9 * x)]
+    return np.array(smooth + ripple, dtype=np.float32)
 
 
 def _brightness(flux: Flux, snr: Values, sky: Values) -> Values:

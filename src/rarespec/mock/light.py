@@ -124,5 +124,5 @@ def log_planck(temperature: NDArray[np.float64], wavelength: NDArray[np.float32]
     thermal = np.isfinite(temperature)
     scale = (SECOND_RADIATION_CONSTANT / np.where(thermal, temperature, 5000.0)).astype(np.float32)[:, None]
     reference = np.float32(REFERENCE_WAVELENGTH)
-    log_b = np.log(np.exp(scale / reference) - 1) - np.log(np.exp(scale / wavelength) - 1) - 5 * np.log(wavelength / reference)
-    return np.where(thermal[:, None], log_b, np.float32(0))
+    exponential = np.log(np.exp(scale / reference) - 1) - np.log(np.exp(scale / wavelength) - 1)
+    return np.where(thermal[:, None], exponential - 5 * np.log(wavelength / reference), np.float32(0))

@@ -117,9 +117,10 @@ def _lines() -> Iterator[tuple[str, Curve]]:
 def _winged_lines() -> Iterator[tuple[str, Curve]]:
     wings = {
         "balmer_wing": (atoms.BALMER, 9.0), "balmer_wide": (atoms.BALMER, 28.0), "paschen_wing": (atoms.PASCHEN, 9.0),
-        "he1_wing": (atoms.HELIUM_1, 14.0), "ca_hk_wing": (atoms.CALCIUM_HK, 9.0), "ca_hk_wide": (atoms.CALCIUM_HK, 45.0),
-        "ca_4227_wing": (atoms.CALCIUM_4227, 12.0), "ca_triplet_wing": (atoms.CALCIUM_TRIPLET, 4.0),
-        "mg_b_wing": (atoms.MAGNESIUM_B, 16.0), "na_d_wing": (atoms.SODIUM_D, 18.0), "na_d_wide": (atoms.SODIUM_D, 90.0),
+        "he1_wing": (atoms.HELIUM_1, 14.0), "ca_hk_wing": (atoms.CALCIUM_HK, 9.0),
+        "ca_hk_wide": (atoms.CALCIUM_HK, 45.0), "ca_4227_wing": (atoms.CALCIUM_4227, 12.0),
+        "ca_triplet_wing": (atoms.CALCIUM_TRIPLET, 4.0), "mg_b_wing": (atoms.MAGNESIUM_B, 16.0),
+        "na_d_wing": (atoms.SODIUM_D, 18.0), "na_d_wide": (atoms.SODIUM_D, 90.0),
         "na_8190_wing": (atoms.SODIUM_8190, 4.0), "k_wing": (atoms.POTASSIUM, 18.0), "k_wide": (atoms.POTASSIUM, 75.0),
         "iron_wide": (atoms.IRON, 11.0),
     }  # fmt: skip
@@ -177,15 +178,19 @@ def _continua() -> Iterator[tuple[str, Curve]]:
     yield "break_4000", _step(3990 - wavelength, 12)
 
 
+def _hump(centre: float, sigma: float) -> Curve:
+    return np.exp(-0.5 * ((MODEL_GRID.wavelength - centre) / sigma) ** 2)
+
+
 def _quasar() -> Iterator[tuple[str, Curve]]:
     wavelength = MODEL_GRID.wavelength
     for name, (lines, width) in atoms.QUASAR_LINES.items():
         pixels = width / np.log(10) / MODEL_GRID.step
         yield name, 0.7 * gaussians(lines, 0.5 * pixels) + 0.5 * gaussians(lines, 1.4 * pixels)
-    yield "iron_uv", np.exp(-0.5 * ((wavelength - 2500) / 170) ** 2) + 0.4 * np.exp(-0.5 * ((wavelength - 2950) / 120) ** 2)
-    optical = np.exp(-0.5 * ((wavelength - 4570) / 60) ** 2) + np.exp(-0.5 * ((wavelength - 5270) / 80) ** 2)
+    yield "iron_uv", _hump(2500, 170) + 0.4 * _hump(2950, 120)
+    optical = _hump(4570, 60) + _hump(5270, 80)
     yield "iron_optical", smoothed(optical * np.maximum(1 + 0.25 * rough("iron_optical", 12), 0), 4)
-    yield "small_bump", np.exp(-0.5 * ((wavelength - 3100) / 450) ** 2)
+    yield "small_bump", _hump(3100, 450)
     forest = np.exp(1.2 * rough("lyman_forest"))
     yield "lyman_forest", _step(1212 - wavelength, 2) * forest
     yield "lyman_limit", _step(912 - wavelength, 3)

@@ -53,7 +53,8 @@ class MockSky:
         if grid.ndim != 1 or len(grid) < 100 or not (np.diff(grid) > 0).all():
             raise ValueError("wavelengths must be one increasing vector of at least 100 pixels")
         if grid[0] < SHORTEST or grid[-1] > LONGEST:
-            raise ValueError(f"the mock sky reaches from {SHORTEST:g} to {LONGEST:g} A, not {grid[0]:g} to {grid[-1]:g}")
+            asked = f"{grid[0]:g} to {grid[-1]:g}"
+            raise ValueError(f"the mock sky reaches from {SHORTEST:g} to {LONGEST:g} A, not {asked}")
 
     def __len__(self) -> int:
         return self.n + sum(self.rare.values())
@@ -108,7 +109,8 @@ class MockSky:
         """Emitted flux at the survey's wavelengths and what the catalogue says of each object."""
         n = len(classes)
         flux = np.zeros((n, len(self.wavelength)), np.float32)
-        columns = {"z": np.zeros(n), "teff": np.full(n, np.nan), "subclass": np.full(n, "", "U16"), "brightness": np.ones(n)}
+        columns = {"z": np.zeros(n), "teff": np.full(n, np.nan)}
+        columns |= {"subclass": np.full(n, "", "U16"), "brightness": np.ones(n)}
         for name in MIX:
             at = np.flatnonzero(classes == name)
             if len(at):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def draw_spectra(spectra: Sequence[Spectrum] | Spectra, path: str | os.PathLike[
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 0.6 + 1.45 * len(spectra)), layout="constrained")
+    figure = Figure(figsize=(9, 0.6 + 1.5 * len(spectra)), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(len(spectra), 1, sharex=True, squeeze=False)[:, 0]
     for panel, spectrum in zip(panels, iter(spectra), strict=True):
@@ -42,11 +42,10 @@ def _draw(panel: Axes, spectrum: Spectrum) -> None:
     panel.plot(spectrum.wavelength, flux, color="0.75", linewidth=0.5)
     panel.plot(spectrum.wavelength, smooth, color="#0072b2", linewidth=0.9)
     low, high = np.nanpercentile(smooth, [0.5, 99.5])
-    panel.set_ylim(min(0, low - 0.1 * (high - low)), high + 0.25 * (high - low))
+    panel.set_ylim(min(0, low - 0.1 * (high - low)), high + 0.1 * (high - low))
     panel.margins(x=0)
     panel.tick_params(labelsize=8)
-    style: dict[str, Any] = {"transform": panel.transAxes, "va": "top", "fontsize": 8.5, "backgroundcolor": "#ffffffb0"}
-    panel.text(0.008, 0.94, _caption(spectrum), **style)
+    panel.set_title(_caption(spectrum), loc="left", fontsize=8.5, pad=3)
 
 
 def _caption(spectrum: Spectrum) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+from numpy.typing import NDArray
 
 from rarespec.mock.light import Amounts, Light, Population
 from rarespec.mock.populations import white_dwarfs
@@ -55,10 +58,10 @@ METHYLIDYNE = ("ch_4300", "ch_wide")
 VIOLET = ("violet_4000", "violet_4400", "violet_5200")
 ATOMS = ("ca_4227", "ca_1", "mg_b", "na_d", "na_d_wing", "iron", "s_process", "ca_hk", "ca_hk_wing")
 
-FAMILIES = {"dC": 0.45, "CH": 0.20, "R": 0.23, "N": 0.06, "dC+WD": 0.06}
-TEMPERATURES = {"dC": (3700, 5300), "CH": (4200, 5500), "R": (3600, 4600), "N": (2500, 3500), "dC+WD": (3700, 5200)}
+FAMILIES = {"dC": 0.46, "CH": 0.18, "R": 0.26, "N": 0.05, "dC+WD": 0.05}
+TEMPERATURES = {"dC": (3700, 5000), "CH": (4200, 5400), "R": (3600, 4600), "N": (2500, 3500), "dC+WD": (3700, 5200)}
 STRENGTHS = {
-    "dC": ((0.40, 1.30), (0.1, 1.0)), "CH": ((0.25, 0.80), (0.3, 1.3)), "R": ((0.6, 1.3), (0.6, 1.5)),
+    "dC": ((0.45, 1.30), (0.1, 1.0)), "CH": ((0.30, 0.90), (0.3, 1.3)), "R": ((0.6, 1.3), (0.6, 1.5)),
     "N": ((0.7, 1.3), (0.7, 1.25)), "dC+WD": ((0.35, 1.3), (0.1, 0.9)),
 }  # fmt: skip
 """Range of the strength of C2 and of CN in each family, 1 being the ladder's."""
@@ -77,12 +80,14 @@ def draw(rng: np.random.Generator, n: int) -> Population:
     return Population(lights, (1 - veil, veil), families.tolist(), teff, velocities(rng, n, 0.65))
 
 
-def _between(rng: np.random.Generator, families: np.ndarray, ranges: dict[str, tuple[float, float]]) -> Values:
+def _between(rng: np.random.Generator, families: np.ndarray, ranges: Mapping[str, tuple[float, float]]) -> Values:
     low, high = np.array([ranges[family] for family in families]).reshape(-1, 2).T
     return rng.uniform(low, high)
 
 
-def _photosphere(rng: np.random.Generator, teff: Values, swan: Values, cyanogen: Values, dwarf: Values) -> Amounts:
+def _photosphere(
+    rng: np.random.Generator, teff: Values, swan: Values, cyanogen: Values, dwarf: NDArray[np.bool_]
+) -> Amounts:
     n = len(teff)
     amounts = climb(teff, TEFF, LADDER)
     scale(amounts, SWAN, swan)

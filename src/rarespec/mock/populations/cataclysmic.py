@@ -18,7 +18,8 @@ def draw(rng: np.random.Generator, n: int) -> Population:
     share = np.where((rng.random(n) < 0.4) & ~outburst, rng.uniform(0.1, 0.6, n), 0.0)
     kinds = ("CV outburst", "CV+M")
     subclass = np.select([outburst, share > 0], kinds, "CV").tolist()
-    return Population((disc, donor), (1 - share, share), subclass, np.full(n, np.nan), velocities(rng, n, 0.05), snr=0.8)
+    redshift = velocities(rng, n, 0.05)
+    return Population((disc, donor), (1 - share, share), subclass, np.full(n, np.nan), redshift, snr=0.8)
 
 
 def _disc(rng: np.random.Generator, n: int, outburst: np.ndarray) -> Amounts:

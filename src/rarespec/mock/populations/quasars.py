@@ -8,7 +8,10 @@ from rarespec.mock.light import Amounts, Light, Population
 from rarespec.mock.populations.ladder import add
 
 HIGHEST_REDSHIFT = 3.4
-STRENGTHS = {"lyman_alpha": 1.25, "silicon_4": 0.30, "carbon_4": 0.85, "carbon_3": 0.45, "magnesium_2": 0.50, "broad_balmer": 0.75}
+STRENGTHS = {
+    "lyman_alpha": 1.25, "silicon_4": 0.30, "carbon_4": 0.85, "carbon_3": 0.45, "magnesium_2": 0.50,
+    "broad_balmer": 0.75,
+}  # fmt: skip
 
 
 def draw(rng: np.random.Generator, n: int) -> Population:

@@ -56,9 +56,13 @@ METALS = ("ca_hk", "ca_hk_wing", "ca_4227", "ca_4227_wing", "ca_1", "mg_b", "mg_
           "ca_triplet", "ca_triplet_wing", "iron", "metals_3900", "metals_4200", "metals_4700", "metals_5300",
           "metals_6000", "ionised_metals", "s_process", "mgh_5211", "k_7665", "na_8190", "ch_4300", "ch_wide",
           "tio_4955", "tio_5167", "tio_6158", "tio_7054")  # fmt: skip
-DWARF_MARKS = ("mg_b", "mg_b_wing", "mgh_5211", "mgh_4780", "na_d", "na_8190", "ca_1", "ca_4227", "ca_4227_wing", "iron")
+DWARF_MARKS = ("mg_b", "mg_b_wing", "mgh_5211", "mgh_4780", "na_d", "na_8190", "ca_1", "ca_4227", "ca_4227_wing",
+               "iron")  # fmt: skip
 
-RANGES = {"O": (29000, 46000), "B": (10200, 28000), "A": (7400, 9900), "F": (6000, 7350), "G": (5300, 5990), "K": (3950, 5280)}
+RANGES = {
+    "O": (29000, 46000), "B": (10200, 28000), "A": (7400, 9900), "F": (6000, 7350),
+    "G": (5300, 5990), "K": (3950, 5280),
+}  # fmt: skip
 SUBTYPE_RUNGS = {
     "O": ((29000, 46000), (9, 5)), "B": ((10200, 28000), (9, 1)), "A": ((7400, 9900), (9, 0)),
     "F": ((6000, 7350), (9, 0)), "G": ((5300, 5990), (9, 0)), "K": ((3950, 4400, 4800, 5280), (7, 5, 3, 0)),
@@ -103,8 +107,9 @@ def photosphere(rng: np.random.Generator, teff: Values, metallicity: Values, gia
     scale(amounts, ("balmer_wing", "paschen_wing"), 1 - 0.5 * giant)
     scale(amounts, ("ca_triplet", "ca_triplet_wing"), 1 + 0.3 * giant)
     cool = np.clip((5600 - teff) / 1200, 0, 1)
-    add(amounts, cn_4216=0.12 * cool * giant * rng.uniform(0.2, 1.6, n), cn_7876=0.04 * cool * giant * rng.uniform(0, 1.5, n))
-    add(amounts, metals_3900=0.15 * cool * giant, metals_4200=0.08 * cool * giant, ch_wide=0.08 * cool * giant)
+    red_giant = cool * giant
+    add(amounts, cn_4216=0.12 * red_giant * rng.uniform(0.2, 1.6, n), cn_7876=0.04 * red_giant * rng.uniform(0, 1.5, n))
+    add(amounts, metals_3900=0.15 * red_giant, metals_4200=0.08 * red_giant, ch_wide=0.08 * red_giant)
     vary(rng, amounts, METALS, 0.12)
     vary(rng, amounts, ("balmer", "balmer_wing", "he1"), 0.12)
     add(amounts, slope=rng.normal(0, 0.03, n), curve=rng.normal(0, 0.02, n))

@@ -29,9 +29,8 @@ GRAVITATIONAL_REDSHIFT = 32.0 / SPEED_OF_LIGHT
 
 def draw(rng: np.random.Generator, n: int) -> Population:
     kind = rng.choice(["DA", "DB", "DC"], n, p=[0.82, 0.11, 0.07])
-    teff = np.select(
-        [kind == "DA", kind == "DB"], [_hydrogen_temperatures(rng, n), rng.uniform(11500, 35000, n)], rng.uniform(5000, 10500, n)
-    )
+    temperatures = [_hydrogen_temperatures(rng, n), rng.uniform(11500, 35000, n)]
+    teff = np.select([kind == "DA", kind == "DB"], temperatures, rng.uniform(5000, 10500, n))
     light = hydrogen_photosphere(rng, teff)
     scale(light.amounts, ("balmer", "balmer_wing", "balmer_wide"), (kind == "DA").astype(float))
     helium = climb(teff, HELIUM_TEFF, HELIUM_LADDER)
@@ -63,7 +62,7 @@ def _alone(rng: np.random.Generator, light: Light, subclass: list[str]) -> Popul
 
 
 def draw_dq(rng: np.random.Generator, n: int) -> Population:
-    """Swan bands rounded by pressure; in the coolest they are pushed to the blue (peculiar DQ); in a few, atomic carbon."""
+    """Swan bands rounded by pressure; in the coolest they are pushed to the blue (peculiar DQ)."""
     teff = rng.uniform(5500, 10500, n)
     peculiar = teff < 6400
     strength = np.exp(rng.normal(-0.25, 0.55, n))
