@@ -337,3 +337,34 @@ def test_large_files_verify_what_they_read_and_nothing_else(tmp_path: Path, monk
     by_name["R_FLUX"].image()
     with pytest.raises(DefectError, match="B_FLUX"):
         by_name["B_FLUX"].image(0, 1)
+
+
+# --- bombs
+
+
+def test_many_rows_that_share_one_long_array_are_refused(tmp_path: Path) -> None:
+    n_rows, n_elements = 2000, 10_000
+    arrays = np.empty(n_rows, object)
+    arrays[:] = [np.zeros(0, "f4")] * n_rows
+    arrays[0] = np.ones(n_elements, "f4")
+    hdus = fits.HDUList([fits.PrimaryHDU(), small_fits.table("", FLUX=("PE()", arrays))])
+    content = bytearray(small_fits.as_bytes(hdus))
+    descriptors = np.ndarray(
+        (n_rows, 2), ">i4", content, opened(tmp_path / "f.fits", bytes(content)).hdus[1].data_offset
+    )
+    descriptors[:] = (n_elements, 0)
+    hdu = opened(tmp_path / "g.fits", bytes(content)).hdus[1]
+    with pytest.raises(DefectError) as caught:
+        hdu.table()
+    assert caught.value.reason == Reason.TOO_LARGE and str(n_rows * n_elements) in caught.value.detail
+
+
+def test_compressed_image_that_unfolds_too_far_is_refused(tmp_path: Path) -> None:
+    hdus = fits.HDUList([fits.PrimaryHDU(), fits.CompImageHDU(np.zeros((20, 20), "i4"))])
+    content = small_fits.as_bytes(hdus)
+    card = b"ZNAXIS1 =                   20"
+    assert card in content
+    hdu = opened(tmp_path / "f.fits", content.replace(card, b"ZNAXIS1 =           2000000000")).hdus[1]
+    with pytest.raises(DefectError) as caught:
+        hdu.image()
+    assert caught.value.reason == Reason.TOO_LARGE

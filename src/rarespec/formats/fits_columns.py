@@ -81,7 +81,7 @@ class _LayoutError(Exception):
 
 def _cards_of_columns(header: Header, n_columns: int) -> str:
     """The stretch of the header with all TTYPE and TFORM cards, and the cards outside it that change their meaning."""
-    ends = [header._position(f"{key}{n}") for key in ("TTYPE", "TFORM") for n in (1, n_columns)]
+    ends = [header.position_of(f"{key}{n}") for key in ("TTYPE", "TFORM") for n in (1, n_columns)]
     found = [at for at in ends if at is not None]
     if len(found) < 4:
         return header.text

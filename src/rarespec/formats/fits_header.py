@@ -96,14 +96,15 @@ class Header(Mapping[str, Any]):
     def _has_hierarch(self) -> bool:
         return "HIERARCH" in self._positions
 
-    def _position(self, keyword: str) -> int | None:
+    def position_of(self, keyword: str) -> int | None:
+        """Where the card with this keyword and a value starts in `text`."""
         at = self._positions.get(keyword.ljust(8))
         return at if at is not None and self.text[at + 8 : at + 10] == "= " else None
 
     def __contains__(self, keyword: object) -> bool:
         if not isinstance(keyword, str):
             return False
-        return self._position(keyword) is not None or (self._has_hierarch and keyword in self._by_astropy)
+        return self.position_of(keyword) is not None or (self._has_hierarch and keyword in self._by_astropy)
 
     def __getitem__(self, keyword: str) -> Any:
         if keyword not in self._values:
@@ -117,7 +118,7 @@ class Header(Mapping[str, Any]):
             return default
 
     def _parsed(self, keyword: str) -> Any:
-        at = self._position(keyword)
+        at = self.position_of(keyword)
         if at is None:
             if self._has_hierarch:
                 return self._by_astropy[keyword]
@@ -143,7 +144,7 @@ class Header(Mapping[str, Any]):
         # The positions were collected from the last card to the first.
         yield from (key.rstrip() for key, at in reversed(self._positions.items()) if text[at + 8 : at + 10] == "= ")
         if self._has_hierarch:
-            yield from (key for key in self._by_astropy if self._position(key) is None and " " in key)
+            yield from (key for key in self._by_astropy if self.position_of(key) is None and " " in key)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

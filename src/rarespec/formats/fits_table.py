@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,7 @@ def _one_per_row(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions) -
     own_axis = roles.wavelength is not None and _is_vector(first_row, roles.wavelength)
     axis = None if own_axis else _shared_axis(source, hdu, n_pixels, options)
     unit = _unit(hdu.header, hdu.columns, roles.wavelength) if own_axis and roles.wavelength else None
-    options = ReadOptions(_air(source, hdu, options), options.sdss_bad_bits)
+    options = replace(options, air=_air(source, hdu, options))
     origin = Origin(source, options, single=hdu.n_rows == 1)
     for first, last in blocks(hdu.n_rows, n_pixels):
         block = _columns(hdu.table(first, last), roles, own_axis)

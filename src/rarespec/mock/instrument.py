@@ -105,7 +105,7 @@ def _residual_patterns(wavelength: Values) -> NDArray[np.float32]:
     families = (noise.OXYGEN_5577, noise.OXYGEN_AND_CITY, noise.HYDROXYL)
     roots = [noise.sky_lines(wavelength, tuple((at, np.sqrt(size)) for at, size in family)) for family in families]
     shifts = [np.gradient(root) for root in roots]
-    return np.array([1.1 * roots[0], 0.6 * roots[1], 0.5 * roots[2], shifts[0], 0.9 * shifts[2]], dtype=np.float32)
+    return np.array([1.6 * roots[0], 0.6 * roots[1], 0.5 * roots[2], shifts[0], 0.9 * shifts[2]], dtype=np.float32)
 
 
 def _calibration_patterns(wavelength: Values) -> NDArray[np.float32]:

@@ -23,6 +23,7 @@ class Reason(StrEnum):
     NO_OVERLAP = "no overlap with the grid"
     NO_REDSHIFT = "no redshift for the rest frame"
     DIRECTORY_LOOP = "directory loop"
+    NO_FEATURES = "no features"
     READER_CRASHED = "reader crashed"
 
 

@@ -1,0 +1,52 @@
+"""The features of Du et al. (2016): median filter of 10 Angstrom, each spectrum to [0, 1], 50 principal components."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rarespec.features.median_filter import MedianFilter
+from rarespec.features.pca import StreamingPCA
+from rarespec.features.rescaling import MinMax
+
+from rarespec.features.recipe import Recipe
+from rarespec.spectrum import WavelengthGrid
+
+
+class PaperFeatures(Recipe):
+    """The recipe of the paper.
+
+    Parameters
+    ----------
+    n_components : principal components kept
+    width_angstrom : width of the median filter
+    grid : wavelength grid of the flux; None means the paper's, which has 3601 pixels
+    whiten : give every component unit variance, which the paper does not
+    solver : how the components are found: exact, randomised or auto
+    min_good : least share of good pixels that a spectrum needs
+    random_state : seed of the randomised solver
+    """
+
+    def __init__(
+        self,
+        n_components: int = 50,
+        width_angstrom: float = 10.0,
+        grid: WavelengthGrid | None = None,
+        whiten: bool = False,
+        solver: str = "auto",
+        min_good: float = 0.5,
+        random_state: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.width_angstrom = width_angstrom
+        self.grid = grid
+        self.whiten = whiten
+        self.solver = solver
+        self.min_good = min_good
+        self.random_state = random_state
+
+    def _chain(self) -> list[Any]:
+        return [
+            MedianFilter(grid=self.grid, width_angstrom=self.width_angstrom, min_good=self.min_good),
+            MinMax(),
+            StreamingPCA(self.n_components, solver=self.solver, whiten=self.whiten, random_state=self.random_state),
+        ]

@@ -1,0 +1,137 @@
+"""A recipe: an ordered chain of steps from flux to feature vectors, with a fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+Blocks = Callable[[], Iterable[NDArray[np.floating]]]
+"""Gives the rows of a survey afresh, block by block, each time it is called."""
+
+EDITION = 1
+"""Raised when the same parameters begin to give other features; part of every fingerprint."""
+
+
+class Recipe(TransformerMixin, BaseEstimator):
+    """A chain of transformers, each applied to what the one before gives.
+
+    X : (n, pixels) flux, NaN where a pixel is bad. A row that a step cannot use comes out as NaN; `lost_at` says where.
+    Steps that learn from the data (`fit_blocks`) may be anywhere in the chain; the others treat each row by itself.
+    Not to be confused with a scikit-learn Pipeline, which cannot learn from a stream of blocks.
+    """
+
+    def __init__(self, steps: list[Any]) -> None:
+        self.steps = steps
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        X = self._checked(X, reset=True)
+        return self.fit_blocks(lambda: [X])
+
+    def fit_blocks(self, blocks: Blocks) -> Self:
+        """Learn from a stream of blocks; steps that learn pass over it one after the other."""
+        self.steps_: list[Any] = []
+        first = next(iter(blocks()))
+        self.n_features_in_ = first.shape[1]
+        for step in self._chain():
+            learner = clone(step)
+            if hasattr(learner, "fit_blocks"):
+                learner.fit_blocks(lambda so_far=tuple(self.steps_): _through(so_far, blocks()))
+            else:
+                learner.fit(_after(self.steps_, first))
+            self.steps_.append(learner)
+        return self
+
+    def _chain(self) -> list[Any]:
+        return self.steps
+
+    def transform(self, X: Any) -> NDArray[np.floating]:
+        """Features of these rows, (n, features)."""
+        check_is_fitted(self, "steps_")
+        return _after(self.steps_, self._checked(X, reset=False))
+
+    def transform_and_locate(self, X: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.int8]]:
+        """Features, and per row the number (from 1) of the step that could not use it, 0 when all could: (n,) int8."""
+        lost_at = np.zeros(len(X), np.int8)
+        for number, step in enumerate(self.steps_, start=1):
+            X = step.transform(X)
+            lost_at[(lost_at == 0) & np.isnan(X).any(axis=1)] = number
+        return X, lost_at
+
+    def why_lost(self, number: int) -> str:
+        """What it means that the step of this number could not use a row."""
+        step = self.steps_[number - 1]
+        return getattr(step, "why_unusable", f"{type(step).__name__} gave no number")
+
+    def to_flux(self, weights: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Weights of a linear model on these features, seen as weights on the pixels that the linear step was given.
+
+        A score is then the sum over pixels of this template times the (filtered, rescaled) flux, up to a constant.
+        """
+        check_is_fitted(self, "steps_")
+        for step in reversed(self.steps_):
+            if not hasattr(step, "to_flux"):
+                return weights
+            weights = step.to_flux(weights)
+        return weights
+
+    @property
+    def fingerprint(self) -> str:
+        """Text that tells recipes apart: the same steps with the same parameters have the same."""
+        content = json.dumps([EDITION, [_described(step) for step in self._chain()]], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What was learned, as plain arrays."""
+        learned = {"n_features_in": np.array(self.n_features_in_)}
+        for number, step in enumerate(self.steps_):
+            if hasattr(step, "state"):
+                learned |= {f"{number}.{name}": value for name, value in step.state().items()}
+        return learned
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> Self:
+        """Become fitted as the recipe was whose state this is."""
+        self.n_features_in_ = int(state["n_features_in"])
+        self.steps_ = []
+        probe = np.zeros((1, self.n_features_in_), np.float32)
+        for number, step in enumerate(self._chain()):
+            own = {name.partition(".")[2]: value for name, value in state.items() if name.startswith(f"{number}.")}
+            self.steps_.append(clone(step).restore(own) if own else clone(step).fit(_after(self.steps_, probe)))
+        return self
+
+    def _checked(self, X: Any, reset: bool) -> NDArray[np.floating]:
+        return validate_data(self, X, reset=reset, dtype=[np.float32, np.float64], ensure_all_finite=False)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _through(steps: Iterable[Any], blocks: Iterable[NDArray[np.floating]]) -> Iterator[NDArray[np.floating]]:
+    return (_after(steps, block) for block in blocks)
+
+
+def _after(steps: Iterable[Any], X: NDArray[np.floating]) -> NDArray[np.floating]:
+    for step in steps:
+        X = step.transform(X)
+    return X
+
+
+def _described(step: Any) -> list[Any]:
+    parameters = {name: _plain(value) for name, value in step.get_params(deep=False).items()}
+    return [type(step).__name__, parameters]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseEstimator):
+        return _described(value)
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -1,0 +1,185 @@
+"""The chain of steps, its fingerprint, and the features of a survey."""
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from conftest import SMALL_GRID, make_spectra
+from rarespec.features import MedianFilter, MinMax, PaperFeatures, Recipe, StreamingPCA, UnitNorm
+from rarespec.spectrum import Reason, WavelengthGrid
+from rarespec.survey import Survey, WrongUseError
+from rarespec.survey import features as survey_features
+from rarespec.survey.features import features_of, flux_of
+from rarespec.survey.writer import SurveyWriter
+
+
+def small_recipe(**parameters):
+    return PaperFeatures(n_components=5, width_angstrom=30, **parameters)
+
+
+@pytest.fixture
+def survey(tmp_path):
+    path = tmp_path / "a.survey"
+    with SurveyWriter(path, SMALL_GRID, block_rows=40) as writer:
+        writer.add(make_spectra(100, SMALL_GRID))
+        writer.commit()
+    return Survey.open(path)
+
+
+def flux(n=60, seed=0):
+    return make_spectra(n, SMALL_GRID, seed).flux.astype(np.float64)
+
+
+@parametrize_with_checks([PaperFeatures(n_components=1, grid=None), Recipe([MinMax(), StreamingPCA(1)])])
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+def test_the_papers_chain_step_by_step():
+    X = flux()
+    filtered = MedianFilter(grid=SMALL_GRID, width_angstrom=30).fit_transform(X)
+    low, high = filtered.min(axis=1, keepdims=True), filtered.max(axis=1, keepdims=True)
+    expected = PCA(5, svd_solver="full").fit_transform((filtered - low) / (high - low))
+    found = small_recipe(grid=SMALL_GRID).fit_transform(X)
+    signs = np.sign((expected * found).sum(axis=0))
+    assert np.allclose(found, expected * signs, atol=1e-8)
+
+
+def test_blocks_give_what_the_whole_gives():
+    X = flux()
+    whole = small_recipe(grid=SMALL_GRID).fit(X).transform(X)
+    blocks = small_recipe(grid=SMALL_GRID).fit_blocks(lambda: (X[i : i + 17] for i in range(0, len(X), 17)))
+    assert np.allclose(blocks.transform(X), whole, atol=1e-6)
+
+
+def test_a_score_is_a_sum_over_pixels():
+    X = flux()
+    recipe = small_recipe(grid=SMALL_GRID).fit(X)
+    weights = np.random.default_rng(0).normal(size=5)
+    rescaled = MinMax().fit_transform(MedianFilter(grid=SMALL_GRID, width_angstrom=30).fit_transform(X))
+    scores = recipe.transform(X) @ weights
+    by_pixel = rescaled @ recipe.to_flux(weights)
+    assert np.allclose(scores - scores[0], by_pixel - by_pixel[0], atol=1e-8)
+
+
+def test_lost_rows_say_at_which_step():
+    X = flux()
+    X[3, :280] = np.nan
+    X[4] = 7.0
+    values, lost_at = small_recipe(grid=SMALL_GRID).fit(X).transform_and_locate(X)
+    assert list(np.flatnonzero(lost_at)) == [3, 4] and list(lost_at[[3, 4]]) == [1, 2]
+    assert np.isnan(values[[3, 4]]).all() and np.isfinite(np.delete(values, [3, 4], axis=0)).all()
+
+
+def test_the_fingerprint_depends_on_all_that_matters():
+    variants = [
+        small_recipe(),
+        small_recipe(whiten=True),
+        small_recipe(grid=SMALL_GRID),
+        PaperFeatures(),
+        PaperFeatures(width_angstrom=12),
+        Recipe([MinMax()]),
+        Recipe([UnitNorm()]),
+        Recipe([MinMax(), StreamingPCA(3)]),
+        Recipe([MinMax(), StreamingPCA(4)]),
+    ]
+    assert len({recipe.fingerprint for recipe in variants}) == len(variants)
+    assert small_recipe().fingerprint == small_recipe().fingerprint
+
+
+def test_state_survives():
+    X = flux()
+    recipe = small_recipe(grid=SMALL_GRID).fit(X)
+    restored = small_recipe(grid=SMALL_GRID).restore(recipe.state())
+    assert np.array_equal(restored.transform(X), recipe.transform(X))
+
+
+def test_features_of_a_survey(survey):
+    found = features_of(survey, small_recipe())
+    whole = np.concatenate([flux_of(block) for block in survey.blocks()])
+    expected = small_recipe(grid=SMALL_GRID).fit_transform(whole)
+    assert found.values.shape == (100, 5) and found.values.dtype == np.float32
+    assert np.allclose(found.values, expected, atol=1e-4)
+    assert found.usable.all() and found.defects == [] and found.n_fitted == 100
+
+
+def counted(monkeypatch):
+    computed = []
+    compute = survey_features._compute
+
+    def count(survey, recipe, folder, i):
+        computed.append(i)
+        return compute(survey, recipe, folder, i)
+
+    monkeypatch.setattr(survey_features, "_compute", count)
+    return computed
+
+
+def test_nothing_is_computed_twice(survey, monkeypatch):
+    computed = counted(monkeypatch)
+    first = features_of(survey, small_recipe()).values
+    assert computed == [0, 1, 2]
+    assert np.array_equal(features_of(Survey.open(survey.path), small_recipe()).values, first)
+    assert computed == [0, 1, 2]
+
+
+def test_an_interrupted_computation_goes_on(survey, monkeypatch):
+    whole = features_of(survey, small_recipe())
+    computed = counted(monkeypatch)
+    values = whole.values
+    next(whole.folder.glob("000001-*")).unlink()
+    assert np.array_equal(features_of(survey, small_recipe()).values, values)
+    assert computed == [1]
+
+
+def test_a_damaged_file_is_computed_anew(survey):
+    whole = features_of(survey, small_recipe())
+    values = whole.values
+    path = next(whole.folder.glob("000001-*"))
+    content = bytearray(path.read_bytes())
+    content[300] ^= 1
+    path.write_bytes(content)
+    assert np.array_equal(features_of(survey, small_recipe()).values, values)
+
+
+def test_features_grow_with_the_survey(survey, monkeypatch):
+    old_survey = Survey.open(survey.path)
+    old = features_of(survey, small_recipe())
+    before = old.values
+    computed = counted(monkeypatch)
+    survey.append(make_spectra(50, SMALL_GRID, seed=9, prefix="t"))
+    grown = features_of(survey, small_recipe())
+    assert computed == [2, 3] and len(grown.values) == 150 and grown.n_fitted == 100
+    assert np.allclose(grown.values[:100], before, atol=1e-6)
+    assert np.allclose(features_of(old_survey, small_recipe()).values, before, atol=1e-6)
+    anew = features_of(survey, small_recipe(), refit=True)
+    assert anew.n_fitted == 150 and not np.allclose(anew.values[:100], before, atol=1e-4)
+
+
+def test_spectra_without_features_are_named_with_the_reason(tmp_path):
+    spectra = make_spectra(60, SMALL_GRID)
+    spectra.bad[7, 20:] = True
+    spectra.flux[9] = 3.0
+    survey = Survey.create(tmp_path / "a.survey", SMALL_GRID)
+    survey.append(spectra)
+    found = features_of(survey, small_recipe())
+    assert [(defect.id, defect.reason) for defect in found.defects] == [
+        ("s00007", Reason.NO_FEATURES),
+        ("s00009", Reason.NO_FEATURES),
+    ]
+    assert found.defects[0].detail != found.defects[1].detail
+    clean = np.delete(np.arange(60), [7, 9])
+    alone = Survey.create(tmp_path / "b.survey", SMALL_GRID)
+    alone.append(spectra.take(clean))
+    assert np.allclose(found.values[clean], features_of(alone, small_recipe()).values, atol=1e-4)
+
+
+def test_features_are_no_damage_to_the_survey(survey):
+    features_of(survey, small_recipe())
+    assert survey.verify().sound
+
+
+def test_a_recipe_for_another_grid_is_refused(survey):
+    with pytest.raises(WrongUseError, match="grid"):
+        features_of(survey, small_recipe(grid=WavelengthGrid("linear", 4000, 1, 300)))
