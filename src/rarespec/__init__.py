@@ -9,6 +9,7 @@ from rarespec._version import __version__
 
 if TYPE_CHECKING:
     from rarespec.formats import read as read
+    from rarespec.formats.specutils_objects import from_specutils as from_specutils
     from rarespec.mock import MockSky as MockSky
     from rarespec.spectrum import PAPER_GRID as PAPER_GRID
     from rarespec.spectrum import Defect as Defect
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rarespec.spectrum import Spectrum as Spectrum
     from rarespec.spectrum import WavelengthGrid as WavelengthGrid
     from rarespec.survey import Survey as Survey
+    from rarespec.survey.features import features_of as features_of
     from rarespec.survey.ingest import ingest as ingest
 
 _HOME_OF = {
@@ -26,6 +28,8 @@ _HOME_OF = {
     "Spectrum": "rarespec.spectrum",
     "Survey": "rarespec.survey",
     "WavelengthGrid": "rarespec.spectrum",
+    "features_of": "rarespec.survey.features",
+    "from_specutils": "rarespec.formats.specutils_objects",
     "ingest": "rarespec.survey.ingest",
     "read": "rarespec.formats",
 }

@@ -54,8 +54,6 @@ class ReaderFile:
     wavelength: NDArray[np.float64]
     write: Callable[[Path, Spectra], Path]
     spoil: Callable[[Path], None]
-    flux_is_an_hdu: bool = False
-    """Without its flux the file looks as if it had been cut between two HDUs."""
 
     @property
     def spectra(self) -> Spectra:
@@ -69,7 +67,7 @@ def survey_file(reader: str, layout: str, spoil: Callable[[Path], None]) -> Read
     def write(folder: Path, spectra: Spectra) -> Path:
         return write_files(spectra, layout, folder)[0]
 
-    return ReaderFile(reader, native_wavelength(layout), write, spoil, flux_is_an_hdu=layout == "desi")
+    return ReaderFile(reader, native_wavelength(layout), write, spoil)
 
 
 def rename_column(hdu: int) -> Callable[[Path], None]:

@@ -375,10 +375,33 @@ def test_desi_needs_its_columns(tmp_path: Path, column: str) -> None:
     assert not any(isinstance(item, Spectra) for item in found)
 
 
-def test_desi_without_a_camera_image(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["WAVELENGTH", "FLUX", "IVAR", "MASK"])
+def test_desi_camera_without_one_of_its_images(tmp_path: Path, kind: str) -> None:
     hdus = small_fits.desi_coadd()
-    del hdus["R_IVAR"]
-    assert "R_IVAR" in only_defect(small_fits.write(tmp_path / "f.fits", hdus)).detail
+    hdus[f"R_{kind}"].name = "R_COUNTS"
+    renamed = only_defect(small_fits.write(tmp_path / "f.fits", hdus))
+    del hdus["R_COUNTS"]
+    lost = only_defect(small_fits.write(tmp_path / "g.fits", hdus))
+    for defect in (renamed, lost):
+        assert defect.reason == Reason.MISSING_COLUMN and f"R_{kind}" in defect.detail
+
+
+@pytest.mark.parametrize("name", ["FIBERMAP", "TARGETS"])
+def test_desi_without_any_flux_is_no_catalogue(tmp_path: Path, name: str) -> None:
+    hdus = small_fits.desi_coadd()
+    for camera in "BRZ":
+        del hdus[f"{camera}_FLUX"]
+    hdus["FIBERMAP"].name = name
+    only_defect(small_fits.write(tmp_path / "f.fits", hdus))
+
+
+def test_desi_may_lack_a_whole_camera_unless_the_file_was_cut(tmp_path: Path) -> None:
+    hdus = small_fits.desi_coadd()
+    hdus = fits.HDUList([hdu for hdu in hdus if not hdu.name.startswith("Z_")])
+    stack = only_stack(small_fits.write(tmp_path / "f.fits", hdus))
+    np.testing.assert_allclose(stack.wavelength, 3600 + 0.8 * np.arange(36))
+    del hdus["SCORES"]
+    assert only_defect(small_fits.write(tmp_path / "g.fits", hdus)).reason == Reason.TRUNCATED
 
 
 def test_desi_never_reads_the_resolution_of_large_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from array_api_compat import device
 
 from rarespec.features.index_definitions import Window
 from rarespec.spectrum import WavelengthGrid
@@ -27,11 +28,13 @@ class Strip:
 
     pixels  : (rows, k) integers, places in the grid; those off the grid are clipped to it
     middle  : (rows, k) rest-frame wavelength of the middle of each pixel, Angstrom
-    overlap : one (rows, k) array per window, Angstrom in the rest frame that it shares with each pixel; 0 off the grid
+    places  : per window, which columns of the strip it can touch
+    overlap : per window, (rows, columns) Angstrom in the rest frame that it shares with each pixel; 0 off the grid
     """
 
     pixels: Array
     middle: Array
+    places: tuple[slice, ...]
     overlap: tuple[Array, ...]
 
     def values_of(self, flux: Array, xp: Any) -> Array:
@@ -40,20 +43,45 @@ class Strip:
         if self.pixels.shape[0] == 1:
             taken = xp.take(flux, self.pixels[0, :], axis=1)
         else:
-            row_start = xp.arange(n, dtype=xp.int64, device=_device_of(flux))[:, None] * p
+            row_start = xp.arange(n, dtype=xp.int64, device=device(flux))[:, None] * p
             flat = xp.reshape(row_start + self.pixels, (-1,))
             taken = xp.reshape(xp.take(xp.reshape(flux, (-1,)), flat), self.pixels.shape)
         return xp.astype(taken, xp.float64)
 
 
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Neighbouring pixels: pixels and middle as in a strip, edges (rows, length + 1)."""
+
+    pixels: Array
+    edges: Array
+
+    def columns_of(self, window: Window, xp: Any) -> slice:
+        """The columns in which any row can overlap with the window."""
+        touched = xp.any((self.edges[:, 1:] > window[0]) & (self.edges[:, :-1] < window[1]), axis=0)
+        at = [i for i, is_touched in enumerate(touched) if is_touched]
+        return slice(at[0], at[-1] + 1) if at else slice(0, 1)
+
+
 def strip_of(windows: tuple[Window, ...], grid: WavelengthGrid, stretch: Array, xp: Any) -> Strip:
     """Where the windows of one index fall; `stretch` is 1 + z, (rows, 1) float64."""
-    edges = xp.asarray(grid.edges, dtype=xp.float64, device=_device_of(stretch))
-    runs = [_run(group, windows, grid, edges, stretch, xp) for group in neighbours(windows, grid)]
-    pixels = xp.concat([run[0] for run in runs], axis=1)
-    middle = xp.concat([run[1] for run in runs], axis=1)
-    overlap = [xp.concat([run[2][i] for run in runs], axis=1) for i in range(len(windows))]
-    return Strip(pixels, middle, tuple(overlap))
+    edges = xp.asarray(grid.edges, dtype=xp.float64, device=device(stretch))
+    groups = neighbours(windows, grid)
+    runs = [_run([windows[i] for i in group], grid, edges, stretch, xp) for group in groups]
+    places, overlap, start = {}, {}, 0
+    for group, run in zip(groups, runs, strict=True):
+        for i in group:
+            columns = run.columns_of(windows[i], xp)
+            places[i] = slice(start + columns.start, start + columns.stop)
+            overlap[i] = _overlap(windows[i], run.edges[:, columns.start : columns.stop + 1], xp)
+        start += run.pixels.shape[1]
+    in_order = range(len(windows))
+    return Strip(
+        xp.concat([run.pixels for run in runs], axis=1),
+        xp.concat([(run.edges[:, 1:] + run.edges[:, :-1]) / 2 for run in runs], axis=1),
+        tuple(places[i] for i in in_order),
+        tuple(overlap[i] for i in in_order),
+    )
 
 
 def neighbours(windows: tuple[Window, ...], grid: WavelengthGrid) -> list[list[int]]:
@@ -70,22 +98,15 @@ def neighbours(windows: tuple[Window, ...], grid: WavelengthGrid) -> list[list[i
     return groups
 
 
-def _run(
-    group: list[int], windows: tuple[Window, ...], grid: WavelengthGrid, edges: Array, stretch: Array, xp: Any
-) -> tuple[Array, Array, list[Array]]:
-    """Pixels, their middles, and the overlap of all windows with one run of pixels."""
-    first = _pixel_holding(min(windows[i][0] for i in group), grid, stretch, xp)
-    last = _pixel_holding(max(windows[i][1] for i in group), grid, stretch, xp)
+def _run(group: list[Window], grid: WavelengthGrid, edges: Array, stretch: Array, xp: Any) -> _Run:
+    """The pixels that these windows reach. Off the grid a pixel has no width, so nothing overlaps with it."""
+    first = _pixel_holding(min(low for low, _ in group), grid, stretch, xp)
+    last = _pixel_holding(max(high for _, high in group), grid, stretch, xp)
     length = int(xp.max(last - first)) + 1
-    pixels = first + xp.arange(length, dtype=xp.int64, device=_device_of(first))[None, :]
-    inside = (pixels >= 0) & (pixels < grid.n_pixels)
-    pixels = xp.clip(pixels, 0, grid.n_pixels - 1)
-    flat = xp.reshape(pixels, (-1,))
-    low = xp.reshape(xp.take(edges, flat), pixels.shape) / stretch
-    high = xp.reshape(xp.take(edges, flat + 1), pixels.shape) / stretch
-    none = xp.zeros_like(low)
-    overlap = [_overlap(windows[i], low, high, inside, xp) if i in group else none for i in range(len(windows))]
-    return pixels, (low + high) / 2, overlap
+    numbers = first + xp.arange(length + 1, dtype=xp.int64, device=device(first))[None, :]
+    at_edge = xp.clip(numbers, 0, grid.n_pixels)
+    rest_frame = xp.reshape(xp.take(edges, xp.reshape(at_edge, (-1,))), at_edge.shape) / stretch
+    return _Run(xp.clip(numbers[:, :-1], 0, grid.n_pixels - 1), rest_frame)
 
 
 def _pixel_holding(wavelength: float, grid: WavelengthGrid, stretch: Array, xp: Any) -> Array:
@@ -96,12 +117,6 @@ def _pixel_holding(wavelength: float, grid: WavelengthGrid, stretch: Array, xp: 
     return xp.astype(xp.clip(pixel, -1.0, float(grid.n_pixels)), xp.int64)
 
 
-def _overlap(window: Window, low: Array, high: Array, inside: Array, xp: Any) -> Array:
-    shared = xp.clip(high, window[0], window[1]) - xp.clip(low, window[0], window[1])
-    return xp.where(inside, shared, xp.zeros_like(shared))
-
-
-def _device_of(array: Array) -> Any:
-    from array_api_compat import device
-
-    return device(array)
+def _overlap(window: Window, edges: Array, xp: Any) -> Array:
+    inside = xp.clip(edges, window[0], window[1])
+    return inside[:, 1:] - inside[:, :-1]

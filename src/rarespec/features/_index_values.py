@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rarespec.features._index_pixels import Array, Strip
-from rarespec.features.index_definitions import IndexDefinition, Window
+from rarespec.features.index_definitions import IndexDefinition
 
 MIN_COVERED = 0.8
 """Share of each window that good pixels must cover."""
@@ -41,13 +41,24 @@ class Light:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """Mean over one window: weights u (n, k) and usable (n, 1), True where enough of the window is covered."""
+    """Mean over one window.
 
+    columns : of the strip in which the window lies
+    weights : u, (n, columns)
+    usable  : (n, 1), True where enough of the window is covered
+    """
+
+    columns: slice
     weights: Array
     usable: Array
 
     def of(self, values: Array, xp: Any) -> Array:
-        return xp.sum(self.weights * values, axis=1, keepdims=True)
+        """(n, 1) mean of what the (n, k) or (1, k) values are in the window."""
+        return xp.sum(self.weights * values[:, self.columns], axis=1, keepdims=True)
+
+
+Gradient = list[tuple[Mean, Array]]
+"""dq / dF as a sum: what to add, (n, columns), in the columns of each window."""
 
 
 def light_in(strip: Strip, flux: Array, ivar: Array | None, xp: Any) -> Light:
@@ -64,9 +75,7 @@ def light_in(strip: Strip, flux: Array, ivar: Array | None, xp: Any) -> Light:
 
 def value_and_error(definition: IndexDefinition, strip: Strip, light: Light, xp: Any) -> tuple[Array, Array]:
     """The index of each spectrum and its standard error, (n, 1) float64; NaN where it cannot be measured."""
-    means = [
-        _mean(window, overlap, light, xp) for window, overlap in zip(definition.windows, strip.overlap, strict=True)
-    ]
+    means = [_mean(definition, strip, light, i, xp) for i in range(len(definition.windows))]
     relative = _ratio if definition.kind == "ratio" else _against_line
     q, gradient, usable = relative(definition, means, strip, light, xp)
     for mean in means:
@@ -76,52 +85,63 @@ def value_and_error(definition: IndexDefinition, strip: Strip, light: Light, xp:
     value = xp.where(usable, value, nothing)
     if light.variance is None:
         return value, nothing
-    used = gradient != 0
-    spread = xp.sum(xp.where(used, gradient**2 * light.variance, xp.zeros_like(gradient)), axis=1, keepdims=True)
+    spread = _variance(gradient, light.variance, xp)
     # A value without a number has no error either, a logarithm of a negative flux for one.
     return value, xp.where(xp.isnan(value), nothing, xp.abs(factor) * xp.sqrt(spread))
 
 
-def _mean(window: Window, overlap: Array, light: Light, xp: Any) -> Mean:
-    weights = overlap * light.good
+def _mean(definition: IndexDefinition, strip: Strip, light: Light, i: int, xp: Any) -> Mean:
+    low, high = definition.windows[i]
+    weights = strip.overlap[i] * light.good[:, strip.places[i]]
     covered = xp.sum(weights, axis=1, keepdims=True)
-    usable = covered >= MIN_COVERED * (window[1] - window[0])
-    return Mean(weights / xp.where(usable, covered, xp.ones_like(covered)), usable)
+    usable = covered >= MIN_COVERED * (high - low)
+    return Mean(strip.places[i], weights / xp.where(usable, covered, xp.ones_like(covered)), usable)
+
+
+def _variance(gradient: Gradient, variance: Array, xp: Any) -> Array:
+    total = xp.zeros_like(variance)
+    for mean, part in gradient:
+        total[:, mean.columns] += part
+    return xp.sum(xp.where(total != 0, total**2 * variance, xp.zeros_like(total)), axis=1, keepdims=True)
 
 
 def _ratio(
     definition: IndexDefinition, means: list[Mean], strip: Strip, light: Light, xp: Any
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Gradient, Array]:
     """q, its gradient, and where it exists."""
-    split = len(definition.feature)
-    feature = sum(mean.weights for mean in means[:split]) / split
-    continuum = sum(mean.weights for mean in means[split:]) / (len(means) - split)
-    level = xp.sum(continuum * light.flux, axis=1, keepdims=True)
+    features, continua = means[: len(definition.feature)], means[len(definition.feature) :]
+    level = sum(mean.of(light.flux, xp) for mean in continua) / len(continua)
     usable = level > 0
     level = xp.where(usable, level, xp.ones_like(level))
-    q = xp.sum(feature * light.flux, axis=1, keepdims=True) / level
-    return q, (feature - q * continuum) / level, usable
+    q = sum(mean.of(light.flux, xp) for mean in features) / len(features) / level
+    if light.variance is None:
+        return q, [], usable
+    up = [(mean, mean.weights / (len(features) * level)) for mean in features]
+    down = [(mean, mean.weights * (-q / (len(continua) * level))) for mean in continua]
+    return q, up + down, usable
 
 
 def _against_line(
     definition: IndexDefinition, means: list[Mean], strip: Strip, light: Light, xp: Any
-) -> tuple[Array, Array, Array]:
-    """q, its gradient, and where it exists: where the continuum is positive in its windows and below the feature."""
+) -> tuple[Array, Gradient, Array]:
+    """q, its gradient, and where it exists: where the continuum is positive in its windows and across the feature."""
     feature, blue, red = means
     B, R = blue.of(light.flux, xp), red.of(light.flux, xp)
     at_blue, at_red = blue.of(strip.middle, xp), red.of(strip.middle, xp)
     apart = at_red - at_blue
-    t = (strip.middle - at_blue) / xp.where(apart > 0, apart, xp.ones_like(apart))
+    t = (strip.middle[:, feature.columns] - at_blue) / xp.where(apart > 0, apart, xp.ones_like(apart))
     C = B + t * (R - B)
-    in_feature = feature.weights > 0
-    below = in_feature & (C <= 0)
-    usable = (B > 0) & (R > 0) & (apart > 0) & ~xp.any(below, axis=1, keepdims=True)
-    share = feature.weights / xp.where(in_feature & ~below, C, xp.ones_like(C))
-    q = xp.sum(share * light.flux, axis=1, keepdims=True)
-    pull = share * light.flux / xp.where(in_feature & ~below, C, xp.ones_like(C))
-    to_red = xp.sum(pull * t, axis=1, keepdims=True)
-    to_blue = xp.sum(pull, axis=1, keepdims=True) - to_red
-    return q, share - to_blue * blue.weights - to_red * red.weights, usable
+    positive = (C > 0) | (feature.weights == 0)
+    usable = (B > 0) & (R > 0) & (apart > 0) & xp.all(positive, axis=1, keepdims=True)
+    C = xp.where(C > 0, C, xp.ones_like(C))
+    share = feature.weights / C
+    relative = share * light.flux[:, feature.columns]
+    q = xp.sum(relative, axis=1, keepdims=True)
+    if light.variance is None:
+        return q, [], usable
+    to_red = xp.sum(relative * t / C, axis=1, keepdims=True)
+    to_blue = xp.sum(relative / C, axis=1, keepdims=True) - to_red
+    return q, [(feature, share), (blue, -to_blue * blue.weights), (red, -to_red * red.weights)], usable
 
 
 def _of_kind(definition: IndexDefinition, q: Array, xp: Any) -> tuple[Array, Array]:

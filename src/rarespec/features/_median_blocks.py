@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rarespec.features._median_program import MedianProgram, Operand, PhaseOutput
 
-TILES_PER_BLOCK = 12_000
+TILES_PER_BLOCK = 24_000
 """Length of a register. Shorter ones lose time between NumPy calls, longer ones leave the second-level cache."""
 
 Flux = NDArray[Any]
@@ -44,7 +44,7 @@ class SegmentFilter:
             load_phase(register, flux, first_pixel + phase, n_phases)
         for phase, (calls, result) in enumerate(bound.outputs):
             for compare, left, right, target in calls:
-                compare(left, right, target)
+                compare(left, right, out=target)
             medians = out[:, phase::n_phases]
             medians[...] = result[:, : medians.shape[1]]
 
@@ -87,8 +87,10 @@ def load_phase(register: Flux, flux: Flux, first_pixel: int, n_phases: int) -> N
     n_pixels, n_tiles = flux.shape[1], register.shape[1]
     start = min(max(-(first_pixel // n_phases), 0), n_tiles)
     stop = min(max(-((first_pixel - n_pixels) // n_phases), start), n_tiles)
-    register[:, :start] = flux[:, :1]
-    inside = first_pixel + n_phases * start
     if stop > start:
+        inside = first_pixel + n_phases * start
         register[:, start:stop] = flux[:, inside : inside + n_phases * (stop - start) : n_phases]
-    register[:, stop:] = flux[:, -1:]
+    if start > 0:
+        register[:, :start] = flux[:, :1]
+    if stop < n_tiles:
+        register[:, stop:] = flux[:, -1:]

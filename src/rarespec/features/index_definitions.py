@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -73,16 +74,14 @@ class IndexDefinition:
                 raise self._error(field, f"[{low:g}, {high:g}] must be two positive wavelengths, the lower one first")
         if list(windows) != sorted(windows):
             raise self._error(field, "must list its windows from blue to red")
-        if self.kind == "ratio" and any(a[1] > b[0] for a, b in zip(windows, windows[1:], strict=False)):
+        if self.kind == "ratio" and any(a[1] > b[0] for a, b in pairwise(windows)):
             raise self._error(field, "has windows that overlap each other")
 
     def _refuse_bad_sides(self) -> None:
         if len(self.feature) != 1:
             raise self._error("feature", f"of a {self.kind} is one window, not {len(self.feature)}")
         if len(self.continuum) != 2:
-            raise self._error(
-                "continuum", f"of a {self.kind} is two windows, blue and red, not {len(self.continuum)}"
-            )
+            raise self._error("continuum", f"of a {self.kind} is two windows, blue and red, not {len(self.continuum)}")
         (low, high), (blue, red) = self.feature[0], self.continuum
         # Published windows may overlap a little; each must still reach out on its own side.
         if not (blue[0] < low and blue[1] < high and red[0] > low and red[1] > high and blue[1] <= red[0]):
@@ -106,7 +105,7 @@ class IndexDefinition:
 
 def load_definitions(path: str | os.PathLike[str] | None = None) -> list[IndexDefinition]:
     """The indices written in this TOML file, in its order; None: the built-in ones."""
-    source = files("rarespec.features") / "indices.toml" if path is None else Path(path)
+    source = files("rarespec") / "features" / "indices.toml" if path is None else Path(path)
     try:
         document = tomllib.loads(source.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

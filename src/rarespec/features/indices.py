@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from array_api_compat import array_namespace, device, is_array_api_obj
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -47,9 +48,7 @@ def measure(
     pixels cover less than 80 % of one of its windows, where the continuum is not positive, or where z is no redshift.
     Errors are those of independent pixels; without ivar they are NaN.
     """
-    from array_api_compat import array_namespace, is_array_api_obj
-
-    flux = flux if is_array_api_obj(flux) else np.asarray(flux)
+    flux, ivar, z = (x if x is None or is_array_api_obj(x) else np.asarray(x) for x in (flux, ivar, z))
     xp = array_namespace(flux)
     chosen = _chosen(definitions)
     _refuse_other_shapes(flux, ivar, grid, z)
@@ -75,18 +74,19 @@ def _refuse_other_shapes(flux: Array, ivar: Array | None, grid: WavelengthGrid, 
         raise ValueError(f"flux of shape {tuple(flux.shape)} on a grid of {grid.n_pixels} pixels")
     if ivar is not None and tuple(ivar.shape) != tuple(flux.shape):
         raise ValueError(f"ivar of shape {tuple(ivar.shape)} for flux of shape {tuple(flux.shape)}")
-    if z is not None and tuple(np.shape(z)) != (flux.shape[0],):
-        raise ValueError(f"z of shape {tuple(np.shape(z))} for {flux.shape[0]} spectra")
+    if z is not None and tuple(z.shape) != (flux.shape[0],):
+        raise ValueError(f"z of shape {tuple(z.shape)} for {flux.shape[0]} spectra")
 
 
 def _in_blocks(
     flux: Array, ivar: Array | None, grid: WavelengthGrid, chosen: list[IndexDefinition], z: Array | None, xp: Any
 ) -> tuple[Array, Array]:
     """Values and errors (n, m) float64, a block of rows at a time."""
+    z = z if flux.shape[0] else None
     at_rest = None if z is not None else _strips(chosen, grid, _stretch(None, flux, xp)[0], xp)
     values, errors = [], []
     for start in range(0, max(flux.shape[0], 1), ROWS_AT_ONCE):
-        rows = slice(start, start + ROWS_AT_ONCE)
+        rows = slice(start, min(start + ROWS_AT_ONCE, flux.shape[0]))
         stretch, known = _stretch(None if z is None else z[rows], flux, xp)
         strips = at_rest if at_rest is not None else _strips(chosen, grid, stretch, xp)
         value, error = _block(flux[rows, :], None if ivar is None else ivar[rows, :], chosen, strips, xp)
@@ -102,10 +102,9 @@ def _strips(chosen: list[IndexDefinition], grid: WavelengthGrid, stretch: Array,
 
 def _stretch(z: Array | None, flux: Array, xp: Any) -> tuple[Array, Array]:
     """1 + z, (rows, 1) float64, and where it is known; 1 where z is no redshift."""
-    from array_api_compat import device
-
     if z is None:
-        return xp.ones((1, 1), dtype=xp.float64, device=device(flux)), xp.ones((1, 1), dtype=xp.bool)
+        one = xp.ones((1, 1), dtype=xp.float64, device=device(flux))
+        return one, one > 0
     stretch = 1.0 + xp.asarray(z, dtype=xp.float64, device=device(flux))[:, None]
     known = xp.isfinite(stretch) & (stretch > 0)
     return xp.where(known, stretch, xp.ones_like(stretch)), known
@@ -119,7 +118,7 @@ def _block(
         for definition, strip in zip(chosen, strips, strict=True)
     ]
     if not columns:
-        empty = xp.zeros((flux.shape[0], 0), dtype=xp.float64)
+        empty = xp.zeros((flux.shape[0], 0), dtype=xp.float64, device=device(flux))
         return empty, empty
     return xp.concat([value for value, _ in columns], axis=1), xp.concat([error for _, error in columns], axis=1)
 

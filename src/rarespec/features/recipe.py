@@ -36,16 +36,10 @@ class Recipe(TransformerMixin, BaseEstimator):
 
     def fit_blocks(self, blocks: Blocks) -> Self:
         """Learn from a stream of blocks; steps that learn pass over it one after the other."""
+        self.n_features_in_ = next(iter(blocks())).shape[1]
         self.steps_: list[Any] = []
-        first = next(iter(blocks()))
-        self.n_features_in_ = first.shape[1]
         for step in self._chain():
-            learner = clone(step)
-            if hasattr(learner, "fit_blocks"):
-                learner.fit_blocks(lambda so_far=tuple(self.steps_): _through(so_far, blocks()))
-            else:
-                learner.fit(_after(self.steps_, first))
-            self.steps_.append(learner)
+            self.steps_.append(fitted_step(step, lambda: _through(self.steps_, blocks())))
         return self
 
     def _chain(self) -> list[Any]:
@@ -89,11 +83,7 @@ class Recipe(TransformerMixin, BaseEstimator):
 
     def state(self) -> dict[str, NDArray[Any]]:
         """What was learned, as plain arrays."""
-        learned = {"n_features_in": np.array(self.n_features_in_)}
-        for number, step in enumerate(self.steps_):
-            if hasattr(step, "state"):
-                learned |= {f"{number}.{name}": value for name, value in step.state().items()}
-        return learned
+        return {"n_features_in": np.array(self.n_features_in_)} | state_of(self.steps_)
 
     def restore(self, state: dict[str, NDArray[Any]]) -> Self:
         """Become fitted as the recipe was whose state this is."""
@@ -101,8 +91,7 @@ class Recipe(TransformerMixin, BaseEstimator):
         self.steps_ = []
         probe = np.zeros((1, self.n_features_in_), np.float32)
         for number, step in enumerate(self._chain()):
-            own = {name.partition(".")[2]: value for name, value in state.items() if name.startswith(f"{number}.")}
-            self.steps_.append(clone(step).restore(own) if own else clone(step).fit(_after(self.steps_, probe)))
+            self.steps_.append(restored_step(step, number, state, _after(self.steps_, probe)))
         return self
 
     def _checked(self, X: Any, reset: bool) -> NDArray[np.floating]:
@@ -112,6 +101,26 @@ class Recipe(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def fitted_step(step: Any, blocks: Blocks) -> Any:
+    """A copy of this step that has learned from the blocks; one that treats rows by themselves looks at the first."""
+    learner = clone(step)
+    if hasattr(learner, "fit_blocks"):
+        return learner.fit_blocks(blocks)
+    return learner.fit(next(iter(blocks())))
+
+
+def state_of(steps: Iterable[Any]) -> dict[str, NDArray[Any]]:
+    """What these steps learned, each name after the number of its step."""
+    learners = ((number, step) for number, step in enumerate(steps) if hasattr(step, "state"))
+    return {f"{number}.{name}": value for number, step in learners for name, value in step.state().items()}
+
+
+def restored_step(step: Any, number: int, state: dict[str, NDArray[Any]], probe: NDArray[np.floating]) -> Any:
+    """A copy of this step as it was when `state_of` described it; `probe` is a row of the right length."""
+    own = {name.partition(".")[2]: value for name, value in state.items() if name.startswith(f"{number}.")}
+    return clone(step).restore(own) if own else clone(step).fit(probe)
 
 
 def _through(steps: Iterable[Any], blocks: Iterable[NDArray[np.floating]]) -> Iterator[NDArray[np.floating]]:

@@ -1,4 +1,4 @@
-"""Columnss without spectra: classes, redshifts and positions to be joined to spectra by id."""
+"""Tables without spectra: classes, redshifts and positions to be joined to spectra by id."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.formats.column_roles import FLUX, LOG_WAVELENGTH, find
 from rarespec.formats.fits import Hdu
+from rarespec.formats.generic_catalogue import python_values
 from rarespec.formats.lamost_header import UNKNOWN
-from rarespec.formats.matrix import FLUX, LOG_WAVELENGTH, find
-from rarespec.formats.own_columns import plain_list, scalar_columns
+from rarespec.formats.own_columns import plain_list, scalar_columns, with_own
 from rarespec.formats.sdss_id import field_mjd_catalogid, plate_mjd_fiber
 from rarespec.formats.source import Container, Source
 from rarespec.spectrum import DefectError, Reason
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rarespec.formats.memory_table import Table
 
 Columns = dict[str, Any]
 """Name in lower case -> one value per row: a list, or an array of whole numbers."""
@@ -66,8 +69,8 @@ def is_catalogue(source: Source) -> bool:
 
 
 def _holds_spectra(hdu: Hdu) -> bool:
-    names_flux = hdu.is_image and (hdu.name == "FLUX" or hdu.name.endswith("_FLUX"))
-    return names_flux or find(hdu.columns, (*FLUX, *LOG_WAVELENGTH)) is not None
+    is_of_spectra = hdu.is_image and hdu.name.rpartition("_")[2] in ("FLUX", "IVAR", "WAVELENGTH")
+    return is_of_spectra or find(hdu.columns, (*FLUX, *LOG_WAVELENGTH)) is not None
 
 
 def _key_table(hdus: list[Hdu]) -> Hdu | None:
@@ -102,12 +105,9 @@ def _arrow(columns: Columns) -> pa.Table:
 
 def _batches(path: Path) -> Iterator[tuple[int, Columns]]:
     """Number of the first row, and own columns."""
-    if path.suffix.lower() in (".parquet", ".pq"):
-        yield from _batches_of_parquet(path)
-        return
     with Source(path) as source:
         if source.container == Container.PARQUET:
-            yield from _batches_of_parquet(path)
+            yield from _batches_of_parquet(source)
         elif source.container == Container.FITS:
             yield from _batches_of_fits(source)
         elif source.container == Container.TEXT:
@@ -149,61 +149,33 @@ def _positions_beside(source: Source, hdu: Hdu) -> Columns:
     return {name.lower(): theirs[fibermap.column_named(name)].tolist() for name in wanted}
 
 
-def _batches_of_parquet(path: Path) -> Iterator[tuple[int, Columns]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+def _batches_of_parquet(source: Source) -> Iterator[tuple[int, Columns]]:
+    from rarespec.formats.parquet_matrix import open_parquet, row_batches, scalar_columns
 
-    try:
-        file = pq.ParquetFile(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise DefectError(Reason.CORRUPT, f"Parquet: {str(error).splitlines()[0]}") from None
-    scalars = [f.name for f in file.schema_arrow if not pa.types.is_nested(f.type)]
-    first = 0
-    with file:
-        for batch in file.iter_batches(BATCH_ROWS, columns=scalars):
-            yield first, {name.lower(): batch[name].to_pylist() for name in batch.schema.names}
-            first += len(batch)
+    parquet = open_parquet(source)
+    for first, batch in row_batches(parquet, scalar_columns(parquet.schema_arrow), BATCH_ROWS):
+        yield first, {name.lower(): batch[name].to_pylist() for name in batch.schema.names}
 
 
 def _batches_of_text(source: Source) -> Iterator[tuple[int, Columns]]:
-    table = _text_table(source)
-    own = {}
-    for name in table.colnames:
-        column = np.ma.MaskedArray(table[name].data, np.ma.getmaskarray(table[name].data))
-        if column.ndim == 1:
-            own[name.lower()] = [_text_value(value) for value in column.tolist()]
-    yield 0, own
+    from rarespec.formats.memory_table import is_vector
+
+    columns = _text_table(source).columns
+    yield 0, {name.lower(): python_values(column) for name, column in columns.items() if not is_vector(column)}
 
 
-def _text_value(value: Any) -> Any:
-    if isinstance(value, bytes):
-        value = value.decode("utf-8", "replace")
-    if isinstance(value, str):
-        return value.strip()
-    return None if value is None or value != value else value
-
-
-def _text_table(source: Source) -> Any:
-    """CSV with any of the usual separators, ECSV or VOTable, as an astropy table."""
-    import io
-
-    from astropy.table import Table
+def _text_table(source: Source) -> Table:
+    from rarespec.formats.astropy_tables import delimited, ecsv, votable
 
     content = source.read(0, source.length)
-    if content.lstrip()[:1] == b"<":
-        return Table.read(io.BytesIO(content), format="votable")
-    text = content.decode("utf-8-sig")
-    if text.startswith("# %ECSV"):
-        return Table.read(text.splitlines(), format="ascii.ecsv")
-    header = text.split("\n", 1)[0]
-    delimiter = max(",|\t;", key=header.count)
-    if delimiter == "\t":  # as CSV, astropy would take several tabs for one and shift the values behind an empty one
-        return Table.read(text, format="ascii.tab")
-    return Table.read(text, format="ascii.csv", delimiter=delimiter)
+    start = content[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"<"):
+        return votable(content)
+    return ecsv(content) if start.startswith(b"# %ECSV") else delimited(content)
 
 
 def _with_common_names(own: Columns, first: int) -> Columns:
-    """`id` and the common names in front; own columns that were renamed or turned into them are not repeated."""
+    """`id` and the common names in front."""
     result: Columns = {"id": _ids(own, first)}
     n = len(result["id"])
     taken = {"id"} if _key(own)[0] == ("id",) else set()
@@ -212,12 +184,7 @@ def _with_common_names(own: Columns, first: int) -> Columns:
         result[common] = [None] * n if name is None else own[name]
         taken |= {common} if name in (None, common) else set()
     result["z"] = [None if z is None or z < UNKNOWN else z for z in result["z"]]
-    for name, column in own.items():
-        if name not in result:
-            result[name] = column
-        elif name not in taken:
-            result[f"file_{name}"] = column
-    return result
+    return with_own(result, own, taken)
 
 
 def _key(own: Columns) -> tuple[tuple[str, ...], Callable[..., str]]:

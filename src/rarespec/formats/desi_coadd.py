@@ -24,6 +24,8 @@ from rarespec.spectrum.skipped import Skipped
 from rarespec.spectrum.spectra import Catalogue
 
 _ALL_CAMERAS = {"B", "R", "Z"}
+_KINDS = ("WAVELENGTH", "FLUX", "IVAR", "MASK")
+"""Images that each camera must have."""
 
 
 def recognises(source: Source) -> bool:
@@ -56,21 +58,21 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
 
 
 def _cameras(by_name: dict[str, Hdu], n_rows: int) -> list[dict[str, Hdu]]:
-    """The HDUs of each camera, bluest first."""
-    letters = [name.removesuffix("_FLUX") for name in by_name if name.endswith("_FLUX")]
+    """The HDUs of each camera, bluest first. A camera may be absent altogether, but not in part."""
+    letters = {letter for letter, _, kind in (name.rpartition("_") for name in by_name) if letter and kind in _KINDS}
     # SCORES comes last in a file: without it, a camera that is not there may have been cut off.
-    if not letters or (len(letters) < len(_ALL_CAMERAS) and set(letters) < _ALL_CAMERAS and "SCORES" not in by_name):
+    if not letters or (letters < _ALL_CAMERAS and "SCORES" not in by_name):
         raise DefectError(Reason.TRUNCATED, f"only the cameras {sorted(letters)} are there; fetch it again")
-    cameras = [_camera(by_name, letter, n_rows) for letter in letters]
+    cameras = [_camera(by_name, letter, n_rows) for letter in sorted(letters)]
     return sorted(cameras, key=lambda camera: float(camera["WAVELENGTH"].image(0, 1)[0]))
 
 
 def _camera(by_name: dict[str, Hdu], letter: str, n_rows: int) -> dict[str, Hdu]:
     hdus = {}
-    for kind in ("WAVELENGTH", "FLUX", "IVAR", "MASK"):
+    for kind in _KINDS:
         hdu = by_name.get(f"{letter}_{kind}")
         if hdu is None or not hdu.is_image:
-            raise DefectError(Reason.LAYOUT, f"the image {letter}_{kind} is missing; fetch it again")
+            raise DefectError(Reason.MISSING_COLUMN, f"the image {letter}_{kind} is missing; fetch it again")
         hdus[kind] = hdu
     n_pixels = hdus["WAVELENGTH"].image_shape[-1]
     for kind, hdu in hdus.items():

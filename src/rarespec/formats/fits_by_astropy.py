@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rarespec.formats.fits_columns import TableLayout
 from rarespec.formats.fits_header import BLOCK, Header
+from rarespec.formats.source import largest_inflated
 from rarespec.spectrum import DefectError, Reason
 
 _EMPTY_PRIMARY = "".join(
@@ -22,11 +23,6 @@ _EMPTY_PRIMARY = "".join(
         "END",
     )
 ).ljust(BLOCK)
-
-
-def largest_inflated(stored: int) -> int:
-    """Bytes that an HDU of this size may unfold to; the same limit as for gzip."""
-    return (64 << 20) + 30 * stored
 
 
 def _hdu_data(raw: bytes) -> Any:

@@ -14,32 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.formats.column_roles import ANY_WAVELENGTH, FLUX, LOG_WAVELENGTH, Roles, find, missing
 from rarespec.formats.fits import Hdu
 from rarespec.formats.fits_header import Header
 from rarespec.formats.fits_wcs import has_wavelength_wcs, wcs_axis
-from rarespec.formats.matrix import (
-    FLUX,
-    LOG_WAVELENGTH,
-    WAVELENGTH,
-    Axis,
-    Column,
-    Origin,
-    Roles,
-    blocks,
-    catalogue_of,
-    find,
-    missing,
-    stack_of,
-    stacks_of_rows,
-    stem_of,
-)
+from rarespec.formats.generic_catalogue import Column, generic_catalogue, stem_of
 from rarespec.formats.own_columns import own_cards
 from rarespec.formats.reader import Found, Reader, ReadOptions
 from rarespec.formats.source import Container, Source
+from rarespec.formats.stacks import Origin, blocks, stack_of, stacks_of_rows
 from rarespec.formats.wavelength import is_air
+from rarespec.formats.wavelength_axis import Axis
 from rarespec.spectrum import DefectError, Reason
-
-_ANY_WAVELENGTH = (*WAVELENGTH, *LOG_WAVELENGTH)
 
 
 def recognises(source: Source) -> bool:
@@ -50,7 +36,7 @@ def _flux_table(source: Source) -> Hdu | None:
     """The first table with flux and wavelengths, else the first with flux."""
     tables = [hdu for hdu in source.hdus if hdu.is_table]
     with_flux = [hdu for hdu in tables if find(hdu.columns, FLUX)]
-    return next((hdu for hdu in with_flux if find(hdu.columns, _ANY_WAVELENGTH)), None) or next(iter(with_flux), None)
+    return next((hdu for hdu in with_flux if find(hdu.columns, ANY_WAVELENGTH)), None) or next(iter(with_flux), None)
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Found]:
@@ -84,7 +70,7 @@ def _unit(header: Header, columns: tuple[str, ...], name: str) -> str:
 
 def _one_per_table(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions) -> Found:
     if roles.wavelength is None:
-        raise missing(f"wavelength in {hdu.label}", _ANY_WAVELENGTH, hdu.columns)
+        raise missing(f"wavelength in {hdu.label}", ANY_WAVELENGTH, hdu.columns)
     table = hdu.table()
     unit = _unit(hdu.header, hdu.columns, roles.wavelength)
     axis = Axis.of(table[roles.wavelength], roles.log, unit, _air(source, hdu, options))
@@ -96,7 +82,7 @@ def _one_per_table(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions)
 def _catalogue_of_headers(source: Source, hdu: Hdu) -> dict[str, list[Any]]:
     """Cards of the table's header, then of the primary one, as columns of a single row."""
     cards = {**own_cards(source.hdus[0].header), **own_cards(hdu.header)}
-    return catalogue_of({name: [value] for name, value in cards.items()}, source.name, [stem_of(source.path)])
+    return generic_catalogue({name: [value] for name, value in cards.items()}, source.name, [stem_of(source.path)])
 
 
 # --- a spectrum per row
@@ -137,13 +123,13 @@ def _shared_axis(source: Source, hdu: Hdu, n_pixels: int, options: ReadOptions) 
     for header in (hdu.header, source.hdus[0].header):
         if has_wavelength_wcs(header):
             return wcs_axis(header, n_pixels, _air(source, hdu, options))
-    raise missing(f"wavelength for {hdu.label}", (*_ANY_WAVELENGTH, "CRVAL1", "COEFF0"), hdu.columns)
+    raise missing(f"wavelength for {hdu.label}", (*ANY_WAVELENGTH, "CRVAL1", "COEFF0"), hdu.columns)
 
 
 def _vector_in(hdu: Hdu, n_pixels: int) -> tuple[NDArray[Any], bool, str] | None:
     """Values, whether they are log10, and unit of the wavelengths in this HDU, if it has as many as pixels."""
-    name = hdu.name if hdu.is_image else find(hdu.columns, _ANY_WAVELENGTH)
-    if name is None or name.lower() not in _ANY_WAVELENGTH:
+    name = hdu.name if hdu.is_image else find(hdu.columns, ANY_WAVELENGTH)
+    if name is None or name.lower() not in ANY_WAVELENGTH:
         return None
     size = math.prod(hdu.image_shape) if hdu.is_image else hdu.n_rows
     if size not in (1, n_pixels):

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.formats.fits_header import Header
-from rarespec.formats.matrix import Axis, angstroms_per
+from rarespec.formats.wavelength import angstroms_per
+from rarespec.formats.wavelength_axis import Axis
 from rarespec.spectrum import DefectError, Reason
 
 SPECTRAL_TYPES = (

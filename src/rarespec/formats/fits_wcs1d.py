@@ -11,22 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.formats.column_roles import ERROR, IVAR, MASK, find
 from rarespec.formats.fits import Hdu
 from rarespec.formats.fits_wcs import has_wavelength_wcs, wcs_axis
-from rarespec.formats.matrix import (
-    ERROR,
-    IVAR,
-    MASK,
-    blocks,
-    catalogue_of,
-    find,
-    numbered_ids,
-    stack_of,
-    stem_of,
-)
+from rarespec.formats.generic_catalogue import generic_catalogue, numbered_ids, stem_of
 from rarespec.formats.own_columns import own_cards
 from rarespec.formats.reader import Reader, ReadOptions
 from rarespec.formats.source import Container, Source
+from rarespec.formats.stacks import blocks, stack_of
 from rarespec.formats.wavelength import is_air
 from rarespec.spectrum import DefectError, Reason, Spectra
 from rarespec.spectrum.spectra import Catalogue
@@ -87,7 +79,7 @@ def _catalogue(source: Source, hdu: Hdu, first: int, last: int, single: bool) ->
     cards = {**own_cards(source.hdus[0].header), **own_cards(hdu.header)}
     spare = numbered_ids(stem_of(source.path), first, last - first, single)
     columns = {name: [value] * (last - first) for name, value in cards.items()}
-    catalogue = catalogue_of(columns, source.name, spare)
+    catalogue = generic_catalogue(columns, source.name, spare)
     return catalogue if single else {**catalogue, "id": spare}
 
 

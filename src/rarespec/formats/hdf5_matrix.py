@@ -9,20 +9,12 @@ from typing import Any, BinaryIO, cast
 import h5py
 from numpy.typing import NDArray
 
-from rarespec.formats.matrix import (
-    FLUX,
-    LOG_WAVELENGTH,
-    WAVELENGTH,
-    Lazy,
-    SourceFile,
-    faults_of,
-    find,
-    missing,
-    read_matrix,
-    wavelength_unit,
-)
+from rarespec.formats.column_roles import ANY_WAVELENGTH, FLUX, find, missing
+from rarespec.formats.library_faults import faults_of
+from rarespec.formats.matrix import Lazy, read_matrix, wavelength_unit
 from rarespec.formats.reader import Reader, ReadOptions
 from rarespec.formats.source import Container, Source
+from rarespec.formats.source_file import SourceFile
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
 
 CHUNK_CACHE_BYTES = 64 << 20
@@ -71,7 +63,7 @@ def _holds_flux(datasets: dict[str, h5py.Dataset]) -> bool:
 def _lazy(name: str, dataset: h5py.Dataset) -> Lazy:
     if dataset.is_virtual or dataset.external:
         raise DefectError(Reason.LAYOUT, f"dataset {name} lies in other files")
-    if name.lower() in (*FLUX, *WAVELENGTH, *LOG_WAVELENGTH):
+    if name.lower() in (*FLUX, *ANY_WAVELENGTH):
         _check_written(name, dataset)
     return Lazy(dataset.shape or (1,), dataset.dtype, lambda rows: _rows(dataset, rows))
 

@@ -17,19 +17,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rarespec.formats.matrix import (
-    LOG_WAVELENGTH,
-    WAVELENGTH,
-    Column,
-    Origin,
-    Roles,
-    find,
-    missing,
-    stacks_of_rows,
-)
+from rarespec.formats.column_roles import ANY_WAVELENGTH, Roles, find, missing
+from rarespec.formats.generic_catalogue import Column
 from rarespec.formats.parquet_matrix import is_vector, open_parquet, row_batches, scalar_columns, vectors
 from rarespec.formats.reader import Reader, ReadOptions
 from rarespec.formats.source import Container, Source
+from rarespec.formats.stacks import Origin, stacks_of_rows
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
 
 PADDING = -1.0
@@ -69,7 +62,7 @@ def _roles(spectrum: pa.StructType, survey: str) -> Roles:
     fields = [field.name for field in spectrum if is_vector(field.type)]
     prefixed = Roles.among(fields)
     if prefixed.wavelength is None:
-        raise missing("wavelength in spectrum", (*WAVELENGTH, *LOG_WAVELENGTH), fields)
+        raise missing("wavelength in spectrum", ANY_WAVELENGTH, fields)
     trusts_mask = survey != "sdss" or prefixed.ivar is None
     names = (prefixed.flux, prefixed.wavelength, prefixed.ivar, prefixed.error, prefixed.mask if trusts_mask else None)
     # The dot keeps the struct's fields apart from columns of the table of the same name.

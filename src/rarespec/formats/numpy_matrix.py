@@ -17,9 +17,12 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rarespec.formats.matrix import LOG_WAVELENGTH, WAVELENGTH, Sliceable, SourceFile, faults_of, missing, read_matrix
+from rarespec.formats.column_roles import ANY_WAVELENGTH, missing
+from rarespec.formats.library_faults import faults_of
+from rarespec.formats.matrix import Sliceable, read_matrix
 from rarespec.formats.reader import Reader, ReadOptions
-from rarespec.formats.source import Container, Source
+from rarespec.formats.source import Container, Source, largest_inflated
+from rarespec.formats.source_file import SourceFile
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
 
 WHOLE_ARRAY_BYTES = 1 << 30
@@ -113,7 +116,7 @@ def _buffered(source: Source) -> io.BufferedReader:
 
 def _verify(archive: zipfile.ZipFile, n_bytes: int) -> None:
     """Every member read to its end, where the CRC-32 is compared: before the first row is given away."""
-    limit = (64 << 20) + 30 * n_bytes
+    limit = largest_inflated(n_bytes)
     if sum(member.file_size for member in archive.infolist()) > limit:
         raise DefectError(Reason.TOO_LARGE, f"{n_bytes} bytes inflate to more than {limit >> 20} MiB")
     for member in archive.infolist():
@@ -143,7 +146,7 @@ def _npy_arrays(source: Source) -> dict[str, Sliceable]:
     array = StreamedArray("flux", lambda: cast(BinaryIO, _buffered(source)), source.length)
     role, sibling = _wavelengths_beside(source.path)
     if array.dtype.names:
-        has_wavelength = any(name.lower() in (*WAVELENGTH, *LOG_WAVELENGTH) for name in array.dtype.names)
+        has_wavelength = any(name.lower() in ANY_WAVELENGTH for name in array.dtype.names)
         return {"table": array} if sibling is None or has_wavelength else {"table": array, role: sibling}
     if sibling is None:
         names = [name.format(stem=source.path.stem) for name in SIBLINGS]

@@ -74,13 +74,17 @@ def _name_of_card(keyword: str) -> str:
 
 
 def catalogue_of(common: dict[str, Any], own: dict[str, Any], taken: Iterable[str] = ()) -> dict[str, Any]:
-    """Common columns first, then the survey's own.
+    """All common columns first, then the survey's own."""
+    return with_own({name: common.get(name) for name in COMMON_COLUMNS}, own, taken)
+
+
+def with_own(common: dict[str, Any], own: dict[str, Any], taken: Iterable[str]) -> dict[str, Any]:
+    """These common columns and the survey's own.
 
     A column of the survey that happens to carry a common name but holds something else is kept as `file_NAME`;
     those in `taken` are the very values that became the common column, and are not repeated.
     """
-    result = {name: common.get(name) for name in COMMON_COLUMNS}
-    taken = set(taken)
+    result, taken = dict(common), set(taken)
     for name, value in own.items():
         if name not in result:
             result[name] = value

@@ -5,7 +5,6 @@ In the metadata the wavelengths are a JSON list under `wavelength` (unit under `
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,23 +14,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from rarespec.formats.matrix import (
-    LOG_WAVELENGTH,
-    WAVELENGTH,
-    Axis,
-    Column,
-    Origin,
-    Roles,
-    SourceFile,
-    faults_of,
-    find,
-    missing,
-    numbers,
-    read_matrix,
-    stacks_of_rows,
-)
+from rarespec.formats.column_roles import ANY_WAVELENGTH, Roles, missing
+from rarespec.formats.generic_catalogue import Column
+from rarespec.formats.library_faults import faults_of
+from rarespec.formats.matrix import read_matrix
 from rarespec.formats.reader import MAX_ROWS, Reader, ReadOptions
 from rarespec.formats.source import Container, Source
+from rarespec.formats.source_file import SourceFile
+from rarespec.formats.stacks import Origin, stacks_of_rows
+from rarespec.formats.wavelength_axis import Axis
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
 
 
@@ -42,10 +33,12 @@ def open_parquet(source: Source) -> pq.ParquetFile:
         return pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True)
 
 
-def row_batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Number of the first row, and at most MAX_ROWS rows."""
+def row_batches(
+    parquet: pq.ParquetFile, columns: list[str], n_rows: int = MAX_ROWS
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Number of the first row, and at most `n_rows` rows."""
     with faults_of("Parquet"):
-        batches = parquet.iter_batches(MAX_ROWS, columns=columns, use_threads=False)
+        batches = parquet.iter_batches(n_rows, columns=columns, use_threads=False)
     first = 0
     while True:
         with faults_of("Parquet"):
@@ -99,7 +92,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
 
 def _spectrum_per_row(parquet: pq.ParquetFile, roles: Roles, origin: Origin) -> Iterator[Spectra | Defect]:
     schema = parquet.schema_arrow
-    axis = None if roles.wavelength else _axis_in_metadata(schema, origin.options)
+    axis = None if roles.wavelength else Axis.in_metadata(_metadata(schema), origin.options.air, schema.names)
     scalars = [name for name in scalar_columns(schema) if name not in roles.used]
     for name in roles.used:
         if not is_vector(schema.field(name).type):
@@ -116,30 +109,15 @@ def _spectrum_per_file(
 ) -> Iterator[Spectra | Defect]:
     """One pixel per row, flux and wavelength plain columns."""
     if roles.wavelength is None:
-        raise _no_wavelength(parquet.schema_arrow)
+        raise missing("wavelength", ANY_WAVELENGTH, parquet.schema_arrow.names)
     batches = [batch for _, batch in row_batches(parquet, roles.used)]
     arrays = {name: np.concatenate([_values(batch[name]) for batch in batches]) for name in roles.used}
     yield from read_matrix(arrays, source, options, _unit(parquet.schema_arrow, roles))
 
 
-def _axis_in_metadata(schema: pa.Schema, options: ReadOptions) -> Axis:
-    metadata = _metadata(schema)
-    name = find(metadata, WAVELENGTH) or find(metadata, LOG_WAVELENGTH)
-    if name is None:
-        raise _no_wavelength(schema)
-    with faults_of(f"metadata {name}"):
-        values = np.array(json.loads(metadata[name]), dtype=np.float64)
-    return Axis.of(numbers(values, name), name.lower() in LOG_WAVELENGTH, metadata.get("wavelength_unit"), options.air)
-
-
 def _metadata(schema: pa.Schema) -> dict[str, str]:
     items = (schema.metadata or {}).items()
     return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in items}
-
-
-def _no_wavelength(schema: pa.Schema) -> DefectError:
-    looked_for = (*WAVELENGTH, *LOG_WAVELENGTH, "the same in the file's metadata")
-    return missing("wavelength", looked_for, [*schema.names, *(f"metadata {key}" for key in _metadata(schema))])
 
 
 def _unit(schema: pa.Schema, roles: Roles) -> str | None:

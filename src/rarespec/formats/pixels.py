@@ -1,4 +1,4 @@
-"""Which pixels of a spectrum must not be used."""
+"""Values on the pixels of spectra: as numbers of this machine, and which must not be used."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rarespec.spectrum import DefectError, Reason
 
 
 def native(values: NDArray[Any]) -> NDArray[np.floating]:
@@ -32,3 +34,32 @@ def has_bits(mask: NDArray[Any], bits: int) -> NDArray[np.bool_]:
         lost = ~np.isfinite(mask) | (np.abs(mask) >= 2.0**62)
         return lost | ((np.where(lost, 0, mask).astype(np.int64) & bits) != 0)
     return (mask.astype(np.int64) & bits) != 0
+
+
+def numbers(values: Any, name: str) -> NDArray[np.floating]:
+    """float32 or float64 in native byte order, contiguous; masked elements are NaN."""
+    array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+    if array.dtype.kind not in "fiu":
+        raise DefectError(Reason.LAYOUT, f"{name} holds {array.dtype}, not numbers")
+    single = array.dtype.kind == "f" and array.dtype.itemsize <= 4
+    dtype: type[np.floating] = np.float32 if single else np.float64
+    if isinstance(array, np.ma.MaskedArray):
+        array = np.ma.filled(array.astype(dtype), np.nan)
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
+def flags(values: Any) -> NDArray[np.bool_]:
+    """True where the mask is set, not finite, or itself masked."""
+    array = np.asarray(np.ma.getdata(values))
+    if array.dtype.kind not in "fiub":
+        raise DefectError(Reason.LAYOUT, f"mask holds {array.dtype}, not flags")
+    return (array != 0) | np.ma.getmaskarray(values)
+
+
+def ivar_of_error(error: NDArray[np.floating]) -> NDArray[np.float64]:
+    """1 / error^2, and 0 where the error is not finite and positive."""
+    error = error.astype(np.float64)
+    usable = np.isfinite(error) & (error > 0)
+    with np.errstate(over="ignore", under="ignore"):
+        ivar = np.square(1.0 / np.where(usable, error, np.inf))
+    return np.where(np.isfinite(ivar), ivar, 0.0)

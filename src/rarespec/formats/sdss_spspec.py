@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rarespec.formats.matrix import ivar_of_error
 from rarespec.formats.own_columns import catalogue_of, one_row, own_cards
-from rarespec.formats.pixels import bad_pixels, has_bits, native
+from rarespec.formats.pixels import bad_pixels, has_bits, ivar_of_error, native
 from rarespec.formats.reader import Reader, ReadOptions
 from rarespec.formats.sdss_id import plate_mjd_fiber
 from rarespec.formats.source import Container, Source

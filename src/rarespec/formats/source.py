@@ -125,9 +125,14 @@ class Source:
         self.close()
 
 
+def largest_inflated(n_bytes: int) -> int:
+    """Bytes that so many compressed ones may unfold to: far more than spectra ever do, far less than a bomb does."""
+    return (64 << 20) + 30 * n_bytes
+
+
 def inflate(compressed: bytes) -> bytes:
     """Inflate a whole gzip stream, all members, and verify each trailer; stop at the limit and never fill memory."""
-    limit = (64 << 20) + 30 * len(compressed)
+    limit = largest_inflated(len(compressed))
     parts: list[bytes] = []
     total, pending = 0, compressed
     while pending:

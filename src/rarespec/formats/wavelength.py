@@ -12,6 +12,24 @@ from rarespec.formats.reader import ReadOptions
 from rarespec.spectrum import DefectError, Reason
 from rarespec.spectrum.air import air_to_vacuum
 
+ANGSTROMS = {
+    "": 1.0, "a": 1.0, "å": 1.0, "aa": 1.0, "ang": 1.0, "angstrom": 1.0, "angstroms": 1.0, "0.1nm": 1.0,
+    "nm": 10.0, "nanometer": 10.0, "nanometers": 10.0, "nanometre": 10.0,
+    "um": 1e4, "µm": 1e4, "μm": 1e4, "micron": 1e4, "microns": 1e4, "micrometer": 1e4, "micrometre": 1e4,
+    "m": 1e10,
+}  # fmt: skip
+"""Angstrom per unit, by the unit's name in lower case without spaces."""
+
+
+def angstroms_per(unit: str | None) -> float:
+    """Angstrom per unit; none given means Angstrom. `log10(nm)` and `dex(nm)` count as nm."""
+    text = (unit or "").lower().replace(" ", "").replace("ångström", "angstrom")
+    for wrapper in ("log10", "log", "dex", "(", ")", "[", "]"):
+        text = text.replace(wrapper, "")
+    if text not in ANGSTROMS:
+        raise DefectError(Reason.LAYOUT, f"wavelengths in {unit!r}; Angstrom, nm, um and m are understood")
+    return ANGSTROMS[text]
+
 
 def is_air(header: Header, options: ReadOptions) -> bool:
     """Whether this header, or the user, says that wavelengths are in air."""

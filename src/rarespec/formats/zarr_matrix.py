@@ -11,7 +11,10 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
-from rarespec.formats.matrix import FLUX, IDS, LOG_WAVELENGTH, WAVELENGTH, Lazy, faults_of, read_matrix, wavelength_unit
+from rarespec.formats.column_roles import ANY_WAVELENGTH, FLUX
+from rarespec.formats.generic_catalogue import IDS
+from rarespec.formats.library_faults import faults_of
+from rarespec.formats.matrix import Lazy, read_matrix, wavelength_unit
 from rarespec.formats.reader import Reader, ReadOptions
 from rarespec.formats.source import Container, Source
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
@@ -52,7 +55,7 @@ def _codecs(metadata: Any) -> set[str]:
 
 
 def _lazy(name: str, array: zarr.Array) -> Lazy:
-    if name.lower() in (*FLUX, *WAVELENGTH, *LOG_WAVELENGTH, *IDS):
+    if name.lower() in (*FLUX, *ANY_WAVELENGTH, *IDS):
         _check_written(name, array)
     return Lazy(array.shape or (1,), array.dtype, lambda rows: _rows(name, array, rows))
 

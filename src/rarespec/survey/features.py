@@ -137,7 +137,7 @@ def _load_or_compute(survey: Survey, recipe: Recipe, folder: Path, i: int) -> di
 
 def _compute(survey: Survey, recipe: Recipe, folder: Path, i: int) -> dict[str, NDArray[Any]]:
     values, lost_at = recipe.transform_and_locate(flux_of(survey.block(i)))
-    arrays = {"values": values.astype(np.float32), "lost_at": lost_at}
+    arrays: dict[str, NDArray[Any]] = {"values": values.astype(np.float32), "lost_at": lost_at}
     _write(folder / block_file(survey.manifest.blocks[i], i), _npz(**arrays))
     return arrays
 
@@ -164,7 +164,7 @@ def _remove_outdated(survey: Survey, folder: Path) -> None:
 
 def _npz(**arrays: NDArray[Any]) -> bytes:
     content = io.BytesIO()
-    np.savez(content, **arrays)
+    np.savez(content, allow_pickle=False, **arrays)
     return content.getvalue()
 
 

@@ -1,0 +1,198 @@
+"""The running median of a spectrum, with a window that is given in Angstrom or in pixels.
+
+The filter is exact: every pixel of the result is the median of its window. Beyond the ends of a spectrum its first and
+last pixels are repeated, as `scipy.ndimage.median_filter(..., mode="nearest")` does.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from array_api_compat import array_namespace, is_numpy_array
+from numpy.typing import NDArray
+
+from rarespec.features._median_blocks import SegmentFilter
+from rarespec.features._median_functional import segment_medians
+from rarespec.features._median_program import median_program
+from rarespec.features._row_step import RowStep
+from rarespec.features.bridging import bridge
+from rarespec.spectrum import PAPER_GRID, WavelengthGrid
+
+WIDEST_NETWORK = 31
+"""Pixels. Above it, NumPy rows go to SciPy, whose time grows with the logarithm of the width."""
+
+ROWS_PER_BLOCK = 512
+"""Rows that are bridged, then filtered: few enough for the copy to stay in the last cache."""
+
+ROWS_PER_CALL = 8192
+"""Rows that other array libraries get at once; the network then holds some twenty times their memory at most."""
+
+Array = Any
+
+
+class Segment(NamedTuple):
+    """The pixels start .. stop-1, which share one window width."""
+
+    start: int
+    stop: int
+    width: int
+
+
+def median_filter(
+    flux: Array,
+    grid: WavelengthGrid | None = None,
+    width_angstrom: float = 10.0,
+    width_pixels: int | None = None,
+    *,
+    min_good: float = 0.5,
+    n_threads: int | None = None,
+) -> Array:
+    """The running median of each spectrum.
+
+    flux : (n, p) or (p,) float32 or float64; pixels that are not finite are bridged first
+    grid : wavelengths of the p pixels; needed unless `width_pixels` is given
+    width_angstrom : width of the window; `pixel_widths` says how many pixels that is at each wavelength
+    width_pixels : an odd number of pixels, the same everywhere, instead of a width in Angstrom
+    min_good : share of finite pixels that a spectrum needs; with fewer it comes out as NaN
+    n_threads : threads that share the rows of a NumPy array; None means one
+
+    Returns an array of the same shape, library and floating-point type. Where the median is zero, its sign may be lost.
+    """
+    xp = array_namespace(flux)
+    rows = _as_rows(xp, flux)
+    segments = _segments(rows.shape[1], grid, width_angstrom, width_pixels)
+    filter_rows = _filter_numpy if is_numpy_array(rows) else _filter_other
+    return xp.reshape(filter_rows(rows, segments, min_good, n_threads or 1), flux.shape)
+
+
+def pixel_widths(grid: WavelengthGrid, width_angstrom: float) -> NDArray[np.intp]:
+    """Width of the window at each pixel of the grid, (p,) odd numbers of pixels.
+
+    The odd number nearest to `width_angstrom` divided by the width of the pixel, and at least 1; of two that are equally
+    near, the larger. 10 Angstrom on the paper's grid are 11 pixels at 3917 Angstrom and 5 pixels at 8974 Angstrom.
+    """
+    if not width_angstrom > 0:
+        raise ValueError(f"the width of a median filter is positive, not {width_angstrom} Angstrom")
+    return 2 * np.floor(width_angstrom / np.diff(grid.edges) / 2).astype(np.intp) + 1
+
+
+class MedianFilter(RowStep):
+    """Bridge the bad pixels of each spectrum, then take the running median.
+
+    Parameters
+    ----------
+    grid : wavelengths of the columns of X; None means the paper's grid when X has its 3601 columns
+    width_angstrom : width of the window
+    width_pixels : an odd number of pixels instead of a width in Angstrom; needs no grid
+    min_good : share of good pixels that a spectrum needs; with fewer it comes out as a row of NaN
+    """
+
+    why_unusable = "too few good pixels"
+
+    def __init__(
+        self,
+        grid: WavelengthGrid | None = None,
+        width_angstrom: float = 10.0,
+        width_pixels: int | None = None,
+        min_good: float = 0.5,
+    ) -> None:
+        self.grid = grid
+        self.width_angstrom = width_angstrom
+        self.width_pixels = width_pixels
+        self.min_good = min_good
+
+    def _transform_rows(self, X: Array) -> Array:
+        grid = self.grid
+        if grid is None and X.shape[1] == PAPER_GRID.n_pixels:
+            grid = PAPER_GRID
+        return median_filter(X, grid, self.width_angstrom, self.width_pixels, min_good=self.min_good)
+
+
+def _as_rows(xp: Any, flux: Array) -> Array:
+    if flux.ndim not in (1, 2) or flux.shape[-1] == 0:
+        raise ValueError(f"flux is (n, p) or (p,) with at least one pixel, not {tuple(flux.shape)}")
+    rows = flux if flux.ndim == 2 else flux[None, :]
+    if is_numpy_array(rows):
+        rows = rows.astype(rows.dtype.newbyteorder("="), copy=False)  # FITS files hold big-endian numbers
+    return rows if rows.dtype in (xp.float32, xp.float64) else xp.astype(rows, xp.float64)
+
+
+def _segments(
+    n_pixels: int, grid: WavelengthGrid | None, width_angstrom: float, width_pixels: int | None
+) -> tuple[Segment, ...]:
+    if width_pixels is not None:
+        if width_pixels < 1 or width_pixels % 2 == 0:
+            raise ValueError(f"a median filter is an odd number of pixels wide, not {width_pixels}")
+        return (Segment(0, n_pixels, int(width_pixels)),)
+    if grid is None:
+        raise ValueError(
+            f"a width in Angstrom needs the wavelength grid of these {n_pixels} pixels: give `grid`, or `width_pixels`"
+        )
+    if grid.n_pixels != n_pixels:
+        raise ValueError(f"the grid has {grid.n_pixels} pixels, the flux {n_pixels}")
+    return _segments_of(grid, float(width_angstrom))
+
+
+@lru_cache(maxsize=16)
+def _segments_of(grid: WavelengthGrid, width_angstrom: float) -> tuple[Segment, ...]:
+    widths = pixel_widths(grid, width_angstrom)
+    cuts = [0, *(np.flatnonzero(np.diff(widths)) + 1).tolist(), len(widths)]
+    return tuple(Segment(start, stop, int(widths[start])) for start, stop in zip(cuts[:-1], cuts[1:], strict=True))
+
+
+def _filter_numpy(
+    flux: NDArray[Any], segments: tuple[Segment, ...], min_good: float, n_threads: int
+) -> NDArray[np.floating]:
+    out = np.empty(flux.shape, flux.dtype)
+    task = partial(_filter_share, flux, out, segments, min_good)
+    n_shares = max(min(n_threads, len(flux)), 1)
+    cuts = np.linspace(0, len(flux), n_shares + 1).astype(int).tolist()
+    shares = [slice(start, stop) for start, stop in zip(cuts[:-1], cuts[1:], strict=True)]
+    if n_shares == 1:
+        task(shares[0])
+        return out
+    with ThreadPoolExecutor(n_shares) as pool:
+        list(pool.map(task, shares))
+    return out
+
+
+def _filter_share(
+    flux: NDArray[Any], out: NDArray[Any], segments: tuple[Segment, ...], min_good: float, share: slice
+) -> None:
+    filters = [_segment_filter(segment, flux.dtype) for segment in segments]
+    for first in range(share.start, share.stop, ROWS_PER_BLOCK):
+        rows = slice(first, min(first + ROWS_PER_BLOCK, share.stop))
+        bridged = bridge(flux[rows], min_good=min_good).flux
+        for filter_segment in filters:
+            filter_segment(bridged, out[rows])
+
+
+def _segment_filter(segment: Segment, dtype: np.dtype[Any]) -> Any:
+    if segment.width > WIDEST_NETWORK:
+        return partial(_filter_by_scipy, segment)
+    return SegmentFilter(median_program(segment.width), segment.start, segment.stop, dtype)
+
+
+def _filter_by_scipy(segment: Segment, flux: NDArray[Any], out: NDArray[Any]) -> None:
+    from scipy.ndimage import median_filter as scipy_median_filter
+
+    reach = segment.width // 2
+    start, stop = max(segment.start - reach, 0), segment.stop + reach
+    inside = slice(segment.start - start, segment.stop - start)
+    for row, medians in zip(flux, out, strict=True):
+        filtered = scipy_median_filter(row[start:stop], size=segment.width, mode="nearest")
+        medians[segment.start : segment.stop] = filtered[inside]
+
+
+def _filter_other(flux: Array, segments: tuple[Segment, ...], min_good: float, _n_threads: int) -> Array:
+    xp = array_namespace(flux)
+    blocks = []
+    n = flux.shape[0]
+    for first in range(0, max(n, 1), ROWS_PER_CALL):
+        bridged = bridge(flux[first : min(first + ROWS_PER_CALL, n), :], min_good=min_good).flux
+        parts = [segment_medians(xp, median_program(s.width), bridged, s.start, s.stop) for s in segments]
+        blocks.append(xp.concat(parts, axis=1))
+    return xp.concat(blocks, axis=0)

@@ -1,0 +1,53 @@
+"""Features of several kinds in one vector, such as principal components beside line indices."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rarespec.features.recipe import Blocks, fitted_step, restored_step, state_of
+
+
+class SideBySide(TransformerMixin, BaseEstimator):
+    """Transformers that are all given the same rows; their features stand next to each other.
+
+    A row that one of them cannot use is NaN in the features of that one only, and counts as lost.
+    """
+
+    def __init__(self, parts: list[Any]) -> None:
+        self.parts = parts
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        X = self._checked(X, reset=True)
+        return self.fit_blocks(lambda: [X])
+
+    def fit_blocks(self, blocks: Blocks) -> Self:
+        self.n_features_in_ = next(iter(blocks())).shape[1]
+        self.parts_ = [fitted_step(part, blocks) for part in self.parts]
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.floating]:
+        check_is_fitted(self, "parts_")
+        X = self._checked(X, reset=False)
+        return np.hstack([part.transform(X) for part in self.parts_])
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        return {"n_features_in": np.array(self.n_features_in_)} | state_of(self.parts_)
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> Self:
+        self.n_features_in_ = int(state["n_features_in"])
+        probe = np.zeros((1, self.n_features_in_), np.float32)
+        self.parts_ = [restored_step(part, number, state, probe) for number, part in enumerate(self.parts)]
+        return self
+
+    def _checked(self, X: Any, reset: bool) -> NDArray[np.floating]:
+        return validate_data(self, X, reset=reset, dtype=[np.float32, np.float64], ensure_all_finite=False)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,89 @@
+"""Text tables read whole by astropy: ECSV, VOTable, and the CSV of catalogues."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import numpy as np
+
+from rarespec.formats.column_roles import WAVELENGTH
+from rarespec.formats.generic_catalogue import Column
+from rarespec.formats.library_faults import faults_of
+from rarespec.formats.memory_table import Table
+from rarespec.formats.source import Source
+from rarespec.spectrum import DefectError, Reason
+
+WHOLE_TABLE_BYTES = 1 << 30
+"""ECSV and VOTable are read whole; larger ones are refused."""
+
+
+def whole(source: Source) -> bytes:
+    if source.length > WHOLE_TABLE_BYTES:
+        raise DefectError(Reason.TOO_LARGE, f"a text table of {source.length >> 20} MiB; use npz, HDF5 or Parquet")
+    return source.read(0, source.length)
+
+
+def ecsv(content: bytes) -> Table:
+    from astropy.io import ascii
+
+    with faults_of("ECSV"):
+        table = ascii.read(content.decode("utf-8-sig"), format="ecsv", guess=False)
+        return _table(table, dict(table.meta))
+
+
+def delimited(content: bytes) -> Table:
+    """CSV with any of the usual separators."""
+    from astropy.io import ascii
+
+    text = content.decode("utf-8-sig")
+    delimiter = max(",|\t;", key=text.split("\n", 1)[0].count)
+    with faults_of("CSV"):
+        if (
+            delimiter == "\t"
+        ):  # as CSV, astropy would take several tabs for one and shift the values behind an empty one
+            return _table(ascii.read(text, format="tab", guess=False), {})
+        return _table(ascii.read(text, format="csv", delimiter=delimiter, guess=False), {})
+
+
+def votable(content: bytes) -> Table:
+    from astropy.io.votable import parse
+
+    if b"VOTABLE" not in content[:4096]:
+        raise DefectError(Reason.UNRECOGNISED, "an XML file that is not a VOTable")
+    if re.search(rb"<(\w+:)?STREAM[^>]*\shref", content):
+        raise DefectError(Reason.LAYOUT, "a VOTable whose data lie elsewhere; save it with its data inside")
+    with faults_of("VOTable"):
+        document = parse(io.BytesIO(content), verify="ignore")
+        element = document.get_first_table()
+        return _table(element.to_table(use_names_over_ids=True), _votable_meta(document, element))
+
+
+def _votable_meta(document: Any, element: Any) -> dict[str, Any]:
+    """PARAM and INFO by name; the unit of the wavelengths under `wavelength_unit`."""
+    holders = [document, *document.resources, element]
+    meta = {info.name: info.value for holder in holders for info in getattr(holder, "infos", ())}
+    for param in (param for holder in holders for param in getattr(holder, "params", ())):
+        meta[param.name] = _plain(param.value)
+        if param.name.lower() in WAVELENGTH and param.unit is not None:
+            meta["wavelength_unit"] = str(param.unit)
+    return meta
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _table(table: Any, meta: dict[str, Any]) -> Table:
+    columns = {name: _column(table[name]) for name in table.colnames if hasattr(table[name], "dtype")}
+    units = {name: str(table[name].unit) for name in columns if getattr(table[name], "unit", None) is not None}
+    return Table(columns, units, meta)
+
+
+def _column(column: Any) -> Column:
+    if column.dtype.kind == "O":
+        return [None if element is np.ma.masked else element for element in column]
+    if isinstance(column, np.ma.MaskedArray):
+        return np.ma.MaskedArray(np.asarray(column.data), np.ma.getmaskarray(column))
+    return np.asarray(getattr(column, "value", column))

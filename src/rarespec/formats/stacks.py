@@ -1,0 +1,137 @@
+"""Rows of named columns to stacks of spectra."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.formats.column_roles import Roles
+from rarespec.formats.generic_catalogue import Column, generic_catalogue, numbered_ids, stem_of
+from rarespec.formats.pixels import bad_pixels, flags, ivar_of_error, numbers
+from rarespec.formats.reader import MAX_ROWS, ReadOptions
+from rarespec.formats.source import Source
+from rarespec.formats.wavelength_axis import Axis
+from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+from rarespec.spectrum.spectra import Catalogue
+
+BLOCK_BYTES = 64 << 20
+"""Flux of one block of rows stays below this, also when a single spectrum has millions of pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where rows come from, and how the user wants them read."""
+
+    source: Source
+    options: ReadOptions
+    single: bool = False
+    """The file holds one spectrum only."""
+
+    def spare_ids(self, first: int, n: int) -> list[str]:
+        return numbered_ids(stem_of(self.source.path), first, n, self.single)
+
+
+def stacks_of_rows(
+    block: Mapping[str, Column],
+    roles: Roles,
+    origin: Origin,
+    first: int,
+    axis: Axis | None = None,
+    unit: str | None = None,
+) -> Iterator[Spectra | Defect]:
+    """Stacks of consecutive rows that share their wavelengths; a row that cannot be used becomes a defect.
+
+    Without `axis` each row brings its own wavelengths. `first` is the number of the block's first row in the file.
+    """
+    own = {name: column for name, column in block.items() if name not in roles.used}
+    n = len(block[roles.flux])
+    catalogue = generic_catalogue(own, origin.source.name, origin.spare_ids(first, n))
+    names = roles.on_pixels if axis else roles.used
+    for start, stop in _runs(block, roles, by_wavelength=axis is None):
+        part = {name: values[start:stop] for name, values in catalogue.items()}
+        try:
+            yield _stack_of_run({name: block[name][start:stop] for name in names}, roles, origin, part, axis, unit)
+        except DefectError as error:
+            for id in part["id"]:
+                yield Defect(origin.source.name, error.reason, error.detail, id)
+
+
+def _stack_of_run(
+    run: dict[str, Column], roles: Roles, origin: Origin, catalogue: Catalogue, axis: Axis | None, unit: str | None
+) -> Spectra:
+    if axis is None:
+        assert roles.wavelength
+        if run[roles.wavelength][0] is None:
+            raise DefectError(Reason.LAYOUT, "the row has no wavelengths")
+        axis = Axis.of(run[roles.wavelength][0], roles.log, unit, origin.options.air)
+    arrays = {
+        role: _matrix(run[name], role)
+        for role, name in (("flux", roles.flux), ("ivar", roles.ivar), ("error", roles.error), ("mask", roles.mask))
+        if name
+    }
+    return stack_of(axis, catalogue=catalogue, **arrays)
+
+
+def _matrix(rows: Column, role: str) -> NDArray[Any]:
+    if isinstance(rows, np.ndarray):
+        return rows
+    if any(row is None for row in rows):
+        raise DefectError(Reason.LAYOUT, f"the row has no {role}")
+    return np.ma.stack(rows) if any(isinstance(row, np.ma.MaskedArray) for row in rows) else np.stack(rows)
+
+
+def _runs(block: Mapping[str, Column], roles: Roles, by_wavelength: bool) -> Iterator[tuple[int, int]]:
+    """First and last + 1 of consecutive rows with the same wavelengths and the same lengths."""
+    n = len(block[roles.flux])
+    breaks = np.zeros(n + 1, dtype=bool)
+    breaks[[0, n]] = True
+    for name in roles.on_pixels:
+        if isinstance(rows := block[name], list):
+            breaks[1:n] |= [_length(rows[i]) != _length(rows[i - 1]) for i in range(1, n)]
+    if by_wavelength:
+        assert roles.wavelength
+        breaks[1:n] |= _changes(block[roles.wavelength])
+    edges = np.flatnonzero(breaks)
+    return zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+
+
+def _length(row: Any) -> int | None:
+    return None if row is None else len(row)
+
+
+def _changes(rows: Column) -> NDArray[np.bool_]:
+    if isinstance(rows, np.ndarray):
+        return (rows[1:] != rows[:-1]).any(axis=1)
+    same = [_length(a) == _length(b) and np.array_equal(a, b) for a, b in zip(rows[1:], rows[:-1], strict=True)]
+    return ~np.array(same, dtype=bool)
+
+
+def stack_of(
+    axis: Axis, flux: Any, catalogue: Catalogue, ivar: Any = None, error: Any = None, mask: Any = None
+) -> Spectra:
+    """A stack out of (n, p) arrays on the pixels of `axis`, in the order of the file; ivar, or else 1 / error^2."""
+    flux = numbers(flux, "flux")
+    if flux.ndim != 2 or flux.shape[1] != len(axis.wavelength):
+        raise DefectError(Reason.LAYOUT, f"flux of shape {flux.shape} for {len(axis.wavelength)} wavelengths")
+    if ivar is not None:
+        ivar = numbers(ivar, "ivar")
+    elif error is not None:
+        ivar = ivar_of_error(numbers(error, "error"))
+    for name, values in (("ivar", ivar), ("mask", mask)):
+        if values is not None and np.shape(values) != flux.shape:
+            raise DefectError(Reason.LAYOUT, f"{name} has shape {np.shape(values)}, flux {flux.shape}")
+    bad = bad_pixels(flux, ivar, None if mask is None else flags(mask))
+    if axis.reverse:
+        flux, bad = np.ascontiguousarray(flux[:, ::-1]), np.ascontiguousarray(bad[:, ::-1])
+        ivar = None if ivar is None else np.ascontiguousarray(ivar[:, ::-1])
+    return Spectra(axis.wavelength, flux, ivar, bad, catalogue)
+
+
+def blocks(n: int, p: int) -> Iterator[tuple[int, int]]:
+    """First row and last + 1 of blocks of at most MAX_ROWS rows and BLOCK_BYTES bytes."""
+    rows = max(1, min(MAX_ROWS, BLOCK_BYTES // (8 * max(p, 1))))
+    return ((first, min(first + rows, n)) for first in range(0, n, rows))
