@@ -51,7 +51,7 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Neighbouring pixels: pixels and middle as in a strip, edges (rows, length + 1)."""
+    """Neighbouring pixels: their places in the grid (rows, length), their rest-frame edges (rows, length + 1)."""
 
     pixels: Array
     edges: Array
@@ -59,8 +59,10 @@ class _Run:
     def columns_of(self, window: Window, xp: Any) -> slice:
         """The columns in which any row can overlap with the window."""
         touched = xp.any((self.edges[:, 1:] > window[0]) & (self.edges[:, :-1] < window[1]), axis=0)
-        at = [i for i, is_touched in enumerate(touched) if is_touched]
-        return slice(at[0], at[-1] + 1) if at else slice(0, 1)
+        number = xp.arange(touched.shape[0], dtype=xp.int64, device=device(touched))
+        first = int(xp.min(xp.where(touched, number, xp.full_like(number, touched.shape[0] - 1))))
+        last = int(xp.max(xp.where(touched, number, xp.full_like(number, first))))
+        return slice(first, last + 1)
 
 
 def strip_of(windows: tuple[Window, ...], grid: WavelengthGrid, stretch: Array, xp: Any) -> Strip:

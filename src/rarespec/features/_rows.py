@@ -31,31 +31,40 @@ class RowStream:
     def pieces(self, centre: NDArray[np.float64] | None = None) -> Iterator[Rows]:
         """Rows minus `centre`, up to PIECE_ROWS at a time, in one buffer that the next piece overwrites."""
         buffer: Rows | None = None
-        filled = n_rows = n_left_out = 0
-        for part in self._parts():
-            rows = part[finite] if not (finite := finite_rows(part)).all() else part
-            n_rows, n_left_out = n_rows + len(rows), n_left_out + len(part) - len(rows)
+        filled = 0
+        for rows in self.finite_parts():
             if buffer is None:
-                buffer = np.empty((PIECE_ROWS, part.shape[1]), _working_dtype(part))
-                centre = np.zeros(part.shape[1], buffer.dtype) if centre is None else centre.astype(buffer.dtype)
+                buffer = np.empty((PIECE_ROWS, rows.shape[1]), rows.dtype)
+                centre = np.zeros(rows.shape[1], rows.dtype) if centre is None else centre.astype(rows.dtype)
             while len(rows):
                 taken, rows = rows[: PIECE_ROWS - filled], rows[PIECE_ROWS - filled :]
-                target = buffer[filled : filled + len(taken)]
-                np.subtract(taken, centre, out=target, casting="same_kind")
+                np.subtract(taken, centre, out=buffer[filled : filled + len(taken)], casting="same_kind")
                 filled += len(taken)
                 if filled == PIECE_ROWS:
                     yield buffer
                     filled = 0
         if buffer is not None and filled:
             yield buffer[:filled]
+
+    def finite_parts(self) -> Iterator[Rows]:
+        """The finite rows as they come, without a copy where a part has no others, at most PIECE_ROWS at a time."""
+        n_rows = n_left_out = 0
+        for part in self._parts():
+            finite = finite_rows(part)
+            rows = part if finite.all() else part[finite]
+            n_rows, n_left_out = n_rows + len(rows), n_left_out + len(part) - len(rows)
+            if len(rows):
+                yield rows
         self._count(n_rows, n_left_out)
 
-    def _parts(self) -> Iterator[NDArray[Any]]:
+    def _parts(self) -> Iterator[Rows]:
+        width: int | None = None
         for block in self.blocks():
-            if block.ndim != 2:
-                raise ValueError(f"a block of rows is two-dimensional, not of shape {block.shape}")
+            width = block.shape[-1] if width is None else width
+            if block.ndim != 2 or block.shape[1] != width:
+                raise ValueError(f"blocks of rows are two-dimensional and equally wide; found {block.shape}")
             for start in range(0, len(block), PIECE_ROWS):
-                yield block[start : start + PIECE_ROWS]
+                yield _floating(block[start : start + PIECE_ROWS])
 
     def _count(self, n_rows: int, n_left_out: int) -> None:
         if self.n_rows not in (None, n_rows):
@@ -66,10 +75,8 @@ class RowStream:
         self.n_rows, self.n_left_out = n_rows, n_left_out
 
 
-def finite_rows(rows: NDArray[Any]) -> NDArray[np.bool_]:
+def finite_rows(rows: Rows) -> NDArray[np.bool_]:
     """(n,) bool, True where a row holds no NaN and no infinity."""
-    if rows.dtype.kind != "f":
-        return np.ones(len(rows), bool)
     with np.errstate(all="ignore"):
         # A sum is finite only when every term is; it may also overflow, so the others are looked at closely.
         finite = np.isfinite(rows @ np.ones(rows.shape[1], rows.dtype))
@@ -78,8 +85,8 @@ def finite_rows(rows: NDArray[Any]) -> NDArray[np.bool_]:
     return finite
 
 
-def _working_dtype(rows: NDArray[Any]) -> np.dtype[Any]:
-    return np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
+def _floating(rows: NDArray[Any]) -> Rows:
+    return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
 
 
 def column_sums(rows: Rows) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 Notation
 --------
 w : width of the window, odd
-m : windows of one tile, a power of two. A row is cut into tiles of m pixels; x[m t + k] is the input of phase k at tile t
+m : windows of one tile, a power of two. A row is cut into tiles of m pixels; x[m t + k] is phase k of tile t
 c : the w - m + 1 pixels that lie in all m windows of a tile, its core
 
 The core is sorted once for m windows. What can no longer become a median is dropped: with r pixels still to come, only
@@ -73,7 +73,7 @@ class Network:
         return [even[0], *middle, *odd[n_pairs:], *even[n_pairs + 1 :]]
 
     def sorted_run(self, start: int, length: int) -> list[Value]:
-        """The pixels start .. start + length - 1 in ascending order; runs of two, four, eight ... are what is shared."""
+        """The pixels start .. start + length - 1 in ascending order, from runs of two, four, eight ..."""
         if length == 1:
             return [self.pixel(start)]
         half = 1 << ((length - 1).bit_length() - 1)

@@ -28,7 +28,7 @@ class ContinuumNormalised(RowStep):
         log wavelength
     width_pixels : width of the running median
     degree : degree of the polynomial
-    grid : wavelengths of the columns of X, for the polynomial. None takes the columns as evenly spaced in log wavelength
+    grid : wavelengths of the columns of X, for the polynomial. None: columns evenly spaced in log wavelength
     floor : the continuum is never taken as lower than this share of the mean absolute flux, so that no pixel is divided
         by almost nothing
     min_good : share of good pixels that a spectrum needs
@@ -87,10 +87,11 @@ class ContinuumNormalised(RowStep):
 
 
 def wide_median(flux: Array, width_pixels: int) -> Array:
-    """A smooth curve close to the running median of finite flux (n, p), at a small part of its cost.
+    """A smooth curve close to the running median of finite flux (n, p), at a fraction of its cost.
 
     Means of neighbouring pixels, so many that the window holds at most 31 of them; their exact running median; straight
-    lines between. With a window of up to 31 pixels this is the exact running median.
+    lines between. Beyond the ends the first and the last mean are repeated, which follows the spectrum better there than
+    repeating single noisy pixels. With a window of up to 31 pixels this is the exact running median.
     """
     if width_pixels < 1:
         raise ValueError(f"a running median is at least one pixel wide, not {width_pixels}")

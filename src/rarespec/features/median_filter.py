@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,8 +72,8 @@ def median_filter(
 def pixel_widths(grid: WavelengthGrid, width_angstrom: float) -> NDArray[np.intp]:
     """Width of the window at each pixel of the grid, (p,) odd numbers of pixels.
 
-    The odd number nearest to `width_angstrom` divided by the width of the pixel, and at least 1; of two that are equally
-    near, the larger. 10 Angstrom on the paper's grid are 11 pixels at 3917 Angstrom and 5 pixels at 8974 Angstrom.
+    The odd number nearest to `width_angstrom` divided by the width of the pixel, and at least 1; of two equally near ones
+    the larger. 10 Angstrom on the paper's grid are 11 pixels at 3917 Angstrom and 5 pixels at 8974 Angstrom.
     """
     if not width_angstrom > 0:
         raise ValueError(f"the width of a median filter is positive, not {width_angstrom} Angstrom")
@@ -140,7 +141,7 @@ def _segments(
 def _segments_of(grid: WavelengthGrid, width_angstrom: float) -> tuple[Segment, ...]:
     widths = pixel_widths(grid, width_angstrom)
     cuts = [0, *(np.flatnonzero(np.diff(widths)) + 1).tolist(), len(widths)]
-    return tuple(Segment(start, stop, int(widths[start])) for start, stop in zip(cuts[:-1], cuts[1:], strict=True))
+    return tuple(Segment(start, stop, int(widths[start])) for start, stop in pairwise(cuts))
 
 
 def _filter_numpy(
@@ -150,7 +151,7 @@ def _filter_numpy(
     task = partial(_filter_share, flux, out, segments, min_good)
     n_shares = max(min(n_threads, len(flux)), 1)
     cuts = np.linspace(0, len(flux), n_shares + 1).astype(int).tolist()
-    shares = [slice(start, stop) for start, stop in zip(cuts[:-1], cuts[1:], strict=True)]
+    shares = [slice(start, stop) for start, stop in pairwise(cuts)]
     if n_shares == 1:
         task(shares[0])
         return out

@@ -1,6 +1,6 @@
 """Spectra brought to one scale, each by itself: min-max, unit norm, robust percentiles.
 
-Bad pixels (not finite) take no part and come out as NaN. A spectrum without any contrast, or without good pixels, has no
+Bad pixels (not finite) take no part and come out as NaN. A spectrum without contrast, or without good pixels, has no
 scale: it comes out as a row of NaN, and `unusable` names it.
 """
 
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from rarespec.features._row_step import RowStep
 
-ROWS_PER_BLOCK = 64
-"""A block of the paper's spectra is read four times and written twice: it should stay in the second-level cache."""
+ROWS_PER_BLOCK = 128
+"""A block is read four times and written twice: it should stay in cache."""
 
 Array = Any
 
@@ -28,7 +28,7 @@ class _Rescaling(RowStep):
 
     @abstractmethod
     def _offset_and_scale(self, xp: Any, rows: Array, good: Array | None) -> tuple[Array, Array]:
-        """Each (n, 1), in the type of the rows (n, p). `good` is None when all pixels are. No scale: 0 or not finite."""
+        """Each (n, 1), in the type of the rows (n, p). `good` is None when all are. No scale: 0 or not finite."""
 
     def _transform_rows(self, X: Array) -> Array:
         if is_numpy_array(X):
@@ -120,9 +120,8 @@ def _range(xp: Any, rows: Array, good: Array | None) -> tuple[Array, Array]:
 
 def _percentiles(xp: Any, rows: Array, good: Array | None, percentiles: tuple[float, ...]) -> list[Array]:
     """Of the good pixels, each (n, 1)."""
-    n, p = rows.shape
     ascending = xp.sort(rows if good is None else xp.where(good, rows, xp.inf), axis=1, stable=False)
-    n_good = xp.full_like(rows[:, :1], p) if good is None else _count(xp, good, rows.dtype)
+    n_good = xp.full_like(rows[:, :1], rows.shape[1]) if good is None else _count(xp, good, rows.dtype)
     found = []
     for percentile in percentiles:
         position = xp.where(n_good > 0, (n_good - 1) * (percentile / 100), 0.0)

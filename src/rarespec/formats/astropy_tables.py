@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rarespec.formats.column_roles import WAVELENGTH
-from rarespec.formats.generic_catalogue import Column
+from rarespec.formats.column_roles import WAVELENGTH, Column
 from rarespec.formats.library_faults import faults_of
 from rarespec.formats.memory_table import Table
 from rarespec.formats.source import Source
@@ -37,14 +36,12 @@ def delimited(content: bytes) -> Table:
     """CSV with any of the usual separators."""
     from astropy.io import ascii
 
-    text = content.decode("utf-8-sig")
-    delimiter = max(",|\t;", key=text.split("\n", 1)[0].count)
     with faults_of("CSV"):
-        if (
-            delimiter == "\t"
-        ):  # as CSV, astropy would take several tabs for one and shift the values behind an empty one
-            return _table(ascii.read(text, format="tab", guess=False), {})
-        return _table(ascii.read(text, format="csv", delimiter=delimiter, guess=False), {})
+        text = content.decode("utf-8-sig") + "\n"  # a single line would be taken for the name of a file
+        delimiter = max(",|\t;", key=text.split("\n", 1)[0].count)
+        # As CSV, astropy would take several tabs for one and shift the values behind an empty cell.
+        how = {"format": "tab"} if delimiter == "\t" else {"format": "csv", "delimiter": delimiter}
+        return _table(ascii.read(text, guess=False, **how), {})
 
 
 def votable(content: bytes) -> Table:

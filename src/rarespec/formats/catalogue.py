@@ -70,7 +70,7 @@ def is_catalogue(source: Source) -> bool:
 
 def _holds_spectra(hdu: Hdu) -> bool:
     is_of_spectra = hdu.is_image and hdu.name.rpartition("_")[2] in ("FLUX", "IVAR", "WAVELENGTH")
-    return is_of_spectra or find(hdu.columns, (*FLUX, *LOG_WAVELENGTH)) is not None
+    return is_of_spectra or any(hdu.has_column(name) for name in (*FLUX, *LOG_WAVELENGTH))
 
 
 def _key_table(hdus: list[Hdu]) -> Hdu | None:

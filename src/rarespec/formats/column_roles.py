@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
 
 from rarespec.spectrum import DefectError, Reason
 
@@ -15,6 +18,9 @@ ERROR = ("err", "error", "sigma", "flux_err", "flux_error", "fluxerr", "e_flux",
 MASK = ("mask", "bad", "badpix")
 
 ANY_WAVELENGTH = (*WAVELENGTH, *LOG_WAVELENGTH)
+
+Column = NDArray[Any] | list[Any]
+"""One value per row: a 1-D or 2-D array, or a list, whose elements may be vectors of different lengths."""
 
 
 def find(names: Iterable[str], wanted: tuple[str, ...]) -> str | None:
@@ -66,4 +72,5 @@ class Roles:
 
     @property
     def used(self) -> list[str]:
+        """Columns that make a spectrum, all of them."""
         return self.on_pixels + ([self.wavelength] if self.wavelength else [])

@@ -7,10 +7,10 @@ from itertools import islice
 
 import numpy as np
 
-from rarespec.formats.column_roles import FLUX, Roles, find
+from rarespec.formats.column_roles import FLUX, Column, Roles, find
 from rarespec.formats.csv_cells import VALUE_OF, all_numbers, kind_of, numbers_in, wider
 from rarespec.formats.csv_file import Csv, open_csv
-from rarespec.formats.generic_catalogue import IDS, Column
+from rarespec.formats.generic_catalogue import IDS
 from rarespec.formats.library_faults import faults_of
 from rarespec.formats.memory_table import Table, spectra_of_table
 from rarespec.formats.reader import ReadOptions

@@ -26,6 +26,11 @@ _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([EeDd][+-]?\d+)?", re.ASCII)
 _STRING = re.compile(r" *'((?:[^']|'')*)' *(/|$)")
 _AFTER_STRING = ("", "/")
+_PLAIN_CARDS = re.compile(
+    r"^(.{8})= (?: *(?:'([^'&\n]+)'|([+-]?\d+)|([+-]?\d+\.\d*(?:E[+-]?\d+)?)|([TF])) *(?:/.*)?|.*)$", re.ASCII | re.MULTILINE
+)
+"""One card per line: keyword; text, whole number, real number or T or F, and none of these when it is less plain."""
+_COMMENTARY = ("COMMENT", "HISTORY", "")
 _NOT_A_NUMBER = {"NAN", "+NAN", "-NAN", "INF", "+INF", "-INF", "INFINITY", "-INFINITY"}
 
 
@@ -82,8 +87,8 @@ class Header(Mapping[str, Any]):
     def _positions(self) -> dict[str, int]:
         text = self.text
         positions = {text[at : at + 8]: at for at in range(len(text) // CARD * CARD - CARD, -1, -CARD)}
-        for commentary in ("COMMENT ", "HISTORY ", "        "):
-            positions.pop(commentary, None)
+        for commentary in _COMMENTARY:
+            positions.pop(commentary.ljust(8), None)
         return positions
 
     @cached_property
@@ -112,10 +117,7 @@ class Header(Mapping[str, Any]):
         return self._values[keyword]
 
     def get(self, keyword: str, default: Any = None) -> Any:
-        try:
-            return self[keyword]
-        except KeyError:
-            return default
+        return self[keyword] if keyword in self else default
 
     def _parsed(self, keyword: str) -> Any:
         at = self.position_of(keyword)
@@ -131,13 +133,23 @@ class Header(Mapping[str, Any]):
             return str(self._by_astropy[self.text[at : at + 8].rstrip()])
         return value
 
-    def cards(self) -> Iterator[tuple[str, Any]]:
-        """Keywords and values in the order of the file, faster than one by one; without HIERARCH keywords."""
-        text = self.text
-        # The positions were collected from the last card to the first.
-        for key, at in reversed(self._positions.items()):
-            if text[at + 8 : at + 10] == "= ":
-                yield key.rstrip(), self._value_at(at)
+    def cards(self) -> dict[str, Any]:
+        """All values in the order of the file, in one pass; without HIERARCH keywords."""
+        lines = "\n".join([self.text[at : at + CARD] for at in range(0, len(self.text), CARD)])
+        cards: dict[str, Any] = {}
+        for padded_key, text, whole, real, truth in _PLAIN_CARDS.findall(lines):
+            key = padded_key.rstrip()
+            if key in cards or key in _COMMENTARY:
+                continue
+            if text:
+                cards[key] = text.rstrip()
+            elif real:
+                cards[key] = float(real)
+            elif whole:
+                cards[key] = int(whole)
+            else:
+                cards[key] = truth == "T" if truth else self[key]
+        return cards
 
     def __iter__(self) -> Iterator[str]:
         text = self.text

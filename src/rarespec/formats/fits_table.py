@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.formats.column_roles import ANY_WAVELENGTH, FLUX, LOG_WAVELENGTH, Roles, find, missing
+from rarespec.formats.column_roles import ANY_WAVELENGTH, FLUX, LOG_WAVELENGTH, Column, Roles, find, missing
 from rarespec.formats.fits import Hdu
 from rarespec.formats.fits_header import Header
 from rarespec.formats.fits_wcs import has_wavelength_wcs, wcs_axis
-from rarespec.formats.generic_catalogue import Column, generic_catalogue, stem_of
+from rarespec.formats.generic_catalogue import generic_catalogue, stem_of
 from rarespec.formats.own_columns import own_cards
 from rarespec.formats.reader import Found, Reader, ReadOptions
 from rarespec.formats.source import Container, Source

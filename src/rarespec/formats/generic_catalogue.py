@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rarespec.formats.column_roles import find
+from rarespec.formats.column_roles import Column, find
 from rarespec.spectrum import DefectError, Reason
 from rarespec.spectrum.spectra import Catalogue
 
@@ -30,9 +29,6 @@ TEXTS = {"class": ("class", "spectype", "cls"), "subclass": ("subclass", "subtyp
 
 EXACT_IN_FLOAT = 2**53
 """Whole numbers from here on are rounded by float64: an id stored that way is not the object's id."""
-
-Column = NDArray[Any] | list[Any]
-"""One value per row: a 1-D or 2-D array, or a list, whose elements may be vectors of different lengths."""
 
 
 def generic_catalogue(columns: Mapping[str, Column], source_name: str, spare_ids: list[str]) -> Catalogue:

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rarespec.formats.column_roles import FLUX, Roles, find
-from rarespec.formats.generic_catalogue import Column
+from rarespec.formats.column_roles import FLUX, Column, Roles, find
 from rarespec.formats.reader import ReadOptions
 from rarespec.formats.source import Source
 from rarespec.formats.stacks import Origin, blocks, stacks_of_rows

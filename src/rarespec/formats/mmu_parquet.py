@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rarespec.formats.column_roles import ANY_WAVELENGTH, Roles, find, missing
-from rarespec.formats.generic_catalogue import Column
+from rarespec.formats.column_roles import ANY_WAVELENGTH, Column, Roles, find, missing
 from rarespec.formats.parquet_matrix import is_vector, open_parquet, row_batches, scalar_columns, vectors
 from rarespec.formats.reader import Reader, ReadOptions
 from rarespec.formats.source import Container, Source

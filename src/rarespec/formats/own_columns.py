@@ -64,7 +64,7 @@ def plain_list(column: NDArray[Any]) -> list[Any]:
 
 def own_cards(header: Header) -> dict[str, Any]:
     """The cards of a header that say something about the object."""
-    return {name: plain(value) for key, value in header.cards() if (name := _name_of_card(key))}
+    return {name: plain(value) for key, value in header.cards().items() if (name := _name_of_card(key))}
 
 
 @lru_cache(maxsize=4096)

@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from rarespec.formats.column_roles import ANY_WAVELENGTH, Roles, missing
-from rarespec.formats.generic_catalogue import Column
+from rarespec.formats.column_roles import ANY_WAVELENGTH, Column, Roles, missing
 from rarespec.formats.library_faults import faults_of
 from rarespec.formats.matrix import read_matrix
 from rarespec.formats.reader import MAX_ROWS, Reader, ReadOptions

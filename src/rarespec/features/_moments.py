@@ -1,0 +1,80 @@
+"""Count, mean and scatter matrix of rows, grown piece by piece: all that the exact solver needs to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dsyr, dsyrk, ssyrk
+
+from rarespec.features._rows import Rows, column_sums
+
+PIECES_IN_FLOAT32 = 4
+"""float32 pieces whose scatter is added up in float32, inside the matrix product, before it goes to float64."""
+
+
+@dataclass
+class Moments:
+    """Sums over rows x minus a fixed `shift` near their mean, which keeps small variances apart from large means.
+
+    shift   : (p,) float64, the mean of the first piece
+    total   : (p,) float64, sum of x - shift
+    scatter : (p, p) float64, sum of (x - shift)(x - shift)', lower triangle only
+    """
+
+    n: int
+    shift: NDArray[np.float64]
+    total: NDArray[np.float64]
+    scatter: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, pieces: Iterable[Rows]) -> Self | None:
+        """The moments of these rows; None when there are none. The pieces are scratch memory and are overwritten."""
+        pieces = iter(pieces)
+        first = next(pieces, None)
+        if first is None:
+            return None
+        p = first.shape[1]
+        moments = cls(0, _in_float32(column_sums(first) / len(first)), np.zeros(p), np.zeros((p, p)))
+        moments.add(chain([first], pieces))
+        return moments
+
+    def add(self, pieces: Iterable[Rows]) -> None:
+        """Take in more rows. The pieces are scratch memory and are overwritten."""
+        recent: NDArray[np.float32] | None = None
+        for number, piece in enumerate(pieces, start=1):
+            piece -= self.shift.astype(piece.dtype)
+            self.n += len(piece)
+            self.total += column_sums(piece)
+            if piece.dtype == np.float64:
+                dsyrk(1.0, piece.T, beta=1.0, c=self.scatter.T, overwrite_c=1)
+                continue
+            recent = np.zeros(self.scatter.shape, np.float32) if recent is None else recent
+            ssyrk(1.0, piece.T, beta=1.0, c=recent.T, overwrite_c=1)
+            if number % PIECES_IN_FLOAT32 == 0:
+                self.scatter += recent
+                recent[:] = 0
+        if recent is not None:
+            self.scatter += recent
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        return self.shift + self.total / self.n
+
+    def covariance(self) -> NDArray[np.float64]:
+        """(p, p) float64, lower triangle only, with n - 1 in the denominator."""
+        around_mean = self.scatter.copy()
+        dsyr(-1.0 / self.n, self.total, a=around_mean.T, overwrite_a=1)
+        around_mean /= max(self.n - 1, 1)
+        return around_mean
+
+
+def _in_float32(shift: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The nearest values that float32 rows can be shifted by without rounding; the shift itself where it is too large."""
+    with np.errstate(over="ignore"):
+        rounded = shift.astype(np.float32).astype(np.float64)
+    return np.where(np.isfinite(rounded), rounded, shift)

@@ -1,0 +1,340 @@
+"""Principal components of rows that stream past: exact from the covariance, or randomised from a few readings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rarespec.features._krylov import DENSE_SHARE, DENSE_SIZE, leading_eigenpairs
+from rarespec.features._moments import Moments
+from rarespec.features._rows import Blocks, Rows, RowStream, finite_rows
+from rarespec.features._subspace import Search, Subspace, find_subspace, merged
+
+Array = Any
+SOLVERS = ("exact", "randomised", "auto")
+
+
+class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Principal component analysis of an array, or of blocks of rows that are read one after the other.
+
+    A row with a NaN or an infinity is left out of the fit and comes out of `transform` as a row of NaN.
+    The sign of a component is such that its largest loading is positive.
+
+    Parameters
+    ----------
+    n_components : components kept; None means min(n, p)
+    solver : `exact` adds up the covariance matrix in one reading, with memory for about three p x p matrices.
+        `randomised` reads the rows n_passes + 1 times, with memory for a few p x (n_components + oversampling) matrices.
+        `auto` is exact up to 1000 columns or when more than one in eight components is wanted, else randomised.
+    whiten : divide each feature by its standard deviation. One without any variance is left as it is.
+    random_state : seed of the randomised solver
+    oversampling : directions that the randomised solver follows beyond n_components
+    n_passes : readings of the randomised solver after the first, which takes the mean and a sample
+
+    Attributes
+    ----------
+    components_ : (k, p) float64, orthonormal rows, the one with the most variance first
+    mean_ : (p,) float64
+    explained_variance_, explained_variance_ratio_, singular_values_ : (k,) float64, as in scikit-learn
+    n_components_, n_features_in_ : k and p
+    n_samples_seen_ : rows that were fitted
+    n_left_out_ : rows that were not, because they were not finite
+    solver_ : `exact` or `randomised`
+    """
+
+    why_unusable = "a NaN or an infinity is in the row"
+
+    def __init__(
+        self,
+        n_components: int | None = 50,
+        solver: str = "auto",
+        whiten: bool = False,
+        random_state: int = 0,
+        oversampling: int = 14,
+        n_passes: int = 3,
+    ) -> None:
+        self.n_components = n_components
+        self.solver = solver
+        self.whiten = whiten
+        self.random_state = random_state
+        self.oversampling = oversampling
+        self.n_passes = n_passes
+
+    # ---- fitting
+
+    def fit(self, X: Array, y: Any = None) -> Self:
+        """Learn from the rows of X, (n, p)."""
+        X = self._checked(X, reset=True)
+        return self._fit(RowStream(lambda: [X]))
+
+    def fit_blocks(self, blocks: Blocks) -> Self:
+        """Learn from a stream: `blocks()` gives a fresh iterator over blocks of rows, (n_i, p) each.
+
+        The result is that of `fit` on all rows at once, whatever the size of the blocks.
+        """
+        return self._fit(RowStream(blocks))
+
+    def fit_transform(self, X: Array, y: Any = None) -> NDArray[np.floating]:
+        """Fit, and the features of the same rows, (n, k); the randomised solver has them from its last reading."""
+        X = self._checked(X, reset=True)
+        seen: list[Rows] = []
+        self._fit(RowStream(lambda: [X]), seen)
+        return self._placed(X, np.concatenate(seen)) if seen else self._project(X)
+
+    def partial_fit(self, X: Array, y: Any = None) -> Self:
+        """Learn from more rows, (n, p), besides those already fitted.
+
+        The exact solver gives what a fit on all rows gives. The randomised one merges two subspaces and is
+        approximate: variance outside the directions it follows is forgotten, so components drift a little.
+        """
+        X = self._checked(X, reset=not self._is_fitted)
+        return self.partial_fit_blocks(lambda: [X])
+
+    def partial_fit_blocks(self, blocks: Blocks) -> Self:
+        """As `partial_fit`, from a stream as in `fit_blocks`."""
+        if not self._is_fitted:
+            return self.fit_blocks(blocks)
+        stream = RowStream(blocks)
+        if (n_features := _n_features(stream)) != self.n_features_in_:
+            raise ValueError(f"the new rows have {n_features} columns, the fitted ones {self.n_features_in_}")
+        if self.solver_ == "exact":
+            self._grow_moments(stream)
+        else:
+            self._grow_subspace(stream)
+        self.n_left_out_ += stream.n_left_out
+        return self
+
+    def _fit(self, stream: RowStream, seen: list[Rows] | None = None) -> Self:
+        self._check_parameters()
+        n_features = _n_features(stream)
+        solver = self._chosen_solver(n_features)
+        if solver == "exact":
+            moments = Moments.of(stream.pieces())
+            self._check_size(stream, n_features)
+            assert moments is not None
+            self._publish_moments(moments)
+        else:
+            subspace = find_subspace(stream, self._search(), seen)
+            self._check_size(stream, n_features)
+            assert subspace is not None
+            self._publish_subspace(subspace)
+        self.solver_ = solver
+        self.n_left_out_ = stream.n_left_out
+        return self
+
+    def _grow_moments(self, stream: RowStream) -> None:
+        if self.moments_ is None:
+            raise ValueError("this model was restored without its scatter matrix; save it with state(growable=True)")
+        self.moments_.add(stream.pieces())
+        self._publish_moments(self.moments_)
+
+    def _grow_subspace(self, stream: RowStream) -> None:
+        new = find_subspace(stream, self._search())
+        if new is not None:
+            self._publish_subspace(merged(self.subspace_, new, self._search().width))
+
+    def _publish_moments(self, moments: Moments) -> None:
+        covariance = moments.covariance()
+        total = float(np.trace(covariance))
+        k = self._n_kept(moments.n, len(covariance))
+        variance, vectors = leading_eigenpairs(covariance, k, self.random_state)
+        self.moments_: Moments | None = moments
+        self._publish(moments.n, moments.mean, vectors.T, np.maximum(variance, 0.0), total)
+
+    def _publish_subspace(self, subspace: Subspace) -> None:
+        k = self._n_kept(subspace.n, len(subspace.mean))
+        freedom = max(subspace.n - 1, 1)
+        self.subspace_ = subspace
+        variance = subspace.scatter[:k] / freedom
+        self._publish(subspace.n, subspace.mean, subspace.basis[:k], variance, subspace.total / freedom)
+
+    def _publish(
+        self, n: int, mean: NDArray[Any], components: NDArray[Any], variance: NDArray[Any], total: float
+    ) -> None:
+        self.components_ = components * _signs(components)[:, None]
+        self.mean_ = mean
+        self.n_samples_seen_ = n
+        self.n_components_, self.n_features_in_ = components.shape
+        self.explained_variance_ = variance
+        self.explained_variance_ratio_ = variance / total if total > 0 else np.zeros_like(variance)
+        self.singular_values_ = np.sqrt(variance * max(n - 1, 0))
+
+    # ---- using
+
+    def transform(self, X: Array) -> Array:
+        """Features of the rows of X, (n, p) -> (n, k), in the precision of X. Any array API library will do."""
+        check_is_fitted(self, "components_")
+        return self._project(self._checked(X, reset=False))
+
+    def inverse_transform(self, X: Array) -> Array:
+        """Rows in input space, (n, p), from features, (n, k)."""
+        check_is_fitted(self, "components_")
+        X = X if is_array_api_obj(X) else np.asarray(X, dtype=np.float64)
+        components, mean = _like(X, self._scale()[:, None] * self.components_, self.mean_)
+        return X @ components + mean
+
+    def to_flux(self, weights: Any) -> NDArray[np.floating]:
+        """A linear model's weights on the features, (k,) or (m, k), as weights on the input columns, (p,) or (m, p).
+
+        The score of a row is the same either way: transform(x) @ weights = (x - mean_) @ to_flux(weights).
+        """
+        check_is_fitted(self, "components_")
+        return (np.asarray(weights) / self._scale()) @ self.components_
+
+    def _project(self, X: Array) -> Array:
+        """X W - mean W: centred after the product, so that X is never copied."""
+        xp = array_namespace(X)
+        projection = np.ascontiguousarray(self.components_.T / self._scale())
+        projection, offset = _like(X, projection, self.mean_ @ projection)
+        with np.errstate(invalid="ignore", over="ignore"):
+            features = X @ projection
+            features -= offset
+        usable = xp.all(xp.isfinite(features), axis=1)
+        if bool(xp.all(usable)):
+            return features
+        return xp.where(usable[:, None], features, xp.full_like(features, float("nan")))
+
+    def _placed(self, X: NDArray[np.floating], coordinates: Rows) -> NDArray[np.floating]:
+        """Features of X from the coordinates of its finite rows in the subspace that was found."""
+        k = self.n_components_
+        features = np.full((len(X), k), np.nan, X.dtype)
+        scale = _signs(self.subspace_.basis[:k]) / self._scale()
+        features[finite_rows(X)] = coordinates[:, :k] * scale.astype(X.dtype)
+        return features
+
+    def _scale(self) -> NDArray[np.float64]:
+        """What each feature is divided by, (k,)."""
+        if not self.whiten:
+            return np.ones(self.n_components_)
+        variance = self.explained_variance_
+        negligible = np.finfo(np.float32).eps ** 2 * self.n_features_in_ * variance[0]
+        return np.sqrt(np.where(variance > negligible, variance, 1.0))
+
+    # ---- files
+
+    def state(self, growable: bool = False) -> dict[str, NDArray[Any]]:
+        """What was learned, as arrays. With `growable`, also the exact solver's (p, p) scatter, for `partial_fit`."""
+        check_is_fitted(self, "components_")
+        arrays = {
+            "components": self.components_,
+            "mean": self.mean_,
+            "explained_variance": self.explained_variance_,
+            "explained_variance_ratio": self.explained_variance_ratio_,
+            "n_samples_seen": np.array(self.n_samples_seen_),
+            "n_left_out": np.array(self.n_left_out_),
+            "whiten": np.array(self.whiten),
+        }
+        if self.solver_ == "randomised":
+            found = self.subspace_
+            return arrays | {"basis": found.basis, "scatter": found.scatter, "total": np.array(found.total)}
+        if growable and self.moments_ is not None:
+            moments = self.moments_
+            arrays |= {"shift": moments.shift, "shifted_sum": moments.total, "shifted_scatter": moments.scatter}
+        return arrays
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
+        """Become fitted as the model was whose state this is."""
+        n, mean, variance = int(state["n_samples_seen"]), state["mean"], state["explained_variance"]
+        self._publish(n, mean, state["components"], variance, 0.0)
+        self.explained_variance_ratio_ = state["explained_variance_ratio"]
+        self.n_left_out_ = int(state["n_left_out"])
+        self.solver_ = "randomised" if "basis" in state else "exact"
+        if self.solver_ == "randomised":
+            self.subspace_ = Subspace(n, mean, state["basis"], state["scatter"], float(state["total"]))
+        elif "shifted_scatter" in state:
+            # Copied, because growth adds to them in place.
+            sums = (np.array(state[name]) for name in ("shift", "shifted_sum", "shifted_scatter"))
+            self.moments_ = Moments(n, *sums)
+        else:
+            self.moments_ = None
+        return self
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]], **parameters: Any) -> Self:
+        """The model whose state this is; `parameters` are those of the class, of which the state knows only two."""
+        known = {"n_components": len(state["components"]), "whiten": bool(state["whiten"])}
+        return cls(**(known | parameters)).restore(state)
+
+    # ---- checks
+
+    @property
+    def _is_fitted(self) -> bool:
+        return hasattr(self, "components_")
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def _checked(self, X: Array, reset: bool) -> Array:
+        if is_array_api_obj(X) and not is_numpy_array(X) and not reset:
+            if X.ndim != 2 or X.shape[1] != self.n_features_in_:
+                raise ValueError(f"X has shape {tuple(X.shape)}; (n, {self.n_features_in_}) is expected")
+            return X
+        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False)
+
+    def _check_parameters(self) -> None:
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver is one of {', '.join(SOLVERS)}, not {self.solver!r}")
+        if self.n_components is not None and not (isinstance(self.n_components, Integral) and self.n_components >= 1):
+            raise ValueError(f"n_components={self.n_components!r} must be None or a whole number from 1")
+        if self.oversampling < 0 or self.n_passes < 1:
+            raise ValueError(f"oversampling={self.oversampling!r} must be >= 0 and n_passes={self.n_passes!r} >= 1")
+
+    def _check_size(self, stream: RowStream, n_features: int) -> None:
+        n = stream.n_rows or 0
+        if n == 0:
+            raise ValueError(f"no row to fit: {stream.n_left_out} rows, none of them finite")
+        if n == 1:
+            raise ValueError("one sample has no variance: n_samples=1, at least 2 finite rows are needed")
+        if self.n_components is not None and self.n_components > min(n, n_features):
+            raise ValueError(
+                f"n_components={self.n_components} must be between 1 and min(n_samples, n_features)="
+                f"{min(n, n_features)}; {n} finite rows, {stream.n_left_out} left out"
+            )
+
+    def _chosen_solver(self, n_features: int) -> str:
+        if self.n_components is None:
+            return "exact"
+        if self.solver != "auto":
+            return self.solver
+        few_columns = n_features <= DENSE_SIZE or self.n_components * DENSE_SHARE > n_features
+        return "exact" if few_columns else "randomised"
+
+    def _n_kept(self, n: int, n_features: int) -> int:
+        return min(n, n_features) if self.n_components is None else self.n_components
+
+    def _search(self) -> Search:
+        assert self.n_components is not None
+        return Search(self.n_components + self.oversampling, self.n_passes, self.random_state)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _n_features(stream: RowStream) -> int:
+    first = next(iter(stream.blocks()), None)
+    if first is None:
+        raise ValueError("no row to fit: the stream has no blocks")
+    return first.shape[1]
+
+
+def _signs(components: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(k,) the sign of the largest loading of each component; 1 for a component of zeros."""
+    largest = np.argmax(np.abs(components), axis=1)
+    return np.where(components[np.arange(len(components)), largest] < 0, -1.0, 1.0)
+
+
+def _like(X: Array, *values: NDArray[np.float64]) -> list[Array]:
+    """These arrays in the library, the precision and the place of X."""
+    xp = array_namespace(X)
+    return [xp.asarray(value, dtype=X.dtype, device=device(X)) for value in values]
