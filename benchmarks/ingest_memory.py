@@ -32,9 +32,13 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             simulate_files(SkyChoice(n, seed=1, layout="sdss"), Path(folder) / "files")
             command = [sys.executable, "-c", CHILD, f"{folder}/files", f"{folder}/a.survey"]
-            main_peak, worker_peak = map(float, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+            main_peak, worker_peak = map(
+                float, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+            )
         first = first or main_peak
-        print(f"{n} files: peak {main_peak:.0f} MB ({main_peak / first:.2f} of the first), a worker {worker_peak:.0f} MB")
+        print(
+            f"{n} files: peak {main_peak:.0f} MB ({main_peak / first:.2f} of the first), a worker {worker_peak:.0f} MB"
+        )
 
 
 if __name__ == "__main__":

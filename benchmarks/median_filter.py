@@ -4,7 +4,7 @@
 
 Two jobs: a fixed width of 7 pixels, and 10 Angstrom on the paper's grid, which is 11 to 5 pixels. The peers know fixed
 widths only: for the second job each is called once per width, on the pixels that need it and half a window around.
-SciPy is called in two ways, on the matrix with size=(1, width) and row by row, and the faster counts.
+SciPy is called in two ways, on the matrix with size=(1, width) and row by row; the second is the harder peer.
 bottleneck's move_median looks back: its result is shifted by half a window and compared where windows are complete.
 Times are the best of several interleaved repetitions, in processor time of the one thread.
 """
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from rarespec.features.median_filter import median_filter, pixel_widths
+from rarespec.features.running_median import median_filter, pixel_widths
 from rarespec.features.rescaling import MinMax
 from rarespec.spectrum import PAPER_GRID
 

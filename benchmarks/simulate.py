@@ -37,7 +37,9 @@ def main() -> None:
         ours = time.perf_counter() - start
         assert len(survey) == n + 450
     noise = noise_alone(n)
-    print(f"{n + 450} spectra in {ours:.0f} s, {(n + 450) / ours:.0f} a second; drawing their noise alone {noise:.1f} s:")
+    print(
+        f"{n + 450} spectra in {ours:.0f} s, {(n + 450) / ours:.0f} a second; drawing their noise alone {noise:.1f} s:"
+    )
     print(f"  ratio {ours / noise:.1f}")
 
 

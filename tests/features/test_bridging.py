@@ -28,7 +28,7 @@ def rows_with_holes(draw):
     return flux, bad, draw(st.sampled_from([0.0, 0.3, 0.5, 1.0]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(rows_with_holes())
 def test_every_row_as_numpy_interp_has_it(case):
     flux, bad, min_good = case
@@ -88,10 +88,10 @@ def test_an_unusable_row_is_nan_and_harms_no_other():
     assert (result.flux[[0, 2]] == 1).all()
 
 
-@pytest.mark.parametrize("min_good", [0.1, 0.3, 0.7])
+@pytest.mark.parametrize("min_good", [0.07, 0.29, 0.5, 0.56])
 def test_exactly_enough_good_pixels_are_enough(min_good):
-    n_good = round(30 * min_good)
-    flux = np.where(np.arange(30) < n_good, 1.0, np.nan)[None]
+    n_good = round(100 * min_good)
+    flux = np.where(np.arange(100) < n_good, 1.0, np.nan)[None]
     assert bridge(flux, min_good=min_good).usable.all()
     flux[0, 0] = np.nan
     assert not bridge(flux, min_good=min_good).usable.any()

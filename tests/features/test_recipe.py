@@ -6,7 +6,17 @@ from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import SMALL_GRID, make_spectra
-from rarespec.features import MedianFilter, MinMax, PaperFeatures, Recipe, StreamingPCA, UnitNorm
+from rarespec.features import (
+    LineIndices,
+    MedianFilter,
+    MinMax,
+    PaperFeatures,
+    Recipe,
+    SideBySide,
+    StreamingPCA,
+    UnitNorm,
+)
+from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.spectrum import Reason, WavelengthGrid
 from rarespec.survey import Survey, WrongUseError
 from rarespec.survey import features as survey_features
@@ -31,7 +41,20 @@ def flux(n=60, seed=0):
     return make_spectra(n, SMALL_GRID, seed).flux.astype(np.float64)
 
 
-@parametrize_with_checks([PaperFeatures(n_components=1, grid=None), Recipe([MinMax(), StreamingPCA(1)])])
+NEEDS_CONTRAST = {"check_fit2d_1feature": "a spectrum of one pixel is constant, so min-max leaves no row to learn from"}
+
+
+class OfAnyLength(PaperFeatures):
+    """The paper's chain for the checks' few columns, which are no wavelength grid: the filter's width is in pixels."""
+
+    def _chain(self):
+        return [MedianFilter(width_pixels=3), *super()._chain()[1:]]
+
+
+@parametrize_with_checks(
+    [OfAnyLength(n_components=1), Recipe([MinMax(), StreamingPCA(1)]), SideBySide([MinMax(), UnitNorm()])],
+    expected_failed_checks=lambda estimator: NEEDS_CONTRAST if isinstance(estimator, Recipe) else {},
+)
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 
@@ -183,3 +206,32 @@ def test_features_are_no_damage_to_the_survey(survey):
 def test_a_recipe_for_another_grid_is_refused(survey):
     with pytest.raises(WrongUseError, match="grid"):
         features_of(survey, small_recipe(grid=WavelengthGrid("linear", 4000, 1, 300)))
+
+
+def test_components_beside_line_indices(tmp_path):
+    """Features of both kinds of a mock survey, kept and restored with it."""
+    survey = simulate_survey(SkyChoice(150, (("carbon", 5),), seed=4), tmp_path / "a.survey", jobs=1)
+    recipe = Recipe([SideBySide([PaperFeatures(n_components=4), LineIndices(missing="median")])])
+    found = features_of(survey, recipe)
+    n_indices = len(LineIndices().get_feature_names_out())
+    assert found.values.shape == (155, 4 + n_indices)
+    assert np.isfinite(found.values[found.usable]).all() and found.usable.mean() > 0.9
+    again = features_of(Survey.open(survey.path), recipe)
+    assert np.array_equal(again.values, found.values, equal_nan=True)
+    flux = flux_of(survey.block(0))
+    assert np.array_equal(again.recipe.transform(flux), found.recipe.transform(flux), equal_nan=True)
+
+
+def test_features_do_not_depend_on_bad_neighbours(tmp_path):
+    """Useless spectra among good ones: they are named, the others have the features they have without them."""
+    spectra = make_spectra(200, SMALL_GRID)
+    alone = Survey.create(tmp_path / "a.survey", SMALL_GRID)
+    alone.append(spectra)
+    mixed = Survey.create(tmp_path / "b.survey", SMALL_GRID)
+    mixed.append(spectra)
+    useless = make_spectra(20, SMALL_GRID, prefix="x", seed=3)
+    useless.bad[:, 10:] = True
+    mixed.append(useless)
+    a, b = features_of(alone, small_recipe()), features_of(mixed, small_recipe())
+    assert [defect.id for defect in b.defects] == useless.ids
+    assert np.allclose(a.values, b.values[:200], atol=1e-5)

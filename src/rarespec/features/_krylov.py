@@ -22,22 +22,49 @@ DENSE_SHARE = 8
 """A dense solver is also used when more than one in DENSE_SHARE eigenvectors is wanted."""
 RESIDUAL = 1e-11
 """Largest |C v - lambda v| relative to the largest eigenvalue."""
+NEARLY_DEPENDENT = 1e-5
+"""Share of a column that must lie outside the span of those before it."""
 MAX_RESTARTS = 40
 PRODUCTS_PER_RESTART = 8
 
 
 def krylov_space(product: Product, start: Matrix, n_products: int) -> tuple[Matrix, Matrix]:
     """B and C B, (p, q) each, after n_products block products; q grows by the width of `start` with each."""
-    basis = np.linalg.qr(start)[0]
+    basis = orthonormal(start)
     images = [product(basis)]
     for _ in range(n_products - 1):
-        # Householder vectors stay orthonormal when the image adds no new direction; the columns are then arbitrary.
-        new = np.linalg.qr(np.hstack([basis, images[-1]]))[0][:, basis.shape[1] :]
-        if new.shape[1] == 0:
+        if basis.shape[1] + start.shape[1] > len(start):
             break
+        new = orthonormal_to(basis, images[-1])
         basis = np.hstack([basis, new])
-        images.append(product(np.ascontiguousarray(new)))
+        images.append(product(new))
     return basis, np.hstack(images)
+
+
+def orthonormal_to(basis: Matrix, columns: Matrix) -> Matrix:
+    """(p, q) orthonormal columns that add to `basis` what `columns` have outside its span."""
+    for _ in range(2):  # once more, because the first time leaves rounding errors along the basis
+        columns = orthonormal(columns - basis @ (basis.T @ columns))
+    return columns
+
+
+def orthonormal(columns: Matrix) -> Matrix:
+    """(p, q) orthonormal columns of the same span; arbitrary ones where the given columns depend on each other.
+
+    Cholesky factors of the Gram matrix, twice, are several times faster than Householder reflections, and as good
+    for columns that are not nearly dependent (Yamamoto et al. 2015).
+    """
+    lengths = np.linalg.norm(columns, axis=0)
+    q = columns / np.where(lengths > 0, lengths, 1.0)
+    for _ in range(2):
+        try:
+            factor = np.linalg.cholesky(q.T @ q)
+        except np.linalg.LinAlgError:
+            return np.linalg.qr(columns)[0]
+        if factor.diagonal().min() < NEARLY_DEPENDENT:
+            return np.linalg.qr(columns)[0]
+        q = q @ np.linalg.inv(factor).T
+    return q
 
 
 def ritz(basis: Matrix, image: Matrix) -> tuple[NDArray[np.float64], Matrix]:

@@ -13,7 +13,7 @@ from scipy.linalg.blas import dsyr, dsyrk, ssyrk
 
 from rarespec.features._rows import Rows, column_sums
 
-PIECES_IN_FLOAT32 = 4
+PIECES_IN_FLOAT32 = 16
 """float32 pieces whose scatter is added up in float32, inside the matrix product, before it goes to float64."""
 
 

@@ -13,8 +13,9 @@ Rows = NDArray[np.floating]
 Blocks = Callable[[], Iterable[NDArray[Any]]]
 """Gives a fresh iterator over blocks of rows, (n_i, p) each, every time it is called."""
 
-PIECE_ROWS = 2048
-"""Rows multiplied at once: enough for matrix products at full speed, 30 MB of float32 spectra."""
+FRESH = "`blocks` must return a fresh iterator over the same rows at every call"
+PIECE_ROWS = 512
+"""Rows multiplied at once: enough for matrix products at full speed, few enough (7 MB of spectra) to stay in cache."""
 
 
 @dataclass
@@ -27,6 +28,7 @@ class RowStream:
     blocks: Blocks
     n_rows: int | None = field(default=None, init=False)
     n_left_out: int = field(default=0, init=False)
+    _finite: list[NDArray[np.bool_]] = field(default_factory=list, init=False, repr=False)
 
     def pieces(self, centre: NDArray[np.float64] | None = None) -> Iterator[Rows]:
         """Rows minus `centre`, up to PIECE_ROWS at a time, in one buffer that the next piece overwrites."""
@@ -49,13 +51,21 @@ class RowStream:
     def finite_parts(self) -> Iterator[Rows]:
         """The finite rows as they come, without a copy where a part has no others, at most PIECE_ROWS at a time."""
         n_rows = n_left_out = 0
-        for part in self._parts():
-            finite = finite_rows(part)
+        for number, part in enumerate(self._parts()):
+            finite = self._finite_rows_of(number, part)
             rows = part if finite.all() else part[finite]
             n_rows, n_left_out = n_rows + len(rows), n_left_out + len(part) - len(rows)
             if len(rows):
                 yield rows
         self._count(n_rows, n_left_out)
+
+    def _finite_rows_of(self, number: int, part: Rows) -> NDArray[np.bool_]:
+        """Looked for in the first reading, remembered in the next ones."""
+        if number == len(self._finite):
+            self._finite.append(finite_rows(part))
+        if len(self._finite[number]) != len(part):
+            raise ValueError(f"a block changed between two readings; {FRESH}")
+        return self._finite[number]
 
     def _parts(self) -> Iterator[Rows]:
         width: int | None = None
@@ -69,8 +79,7 @@ class RowStream:
     def _count(self, n_rows: int, n_left_out: int) -> None:
         if self.n_rows not in (None, n_rows):
             raise ValueError(
-                f"the blocks gave {self.n_rows} finite rows when first read and {n_rows} when read again; "
-                "`blocks` must return a fresh iterator over the same rows at every call"
+                f"the blocks gave {self.n_rows} finite rows when first read and {n_rows} when read again; {FRESH}"
             )
         self.n_rows, self.n_left_out = n_rows, n_left_out
 

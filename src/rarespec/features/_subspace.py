@@ -1,7 +1,9 @@
 """The leading principal subspace of rows that are read a few times and never held: the randomised solver.
 
-After one reading that takes the mean and a random sample, a block Krylov space is started from the sample's own leading
-directions (Halko, Martinsson & Tropp 2011; Musco & Musco 2015), and a last reading measures the variance along it.
+One reading takes the mean and a random sample, whose own leading directions are the first guess. Each further reading
+but the last multiplies the guess, then the directions in which it errs most, by the scatter matrix, as in block Krylov
+and Davidson methods (Halko, Martinsson & Tropp 2011; Musco & Musco 2015). The last reading measures the variance along
+the directions found, so that the variances reported are those of the features.
 
 Notation
 X  (n, p) rows minus their mean, never formed; C = X'X
@@ -10,17 +12,19 @@ Q  (p, l) orthonormal, l a little larger than the number of components wanted
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.features._krylov import Matrix, Product, krylov_space, ritz
+from rarespec.features._krylov import Matrix, Product, krylov_space, orthonormal, orthonormal_to, ritz
 from rarespec.features._rows import Rows, RowStream, column_sums, sum_of_squares
 
 SAMPLE_ROWS = 2048
 SAMPLE_PRODUCTS = 3
+REFINED_DIRECTIONS = 32
+"""How many directions are added to the guess in each reading: the leading ones need no improvement."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +46,10 @@ class Subspace:
 
 @dataclass(frozen=True)
 class Search:
-    """How hard to look: width of the space, readings of the rows after the first, seed."""
+    """How hard to look: directions followed, and measured in the end; readings of the rows after the first; seed."""
 
     width: int
+    n_measured: int
     n_passes: int
     seed: int
 
@@ -59,46 +64,38 @@ def find_subspace(stream: RowStream, search: Search, seen: list[Rows] | None = N
     mean = _mean_and_sample(stream, sample)
     if mean is None:
         return None
-    rows = sample.rows() - mean.astype(sample.dtype)
+    rows = sample.rows()
+    rows -= mean.astype(rows.dtype)
     width = min(search.width, stream.n_rows or 0, len(mean))
-    start = _leading_directions(_product_with(rows), rng.standard_normal((len(mean), width)), SAMPLE_PRODUCTS)
+    guess = _sample_directions(rows, rng.standard_normal((len(mean), width)))
 
     def product(q: Matrix) -> Matrix:
         return _scatter_times(stream.pieces(mean), q)
 
-    directions = _leading_directions(product, start, search.n_passes - 1) if search.n_passes > 1 else start
-    return _measured(stream, mean, directions, seen)
+    return _measured(stream, mean, _improved(product, guess, search)[:, : search.n_measured], seen)
 
 
 class Sample:
-    """A uniform random sample of a stream of unknown length: the rows with the smallest of random keys."""
+    """A uniform random sample of a stream of unknown length (Vitter 1985, algorithm R)."""
 
     def __init__(self, size: int, rng: np.random.Generator) -> None:
         self._size, self._rng = size, rng
-        self._keys = np.empty(0)
-        self._rows: list[Rows] = []
+        self._n_seen = 0
+        self._rows: Rows | None = None
 
-    def look_at(self, piece: Rows) -> None:
-        keys = self._rng.random(len(piece))
-        threshold = np.partition(self._keys, self._size - 1)[self._size - 1] if len(self._keys) >= self._size else 1.0
-        taken = np.flatnonzero(keys < threshold)
-        self._rows.append(piece[taken])
-        self._keys = np.concatenate([self._keys, keys[taken]])
-        if len(self._keys) > 2 * self._size:
-            self._thin_out()
-
-    def _thin_out(self) -> None:
-        kept = np.sort(np.argsort(self._keys, kind="stable")[: self._size])
-        self._rows = [np.concatenate(self._rows)[kept]]
-        self._keys = self._keys[kept]
+    def look_at(self, rows: Rows) -> None:
+        if self._rows is None:
+            self._rows = np.empty((self._size, rows.shape[1]), rows.dtype)
+        number = np.arange(self._n_seen, self._n_seen + len(rows))
+        # The first rows fill the sample; later ones replace a random row of it, ever more rarely.
+        slot = np.where(number < self._size, number, self._rng.integers(0, number + 1))
+        taken = np.flatnonzero(slot < self._size)
+        self._rows[slot[taken]] = rows[taken]
+        self._n_seen += len(rows)
 
     def rows(self) -> Rows:
-        self._thin_out()
-        return self._rows[0]
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self._rows[0].dtype
+        assert self._rows is not None
+        return self._rows[: self._n_seen]
 
 
 def _mean_and_sample(stream: RowStream, sample: Sample) -> NDArray[np.float64] | None:
@@ -109,21 +106,41 @@ def _mean_and_sample(stream: RowStream, sample: Sample) -> NDArray[np.float64] |
     return None if total is None or stream.n_rows is None else total / stream.n_rows
 
 
-def _leading_directions(product: Product, start: Matrix, n_products: int) -> Matrix:
-    """Q after n_products. The images C B cost nothing more once known, so Q spans C times the best Ritz vectors."""
-    basis, image = krylov_space(product, start, n_products)
+def _sample_directions(rows: Rows, start: Matrix) -> Matrix:
+    basis, image = krylov_space(lambda q: _scatter_times([rows], q), start, SAMPLE_PRODUCTS)
+    return _multiplied(basis, image, start.shape[1])
+
+
+def _improved(product: Product, guess: Matrix, search: Search) -> Matrix:
+    """Q from n_passes - 1 products; its best directions come first."""
+    if search.n_passes == 1:
+        return guess
+    basis, image = guess, product(guess)
+    for _ in range(search.n_passes - 2):
+        if basis.shape[1] + REFINED_DIRECTIONS > len(basis):
+            break
+        new = _promising_directions(basis, image, guess.shape[1])
+        basis, image = np.hstack([basis, new]), np.hstack([image, product(new)])
+    return _multiplied(basis, image, guess.shape[1])
+
+
+def _promising_directions(basis: Matrix, image: Matrix, width: int) -> Matrix:
+    """Where the residuals C v - lambda v of the Ritz vectors v point, and by how much lambda would grow: |r|^2 / lambda."""
+    values, coefficients = ritz(basis, image)
+    values, coefficients = values[:width], coefficients[:, :width]
+    residuals = image @ coefficients - (basis @ coefficients) * values
+    residuals /= np.sqrt(np.maximum(values, np.finfo(np.float32).eps * max(values[0], np.finfo(np.float32).tiny)))
+    _, rotation = np.linalg.eigh(residuals.T @ residuals)
+    return orthonormal_to(basis, residuals @ rotation[:, -REFINED_DIRECTIONS:])
+
+
+def _multiplied(basis: Matrix, image: Matrix, width: int) -> Matrix:
+    """C times the best Ritz vectors, which is better still and costs nothing once C B is known."""
     _, coefficients = ritz(basis, image)
-    return np.linalg.qr(image @ coefficients[:, : start.shape[1]])[0]
+    return orthonormal(image @ coefficients[:, :width])
 
 
-def _product_with(rows: Rows) -> Product:
-    def product(q: Matrix) -> Matrix:
-        return _scatter_times(iter([rows]), q)
-
-    return product
-
-
-def _scatter_times(pieces: Iterator[Rows], q: Matrix) -> Matrix:
+def _scatter_times(pieces: Iterable[Rows], q: Matrix) -> Matrix:
     """C Q: products in the precision of the rows, sums over pieces in float64."""
     result = np.zeros(q.shape)
     for piece in pieces:

@@ -49,7 +49,7 @@ def bridge(flux: Array, bad: Array | None = None, min_good: float = 0.5) -> Brid
 
 
 def least_good(min_good: float, n_pixels: int) -> int:
-    """How many good pixels a row of this length needs; the small number forgives the rounding of 0.1 * 30."""
+    """How many good pixels a row of this length needs; the small number forgives the rounding of 0.07 * 100."""
     return max(math.ceil(min_good * n_pixels - 1e-9), 1)
 
 

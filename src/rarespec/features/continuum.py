@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rarespec.features._row_step import RowStep
 from rarespec.features.bridging import bridge
-from rarespec.features.median_filter import WIDEST_NETWORK, median_filter
+from rarespec.features.running_median import WIDEST_NETWORK, median_filter
 from rarespec.spectrum import WavelengthGrid
 
 ROWS_PER_BLOCK = 512
@@ -90,8 +90,8 @@ def wide_median(flux: Array, width_pixels: int) -> Array:
     """A smooth curve close to the running median of finite flux (n, p), at a fraction of its cost.
 
     Means of neighbouring pixels, so many that the window holds at most 31 of them; their exact running median; straight
-    lines between. Beyond the ends the first and the last mean are repeated, which follows the spectrum better there than
-    repeating single noisy pixels. With a window of up to 31 pixels this is the exact running median.
+    lines between. Beyond the ends the first and the last mean are repeated, which follows the spectrum better than
+    repeating single noisy pixels would. With a window of up to 31 pixels this is the exact running median.
     """
     if width_pixels < 1:
         raise ValueError(f"a running median is at least one pixel wide, not {width_pixels}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -147,14 +147,32 @@ class LineIndices(TransformerMixin, BaseEstimator):
 
     def fit(self, X: NDArray[np.floating], y: object = None) -> LineIndices:
         """Medians and counts of missing indices of these (n, p) spectra, NaN where bad."""
+        X = self._checked(X, reset=True)
+        return self.fit_blocks(lambda: [X])
+
+    def fit_blocks(self, blocks: Callable[[], Iterable[NDArray[np.floating]]]) -> LineIndices:
+        """The same from a stream of blocks; the median is then the median of the blocks' medians."""
         if self.missing not in ("nan", "median"):
             raise ValueError(f"missing is 'nan' or 'median', not {self.missing!r}")
-        values = self._measured(self._checked(X, reset=True))
-        absent = np.isnan(values)
-        self.n_missing_ = absent.sum(axis=0)
-        some = ~absent.all(axis=0)
-        self.medians_ = np.full(values.shape[1], np.nan)
-        self.medians_[some] = np.nanmedian(values[:, some], axis=0)
+        medians, n_missing = [], []
+        for X in blocks():
+            self.n_features_in_ = X.shape[1]
+            values = self._measured(X)
+            medians.append(_medians(values))
+            n_missing.append(np.isnan(values).sum(axis=0))
+        self.n_missing_ = np.sum(n_missing, axis=0)
+        self.medians_ = _medians(np.array(medians))
+        return self
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What was learned, as arrays."""
+        n_pixels = np.array(self.n_features_in_)
+        return {"medians": self.medians_, "n_missing": self.n_missing_, "n_features_in": n_pixels}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> LineIndices:
+        """Become fitted as the indices were whose state this is."""
+        self.medians_, self.n_missing_ = state["medians"], state["n_missing"]
+        self.n_features_in_ = int(state["n_features_in"])
         return self
 
     def transform(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -197,3 +215,11 @@ class LineIndices(TransformerMixin, BaseEstimator):
         tags.requires_fit = self.missing == "median"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _medians(values: NDArray[np.floating]) -> NDArray[np.float64]:
+    """(m,) medians of the columns of (n, m) values, NaN left out; NaN for a column of nothing else."""
+    some = ~np.isnan(values).all(axis=0)
+    medians = np.full(values.shape[1], np.nan)
+    medians[some] = np.nanmedian(values[:, some], axis=0)
+    return medians

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rarespec.features.median_filter import MedianFilter
 from rarespec.features.pca import StreamingPCA
-from rarespec.features.rescaling import MinMax
-
 from rarespec.features.recipe import Recipe
+from rarespec.features.rescaling import MinMax
+from rarespec.features.running_median import MedianFilter
 from rarespec.spectrum import WavelengthGrid
 
 
@@ -47,6 +46,6 @@ class PaperFeatures(Recipe):
     def _chain(self) -> list[Any]:
         return [
             MedianFilter(grid=self.grid, width_angstrom=self.width_angstrom, min_good=self.min_good),
-            MinMax(),
+            MinMax(copy=False),  # the filter's result is ours to overwrite
             StreamingPCA(self.n_components, solver=self.solver, whiten=self.whiten, random_state=self.random_state),
         ]

@@ -57,7 +57,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         solver: str = "auto",
         whiten: bool = False,
         random_state: int = 0,
-        oversampling: int = 14,
+        oversampling: int = 22,
         n_passes: int = 3,
     ) -> None:
         self.n_components = n_components
@@ -138,7 +138,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _grow_subspace(self, stream: RowStream) -> None:
         new = find_subspace(stream, self._search())
         if new is not None:
-            self._publish_subspace(merged(self.subspace_, new, self._search().width))
+            self._publish_subspace(merged(self.subspace_, new, self._search().n_measured))
 
     def _publish_moments(self, moments: Moments) -> None:
         covariance = moments.covariance()
@@ -312,7 +312,9 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _search(self) -> Search:
         assert self.n_components is not None
-        return Search(self.n_components + self.oversampling, self.n_passes, self.random_state)
+        followed = self.n_components + self.oversampling
+        measured = self.n_components + (self.oversampling + 3) // 4
+        return Search(followed, measured, self.n_passes, self.random_state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -31,13 +31,23 @@ class Recipe(TransformerMixin, BaseEstimator):
         self.steps = steps
 
     def fit(self, X: Any, y: Any = None) -> Self:
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.floating]:
+        """Fit on rows in memory, and their features; each step sees them once."""
         X = self._checked(X, reset=True)
-        return self.fit_blocks(lambda: [X])
+        self.steps_: list[Any] = []
+        for step in self._chain():
+            learner = clone(step)
+            X = learner.fit_transform(X)
+            self.steps_.append(learner)
+        return X
 
     def fit_blocks(self, blocks: Blocks) -> Self:
         """Learn from a stream of blocks; steps that learn pass over it one after the other."""
         self.n_features_in_ = next(iter(blocks())).shape[1]
-        self.steps_: list[Any] = []
+        self.steps_ = []
         for step in self._chain():
             self.steps_.append(fitted_step(step, lambda: _through(self.steps_, blocks())))
         return self

@@ -1,4 +1,4 @@
-"""Spectra brought to one scale, each by itself: min-max, unit norm, robust percentiles.
+"""Spectra brought to one scale, each by itself: min-max, unit norm, robust percentiles, continuum.
 
 Bad pixels (not finite) take no part and come out as NaN. A spectrum without contrast, or without good pixels, has no
 scale: it comes out as a row of NaN, and `unusable` names it.
@@ -14,6 +14,8 @@ from array_api_compat import array_namespace, is_numpy_array
 from numpy.typing import NDArray
 
 from rarespec.features._row_step import RowStep
+
+__all__ = ["MinMax", "RobustPercentiles", "UnitNorm"]
 
 ROWS_PER_BLOCK = 128
 """A block is read four times and written twice: it should stay in cache."""

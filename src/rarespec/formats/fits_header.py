@@ -27,9 +27,10 @@ _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([EeDd][+-]?\d+)?", re.ASCII)
 _STRING = re.compile(r" *'((?:[^']|'')*)' *(/|$)")
 _AFTER_STRING = ("", "/")
 _PLAIN_CARDS = re.compile(
-    r"^(.{8})= (?: *(?:'([^'&\n]+)'|([+-]?\d+)|([+-]?\d+\.\d*(?:E[+-]?\d+)?)|([TF])) *(?:/.*)?|.*)$", re.ASCII | re.MULTILINE
+    r"\n(.{8})= (?:'([^'&\n]+)' *(?=[/\n])| *([+-]?\d+)(\.\d*(?:E[+-]?\d+)?)? *(?=[/\n]))?", re.ASCII
 )
-"""One card per line: keyword; text, whole number, real number or T or F, and none of these when it is less plain."""
+"""Cards on lines of their own: keyword, then text, or whole number and fraction; nothing of these if less plain."""
+_ABSENT = object()
 _COMMENTARY = ("COMMENT", "HISTORY", "")
 _NOT_A_NUMBER = {"NAN", "+NAN", "-NAN", "INF", "+INF", "-INF", "INFINITY", "-INFINITY"}
 
@@ -112,20 +113,22 @@ class Header(Mapping[str, Any]):
         return self.position_of(keyword) is not None or (self._has_hierarch and keyword in self._by_astropy)
 
     def __getitem__(self, keyword: str) -> Any:
-        if keyword not in self._values:
-            self._values[keyword] = self._parsed(keyword)
-        return self._values[keyword]
+        value = self.get(keyword, _ABSENT)
+        if value is _ABSENT:
+            raise KeyError(keyword)
+        return value
 
     def get(self, keyword: str, default: Any = None) -> Any:
-        return self[keyword] if keyword in self else default
+        if keyword not in self._values:
+            self._values[keyword] = self._parsed(keyword)
+        value = self._values[keyword]
+        return default if value is _ABSENT else value
 
     def _parsed(self, keyword: str) -> Any:
         at = self.position_of(keyword)
-        if at is None:
-            if self._has_hierarch:
-                return self._by_astropy[keyword]
-            raise KeyError(keyword)
-        return self._value_at(at)
+        if at is not None:
+            return self._value_at(at)
+        return self._by_astropy.get(keyword, _ABSENT) if self._has_hierarch else _ABSENT
 
     def _value_at(self, at: int) -> Any:
         value = value_of(self.text[at : at + CARD], self.label)
@@ -133,23 +136,21 @@ class Header(Mapping[str, Any]):
             return str(self._by_astropy[self.text[at : at + 8].rstrip()])
         return value
 
-    def cards(self) -> dict[str, Any]:
-        """All values in the order of the file, in one pass; without HIERARCH keywords."""
-        lines = "\n".join([self.text[at : at + CARD] for at in range(0, len(self.text), CARD)])
-        cards: dict[str, Any] = {}
-        for padded_key, text, whole, real, truth in _PLAIN_CARDS.findall(lines):
+    def cards(self) -> Iterator[tuple[str, Any]]:
+        """Keywords and values in the order of the file, in one pass; text without blanks around it, no HIERARCH."""
+        lines = "\n".join(["", *(self.text[at : at + CARD] for at in range(0, len(self.text), CARD)), ""])
+        for padded_key, text, whole, fraction in _PLAIN_CARDS.findall(lines):
             key = padded_key.rstrip()
-            if key in cards or key in _COMMENTARY:
-                continue
             if text:
-                cards[key] = text.rstrip()
-            elif real:
-                cards[key] = float(real)
-            elif whole:
-                cards[key] = int(whole)
+                yield key, text.strip()
+            elif fraction:
+                yield key, float(whole + fraction)
             else:
-                cards[key] = truth == "T" if truth else self[key]
-        return cards
+                yield key, int(whole) if whole else self._stripped(key)
+
+    def _stripped(self, keyword: str) -> Any:
+        value = self.get(keyword)
+        return value.strip() if isinstance(value, str) else value
 
     def __iter__(self) -> Iterator[str]:
         text = self.text

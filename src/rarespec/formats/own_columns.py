@@ -15,7 +15,7 @@ from rarespec.spectrum.spectra import COMMON_COLUMNS, Catalogue
 
 _STRUCTURE = re.compile(
     r"SIMPLE|XTENSION|BITPIX|NAXIS\d*|EXTEND|PCOUNT|GCOUNT|TFIELDS|EXTNAME|EXTVER|BSCALE|BZERO|BLANK|CHECKSUM|DATASUM"
-    r"|T(TYPE|FORM|UNIT|SCAL|ZERO|NULL|DIM|DISP)\d+|WAT\d_\d+|LONGSTRN|ENCODING"
+    r"|T(TYPE|FORM|UNIT|SCAL|ZERO|NULL|DIM|DISP)\d+|WAT\d_\d+|LONGSTRN|ENCODING|COMMENT|HISTORY"
 )
 """Cards that say how a file is built and nothing about the object."""
 
@@ -63,8 +63,13 @@ def plain_list(column: NDArray[Any]) -> list[Any]:
 
 
 def own_cards(header: Header) -> dict[str, Any]:
-    """The cards of a header that say something about the object."""
-    return {name: plain(value) for key, value in header.cards().items() if (name := _name_of_card(key))}
+    """The cards of a header that say something about the object; the first of a name counts."""
+    own: dict[str, Any] = {}
+    for key, value in header.cards():
+        name = _name_of_card(key)
+        if name and name not in own:
+            own[name] = value
+    return own
 
 
 @lru_cache(maxsize=4096)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import zlib
@@ -9,7 +10,7 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from rarespec.spectrum import DefectError, Reason
 from rarespec.spectrum.printable import printable
@@ -38,11 +39,11 @@ class Source:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self.name = printable(os.fspath(path))
-        self._file: BinaryIO | None = None
+        self._path = os.fspath(path)
+        self.name = printable(self._path)
+        self._file: io.FileIO | None = None
         self._content: bytes | None = None
-        if self.path.is_dir():
+        if os.path.isdir(self._path):
             self.length = 0
             self.container = _container_of_directory(self.path)
             return
@@ -56,10 +57,10 @@ class Source:
     def _open(self) -> None:
         # Opened without blocking: a named pipe would otherwise wait for a writer for ever.
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_BINARY", 0))
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_BINARY", 0))
         except OSError as error:
             raise DefectError(Reason.UNREADABLE, f"{error.strerror}; check the path and its permissions") from None
-        self._file = os.fdopen(descriptor, "rb", buffering=0)
+        self._file = io.FileIO(descriptor)
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             self.close()
@@ -76,10 +77,14 @@ class Source:
 
     def _read_whole(self) -> None:
         content = self.read(0, self.length)
-        self.close()
+        self._close_file()
         if content[:2] == b"\x1f\x8b":
             content = inflate(content)
         self._content, self.length = content, len(content)
+
+    @cached_property
+    def path(self) -> Path:
+        return Path(self._path)
 
     @property
     def in_memory(self) -> bool:
@@ -114,6 +119,12 @@ class Source:
         return open_hdus(self)
 
     def close(self) -> None:
+        """Let go of the file and its content at once: HDUs point back here, so only the collector would free it."""
+        self._close_file()
+        self._content = None
+        self.__dict__.pop("hdus", None)
+
+    def _close_file(self) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from functools import cache
 from importlib import import_module
 
 from rarespec.formats.reader import Found, Reader, ReadOptions
@@ -43,6 +44,7 @@ NOT_FITS: dict[str, Container] = {
 """Containers of the readers that do not read FITS, so that only modules that may be needed are imported."""
 
 
+@cache
 def reader_by_name(name: str) -> Reader:
     """The reader of this name."""
     if name not in READERS:
@@ -64,8 +66,9 @@ def read(
     path: str | os.PathLike[str], format: str | None = None, options: ReadOptions | None = None
 ) -> Iterator[Found]:
     """Stacks of spectra and defects of one file, in the order of the file; a bad file yields a defect, never raises."""
+    name = printable(os.fspath(path))
     with closing(_found(path, format, options or ReadOptions())) as found:
-        while (item := _next_or_defect(found, printable(os.fspath(path)))) is not None:
+        while (item := _next_or_defect(found, name)) is not None:
             yield item
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -42,11 +43,14 @@ def is_air(header: Header, options: ReadOptions) -> bool:
     )
 
 
+@lru_cache(maxsize=64)
 def log_linear(start: float, step: float, n_pixels: int) -> NDArray[np.float64]:
-    """10 ** (start + step * i), (n_pixels,) Angstrom."""
+    """10 ** (start + step * i), (n_pixels,) Angstrom, read-only; cached, since the files of a survey share theirs."""
     exponent = np.asarray(start + step * np.arange(n_pixels), dtype=np.float64)
     with np.errstate(over="ignore"):
-        return np.power(10.0, exponent)
+        wavelength = np.power(10.0, exponent)
+    wavelength.flags.writeable = False
+    return wavelength
 
 
 def coefficients(header: Header) -> tuple[float, float]:

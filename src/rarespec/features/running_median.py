@@ -72,8 +72,8 @@ def median_filter(
 def pixel_widths(grid: WavelengthGrid, width_angstrom: float) -> NDArray[np.intp]:
     """Width of the window at each pixel of the grid, (p,) odd numbers of pixels.
 
-    The odd number nearest to `width_angstrom` divided by the width of the pixel, and at least 1; of two equally near ones
-    the larger. 10 Angstrom on the paper's grid are 11 pixels at 3917 Angstrom and 5 pixels at 8974 Angstrom.
+    The odd number nearest to `width_angstrom` divided by the width of the pixel, and at least 1; of two equally near
+    ones the larger. 10 Angstrom on the paper's grid are 11 pixels at 3917 Angstrom and 5 pixels at 8974 Angstrom.
     """
     if not width_angstrom > 0:
         raise ValueError(f"the width of a median filter is positive, not {width_angstrom} Angstrom")

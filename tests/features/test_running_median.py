@@ -9,11 +9,10 @@ from scipy import ndimage
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import SMALL_GRID
-from rarespec.features import _median_blocks
-from rarespec.features import median_filter as module
+from rarespec.features import _median_blocks, running_median
 from rarespec.features._median_program import median_program
 from rarespec.features.bridging import bridge
-from rarespec.features.median_filter import MedianFilter, median_filter, pixel_widths
+from rarespec.features.running_median import MedianFilter, median_filter, pixel_widths
 from rarespec.spectrum import PAPER_GRID, WavelengthGrid
 
 ODD_WIDTHS = range(1, 36, 2)
@@ -121,7 +120,7 @@ def test_the_width_is_the_nearest_odd_number_of_pixels():
 @pytest.mark.parametrize("n_rows", [1, 2, 11, 12, 13, 60])
 def test_blocks_of_any_size(monkeypatch, n_rows):
     monkeypatch.setattr(_median_blocks, "TILES_PER_BLOCK", 1000)
-    monkeypatch.setattr(module, "ROWS_PER_BLOCK", 12)
+    monkeypatch.setattr(running_median, "ROWS_PER_BLOCK", 12)
     flux = noise(n_rows, 3601)
     assert np.array_equal(median_filter(flux, PAPER_GRID), by_scipy_on(PAPER_GRID, flux))
 
@@ -194,7 +193,7 @@ def test_the_array_api_gives_the_same(width):
 
 
 def test_the_array_api_on_the_papers_grid(monkeypatch):
-    monkeypatch.setattr(module, "ROWS_PER_CALL", 4)
+    monkeypatch.setattr(running_median, "ROWS_PER_CALL", 4)
     flux = noise(9, 3601)
     strict = MedianFilter().fit(array_api_strict.asarray(flux)).transform(array_api_strict.asarray(flux))
     assert np.array_equal(np.asarray(strict), median_filter(flux, PAPER_GRID))

@@ -1,0 +1,36 @@
+"""What the steps of a recipe do to a spectrum, and what the principal components look like."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.plots.canvas import BLUE, RED, save, stacked_panels
+from rarespec.plots.spectra import FLUX
+from rarespec.spectrum import Spectrum, WavelengthGrid
+
+
+def draw_filtering(spectrum: Spectrum, filtered: NDArray[np.floating], path: str | os.PathLike[str]) -> None:
+    """The paper's Figure 1: a spectrum as observed and after the median filter, (p,) each."""
+    figure, (panel,) = stacked_panels(1, height=3.6)
+    flux = np.where(spectrum.bad, np.nan, spectrum.flux)
+    panel.plot(spectrum.wavelength, flux, color=BLUE, linewidth=0.6, label="as observed")
+    panel.plot(spectrum.wavelength, filtered, color=RED, linewidth=1.0, label="after the median filter")
+    panel.set_ylabel(FLUX, fontsize=9)
+    panel.legend(frameon=False, fontsize=9)
+    save(figure, path)
+
+
+def draw_components(
+    components: NDArray[np.floating], shares: NDArray[np.floating], grid: WavelengthGrid, path: str | os.PathLike[str]
+) -> None:
+    """Principal components (k, p) as spectra, with the share of the variance (k,) that each explains."""
+    figure, panels = stacked_panels(len(components), height=1.25)
+    for number, (panel, component, share) in enumerate(zip(panels, components, shares, strict=True), start=1):
+        panel.axhline(0, color="0.8", linewidth=0.6)
+        panel.plot(grid.wavelength, component, color=BLUE, linewidth=0.8)
+        panel.set_title(f"component {number}: {100 * share:.2f} % of the variance", loc="left", fontsize=8.5, pad=3)
+    figure.supylabel("weight of the rescaled flux", fontsize=10)
+    save(figure, path)
