@@ -3,7 +3,8 @@
     python benchmarks/features.py [--n 20000]
 
 Peer: scipy.ndimage.median_filter piece by piece with the same window widths, NumPy min-max, scikit-learn PCA with its
-default solver. Both are given the same array in memory and the same number of BLAS threads. Also prints the time of reading the array once.
+default solver. Both are given the same array in memory and the same number of BLAS threads. Also prints the time of
+reading the array once.
 """
 
 from __future__ import annotations
@@ -81,9 +82,8 @@ def main() -> None:
     print(f"  scipy + NumPy + scikit-learn, the same windows {t_peer:.2f} s: ratio {t_peer / t_ours:.1f}")
     print(f"  the same with one window of 7 pixels {t_simple:.2f} s: ratio {t_simple / t_ours:.1f}")
     print(f"  reading the array once {t_read:.3f} s: rarespec takes {t_ours / t_read:.1f} times as long")
-    print(
-        f"  largest difference of the first ten features {largest_difference(features, expected):.1e} of a standard deviation;"
-    )
+    difference = largest_difference(features, expected)
+    print(f"  largest difference of the first ten features {difference:.1e} of a standard deviation;")
     print(f"  variance captured relative to scikit-learn's components {captured:.6f}")
 
 

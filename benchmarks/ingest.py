@@ -51,9 +51,8 @@ def main() -> None:
         check_same(survey, theirs_read)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"SDSS lite, {len(paths)} files, one process: rarespec ingest {len(paths) / ours:.0f} files/s,")
-    print(
-        f"  astropy.io.fits loop {len(paths) / theirs:.0f} files/s: ratio {theirs / ours:.1f}; peak memory {peak:.0f} MB"
-    )
+    rates = f"{len(paths) / theirs:.0f} files/s: ratio {theirs / ours:.1f}"
+    print(f"  astropy.io.fits loop {rates}; peak memory {peak:.0f} MB")
 
 
 def check_same(survey, theirs) -> None:

@@ -20,7 +20,8 @@ import resource, sys
 from rarespec.survey.ingest.options import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
 run_ingest([sys.argv[1]], sys.argv[2], IngestOptions())
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+    print(resource.getrusage(whose).ru_maxrss / 1024)
 """
 
 

@@ -3,7 +3,7 @@
     python benchmarks/simulate.py [--n 100000]
 
 Ours: `simulate_survey`, all physics and observation effects, stored and flushed as a survey, one worker per core.
-Peer: numpy.random drawing one normal number per pixel in one process, the least that any simulation of noisy spectra does.
+Peer: numpy.random drawing one normal number per pixel in one process, the least that any simulation of noise does.
 """
 
 from __future__ import annotations

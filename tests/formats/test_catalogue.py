@@ -110,6 +110,13 @@ def test_formats_of_astropy(tmp_path: Path, name: str, format: str) -> None:
     assert catalogue["class"].to_pylist() == ["QSO", "STAR"]
 
 
+def test_a_line_of_text_is_not_taken_for_the_name_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "secret.csv").write_text("targetid,z\n1,0.5\n")
+    (tmp_path / "c.csv").write_text(str(tmp_path / "secret.csv"))
+    with pytest.raises(DefectError):
+        read_catalogue(tmp_path / "c.csv")
+
+
 def test_parquet(tmp_path: Path) -> None:
     table = pa.table({"object_id": ["a", "b"], "Z": [1.0, None], "spectrum": [[1.0], [2.0]]})
     pq.write_table(table, tmp_path / "c.parquet")

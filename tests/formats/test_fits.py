@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from formats import small_fits
 from rarespec.formats import read
 from rarespec.formats.fits_checksum import ones_complement_sum
 from rarespec.formats.fits_header import Header
+from rarespec.formats.own_columns import own_cards
 from rarespec.formats.source import Source
 from rarespec.spectrum import DefectError, Reason, Spectra
 from rarespec.spectrum.skipped import Skipped
@@ -74,6 +78,21 @@ def test_first_of_repeated_cards_counts_and_double_precision_exponents_are_read(
     assert header.get("B", "default") == "default"
     with pytest.raises(KeyError):
         header["B"]
+
+
+@given(st.text("019.+-EDTFx'&/( ", max_size=30))
+def test_cards_read_in_one_pass_are_those_read_one_by_one(value: str) -> None:
+    cards = ("A       = 1 / one", f"B       = {value}", "C       = 'x'", "A       = 2", "        = 3", "D       =  -.5")
+
+    def outcome(read: Callable[[Header], dict[str, Any]]) -> Any:
+        try:
+            return read(header_of(*cards))
+        except DefectError as error:
+            return error.detail
+
+    one_by_one = outcome(lambda h: {k: repr(v.strip() if isinstance(v, str) else v) for k, v in h.items()})
+    one_pass = outcome(lambda h: {k.upper(): repr(v) for k, v in own_cards(h).items()})
+    assert one_pass == one_by_one
 
 
 @pytest.mark.parametrize("value", ["38x4", "1_000", "1.2.3", "0x10", "TRUE"])
@@ -337,6 +356,19 @@ def test_large_files_verify_what_they_read_and_nothing_else(tmp_path: Path, monk
     by_name["R_FLUX"].image()
     with pytest.raises(DefectError, match="B_FLUX"):
         by_name["B_FLUX"].image(0, 1)
+
+
+def test_a_closed_source_is_freed_without_the_garbage_collector(tmp_path: Path) -> None:
+    path = small_fits.write(tmp_path / "f.fits", small_fits.sdss_spec())
+    gc.disable()
+    try:
+        with Source(path) as source:
+            source.hdus[1].table()
+        remains = weakref.ref(source)
+        del source
+        assert remains() is None
+    finally:
+        gc.enable()
 
 
 # --- bombs

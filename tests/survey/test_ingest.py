@@ -6,10 +6,10 @@ import warnings
 import numpy as np
 import pytest
 from astropy.table import Table
-from rarespec.mock.damage import KINDS, applies_to, damage
 
 import rarespec as rs
 from conftest import make_spectra, small_survey_files
+from rarespec.mock.damage import KINDS, applies_to, damage
 from rarespec.spectrum import Reason
 from rarespec.survey import SurveyError, WrongUseError
 from rarespec.survey.ingest import DefectsWarning

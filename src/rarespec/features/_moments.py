@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyr, dsyrk, ssyrk
 
-from rarespec.features._rows import Rows, column_sums
+from rarespec.features._rows import RowStream, column_sums
 
 PIECES_IN_FLOAT32 = 16
 """float32 pieces whose scatter is added up in float32, inside the matrix product, before it goes to float64."""
@@ -21,7 +19,7 @@ PIECES_IN_FLOAT32 = 16
 class Moments:
     """Sums over rows x minus a fixed `shift` near their mean, which keeps small variances apart from large means.
 
-    shift   : (p,) float64, the mean of the first piece
+    shift   : (p,) float64, the mean of the first rows
     total   : (p,) float64, sum of x - shift
     scatter : (p, p) float64, sum of (x - shift)(x - shift)', lower triangle only
     """
@@ -32,22 +30,20 @@ class Moments:
     scatter: NDArray[np.float64]
 
     @classmethod
-    def of(cls, pieces: Iterable[Rows]) -> Self | None:
-        """The moments of these rows; None when there are none. The pieces are scratch memory and are overwritten."""
-        pieces = iter(pieces)
-        first = next(pieces, None)
+    def of(cls, stream: RowStream) -> Self | None:
+        """The moments of these rows; None when there are none."""
+        first = next(stream.finite_parts(), None)
         if first is None:
             return None
         p = first.shape[1]
         moments = cls(0, _in_float32(column_sums(first) / len(first)), np.zeros(p), np.zeros((p, p)))
-        moments.add(chain([first], pieces))
+        moments.add(stream)
         return moments
 
-    def add(self, pieces: Iterable[Rows]) -> None:
-        """Take in more rows. The pieces are scratch memory and are overwritten."""
+    def add(self, stream: RowStream) -> None:
+        """Take in more rows, with one reading."""
         recent: NDArray[np.float32] | None = None
-        for number, piece in enumerate(pieces, start=1):
-            piece -= self.shift.astype(piece.dtype)
+        for number, piece in enumerate(stream.pieces(self.shift), start=1):
             self.n += len(piece)
             self.total += column_sums(piece)
             if piece.dtype == np.float64:
@@ -74,7 +70,7 @@ class Moments:
 
 
 def _in_float32(shift: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The nearest values that float32 rows can be shifted by without rounding; the shift itself where it is too large."""
+    """The nearest shift that float32 rows take without rounding; the shift itself where float32 cannot hold it."""
     with np.errstate(over="ignore"):
         rounded = shift.astype(np.float32).astype(np.float64)
     return np.where(np.isfinite(rounded), rounded, shift)

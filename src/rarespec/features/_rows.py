@@ -31,16 +31,23 @@ class RowStream:
     _finite: list[NDArray[np.bool_]] = field(default_factory=list, init=False, repr=False)
 
     def pieces(self, centre: NDArray[np.float64] | None = None) -> Iterator[Rows]:
-        """Rows minus `centre`, up to PIECE_ROWS at a time, in one buffer that the next piece overwrites."""
+        """Rows minus `centre`, PIECE_ROWS at a time.
+
+        With a centre, pieces lie in one buffer, which the caller may overwrite and the next piece will. Without one,
+        they are views of the blocks where those are large enough, and must not be changed.
+        """
         buffer: Rows | None = None
         filled = 0
         for rows in self.finite_parts():
+            if centre is None and not filled and len(rows) == PIECE_ROWS:
+                yield rows
+                continue
             if buffer is None:
                 buffer = np.empty((PIECE_ROWS, rows.shape[1]), rows.dtype)
-                centre = np.zeros(rows.shape[1], rows.dtype) if centre is None else centre.astype(rows.dtype)
+                offset = np.zeros(rows.shape[1], rows.dtype) if centre is None else centre.astype(rows.dtype)
             while len(rows):
                 taken, rows = rows[: PIECE_ROWS - filled], rows[PIECE_ROWS - filled :]
-                np.subtract(taken, centre, out=buffer[filled : filled + len(taken)], casting="same_kind")
+                np.subtract(taken, offset, out=buffer[filled : filled + len(taken)], casting="same_kind")
                 filled += len(taken)
                 if filled == PIECE_ROWS:
                     yield buffer

@@ -12,7 +12,7 @@ Q  (p, l) orthonormal, l a little larger than the number of components wanted
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,8 @@ from rarespec.features._rows import Rows, RowStream, column_sums, sum_of_squares
 
 SAMPLE_ROWS = 2048
 SAMPLE_PRODUCTS = 3
+FAR_FROM_ZERO = 30.0
+"""Squared length of the mean, relative to the mean squared distance from it, from which rows are centred one by one."""
 REFINED_DIRECTIONS = 32
 """How many directions are added to the guess in each reading: the leading ones need no improvement."""
 
@@ -66,13 +68,51 @@ def find_subspace(stream: RowStream, search: Search, seen: list[Rows] | None = N
         return None
     rows = sample.rows()
     rows -= mean.astype(rows.dtype)
+    centred = _Centred(stream, mean, explicit=_is_far_from_zero(mean, rows))
     width = min(search.width, stream.n_rows or 0, len(mean))
     guess = _sample_directions(rows, rng.standard_normal((len(mean), width)))
+    return _measured(centred, _improved(centred.scatter_times, guess, search)[:, : search.n_measured], seen)
 
-    def product(q: Matrix) -> Matrix:
-        return _scatter_times(stream.pieces(mean), q)
 
-    return _measured(stream, mean, _improved(product, guess, search)[:, : search.n_measured], seen)
+@dataclass(frozen=True)
+class _Centred:
+    """The rows minus their mean: subtracted from each piece, or from products with the pieces, which saves a copy.
+
+    The second way loses digits when the mean is much larger than the scatter around it.
+    """
+
+    stream: RowStream
+    mean: NDArray[np.float64]
+    explicit: bool
+
+    @property
+    def rest(self) -> NDArray[np.float64]:
+        """What is still to be subtracted from the pieces, (p,)."""
+        return np.zeros_like(self.mean) if self.explicit else self.mean
+
+    def pieces(self) -> Iterator[Rows]:
+        return self.stream.pieces(self.mean if self.explicit else None)
+
+    def seen_in(self, q: Matrix) -> Iterator[tuple[Rows, Rows]]:
+        """Each piece, not yet centred in the second way, and its centred rows in Q, (m, l)."""
+        offset = self.rest @ q
+        for piece in self.pieces():
+            projected = piece @ q.astype(piece.dtype)
+            projected -= offset.astype(piece.dtype)
+            yield piece, projected
+
+    def scatter_times(self, q: Matrix) -> Matrix:
+        """C Q: products in the precision of the rows, sums over pieces in float64."""
+        result, total = np.zeros(q.shape), np.zeros(q.shape[1])
+        for piece, projected in self.seen_in(q):
+            result += piece.T @ projected
+            total += projected.sum(axis=0, dtype=np.float64)
+        return result - np.outer(self.rest, total)
+
+
+def _is_far_from_zero(mean: NDArray[np.float64], centred_sample: Rows) -> bool:
+    scatter = sum_of_squares(centred_sample) / len(centred_sample)
+    return float(mean @ mean) > FAR_FROM_ZERO * scatter
 
 
 class Sample:
@@ -107,7 +147,10 @@ def _mean_and_sample(stream: RowStream, sample: Sample) -> NDArray[np.float64] |
 
 
 def _sample_directions(rows: Rows, start: Matrix) -> Matrix:
-    basis, image = krylov_space(lambda q: _scatter_times([rows], q), start, SAMPLE_PRODUCTS)
+    def product(q: Matrix) -> Matrix:
+        return (rows.T @ (rows @ q.astype(rows.dtype))).astype(np.float64)
+
+    basis, image = krylov_space(product, start, SAMPLE_PRODUCTS)
     return _multiplied(basis, image, start.shape[1])
 
 
@@ -125,7 +168,7 @@ def _improved(product: Product, guess: Matrix, search: Search) -> Matrix:
 
 
 def _promising_directions(basis: Matrix, image: Matrix, width: int) -> Matrix:
-    """Where the residuals C v - lambda v of the Ritz vectors v point, and by how much lambda would grow: |r|^2 / lambda."""
+    """Where the residuals r = C v - lambda v of the Ritz vectors point, weighed by what lambda can gain: |r|^2 / lambda."""
     values, coefficients = ritz(basis, image)
     values, coefficients = values[:width], coefficients[:, :width]
     residuals = image @ coefficients - (basis @ coefficients) * values
@@ -140,30 +183,22 @@ def _multiplied(basis: Matrix, image: Matrix, width: int) -> Matrix:
     return orthonormal(image @ coefficients[:, :width])
 
 
-def _scatter_times(pieces: Iterable[Rows], q: Matrix) -> Matrix:
-    """C Q: products in the precision of the rows, sums over pieces in float64."""
-    result = np.zeros(q.shape)
-    for piece in pieces:
-        seen = piece @ q.astype(piece.dtype)
-        result += piece.T @ seen
-    return result
-
-
-def _measured(stream: RowStream, mean: NDArray[np.float64], q: Matrix, seen: list[Rows] | None) -> Subspace:
+def _measured(rows: _Centred, q: Matrix, seen: list[Rows] | None) -> Subspace:
     """Turn Q into principal directions, by the scatter of the rows seen in it."""
     gram, total = np.zeros((q.shape[1], q.shape[1])), 0.0
-    for piece in stream.pieces(mean):
-        projected = piece @ q.astype(piece.dtype)
+    for piece, projected in rows.seen_in(q):
         precise = projected.astype(np.float64)
         gram += precise.T @ precise
         total += sum_of_squares(piece)
         if seen is not None:
             seen.append(projected)
+    n = rows.stream.n_rows or 0
+    total -= n * float(rows.rest @ rows.rest)
     scatter, rotation = np.linalg.eigh(gram)
     scatter, rotation = np.maximum(scatter[::-1], 0.0), rotation[:, ::-1]
     if seen is not None:
         seen[:] = [projected @ rotation.astype(projected.dtype) for projected in seen]
-    return Subspace(stream.n_rows or 0, mean, (q @ rotation).T, scatter, total)
+    return Subspace(n, rows.mean, (q @ rotation).T, scatter, total)
 
 
 def merged(first: Subspace, second: Subspace, width: int) -> Subspace:

@@ -31,7 +31,8 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     ----------
     n_components : components kept; None means min(n, p)
     solver : `exact` adds up the covariance matrix in one reading, with memory for about three p x p matrices.
-        `randomised` reads the rows n_passes + 1 times, with memory for a few p x (n_components + oversampling) matrices.
+        `randomised` reads the rows n_passes + 1 times, with memory for a few thousand rows and some
+        p x (n_components + oversampling) matrices.
         `auto` is exact up to 1000 columns or when more than one in eight components is wanted, else randomised.
     whiten : divide each feature by its standard deviation. One without any variance is left as it is.
     random_state : seed of the randomised solver
@@ -57,7 +58,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         solver: str = "auto",
         whiten: bool = False,
         random_state: int = 0,
-        oversampling: int = 22,
+        oversampling: int = 18,
         n_passes: int = 3,
     ) -> None:
         self.n_components = n_components
@@ -116,7 +117,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         n_features = _n_features(stream)
         solver = self._chosen_solver(n_features)
         if solver == "exact":
-            moments = Moments.of(stream.pieces())
+            moments = Moments.of(stream)
             self._check_size(stream, n_features)
             assert moments is not None
             self._publish_moments(moments)
@@ -132,7 +133,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _grow_moments(self, stream: RowStream) -> None:
         if self.moments_ is None:
             raise ValueError("this model was restored without its scatter matrix; save it with state(growable=True)")
-        self.moments_.add(stream.pieces())
+        self.moments_.add(stream)
         self._publish_moments(self.moments_)
 
     def _grow_subspace(self, stream: RowStream) -> None:

@@ -42,6 +42,7 @@ class Hdu:
         self.name = self.header.string("EXTNAME").upper() or ("PRIMARY" if index == 0 else "")
         if self.name and index:
             self.header.label = f"{label} ({self.name})"
+        self._extension = self.header.string("XTENSION").upper()
         self.data_offset = offset + len(self._header_bytes)
         self.axes = _axes(self.header)
         self.data_length = _data_length(self.header, self.axes)
@@ -69,10 +70,6 @@ class Hdu:
             )
 
     @cached_property
-    def _extension(self) -> str:
-        return self.header.string("XTENSION").upper()
-
-    @cached_property
     def _is_compressed_image(self) -> bool:
         return self._extension in _BINARY_TABLES and self.header.get("ZIMAGE") is True
 
@@ -98,6 +95,8 @@ class Hdu:
 
     @cached_property
     def _names_by_lower_case(self) -> dict[str, str]:
+        if self.is_table and self._extension != "TABLE":
+            return self._layout.names_by_lower_case
         return {name.lower(): name for name in reversed(self.columns)}
 
     def has_column(self, name: str) -> bool:

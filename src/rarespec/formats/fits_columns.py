@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,17 @@ class TableLayout:
     plain: bool
     var_length: tuple[str, ...]
 
+    @cached_property
+    def names_by_lower_case(self) -> dict[str, str]:
+        return {name.lower(): name for name in reversed(self.names)}
+
+    @cached_property
+    def _is_final(self) -> bool:
+        return self.raw == self.final
+
     def converted(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Rows in the `raw` dtype, as rows in the `final` one."""
-        if self.raw == self.final:
+        if self._is_final:
             return rows
         result = np.empty(rows.shape, self.final)
         for name in self.names:
@@ -89,7 +98,7 @@ def _cards_of_columns(header: Header, n_columns: int) -> str:
     text = header.text
     if not any(key in text for key in ("TSCAL", "TZERO", "TDIM")):
         return text[first:last]
-    outside = (text[at : at + CARD] for at in range(0, len(text), CARD) if not first <= at < last)
+    outside = (text[at : at + CARD] for at in chain(range(0, first, CARD), range(last, len(text), CARD)))
     return text[first:last] + "".join(card for card in outside if _MODIFIERS.match(card))
 
 

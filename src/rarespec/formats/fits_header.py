@@ -27,9 +27,9 @@ _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([EeDd][+-]?\d+)?", re.ASCII)
 _STRING = re.compile(r" *'((?:[^']|'')*)' *(/|$)")
 _AFTER_STRING = ("", "/")
 _PLAIN_CARDS = re.compile(
-    r"\n(.{8})= (?:'([^'&\n]+)' *(?=[/\n])| *([+-]?\d+)(\.\d*(?:E[+-]?\d+)?)? *(?=[/\n]))?", re.ASCII
+    r"\n(.{8})= (?:(?:'([^'&\n]+)'| *(?:([+-]?\d+)(\.\d*(?:E[+-]?\d+)?)?|([TF]))) *(?=[/\n]))?", re.ASCII
 )
-"""Cards on lines of their own: keyword, then text, or whole number and fraction; nothing of these if less plain."""
+"""Cards on lines of their own: keyword, then text, or whole number and fraction, or T or F; nothing if less plain."""
 _ABSENT = object()
 _COMMENTARY = ("COMMENT", "HISTORY", "")
 _NOT_A_NUMBER = {"NAN", "+NAN", "-NAN", "INF", "+INF", "-INF", "INFINITY", "-INFINITY"}
@@ -138,15 +138,16 @@ class Header(Mapping[str, Any]):
 
     def cards(self) -> Iterator[tuple[str, Any]]:
         """Keywords and values in the order of the file, in one pass; text without blanks around it, no HIERARCH."""
-        lines = "\n".join(["", *(self.text[at : at + CARD] for at in range(0, len(self.text), CARD)), ""])
-        for padded_key, text, whole, fraction in _PLAIN_CARDS.findall(lines):
+        text = self.text
+        lines = "\n".join(["", *[text[at : at + CARD] for at in range(0, len(text), CARD)], ""])
+        for padded_key, string, whole, fraction, truth in _PLAIN_CARDS.findall(lines):
             key = padded_key.rstrip()
-            if text:
-                yield key, text.strip()
-            elif fraction:
-                yield key, float(whole + fraction)
+            if string:
+                yield key, string.strip()
+            elif whole:
+                yield key, float(whole + fraction) if fraction else int(whole)
             else:
-                yield key, int(whole) if whole else self._stripped(key)
+                yield key, truth == "T" if truth else self._stripped(key)
 
     def _stripped(self, keyword: str) -> Any:
         value = self.get(keyword)

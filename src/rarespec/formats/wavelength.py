@@ -43,7 +43,7 @@ def is_air(header: Header, options: ReadOptions) -> bool:
     )
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def log_linear(start: float, step: float, n_pixels: int) -> NDArray[np.float64]:
     """10 ** (start + step * i), (n_pixels,) Angstrom, read-only; cached, since the files of a survey share theirs."""
     exponent = np.asarray(start + step * np.arange(n_pixels), dtype=np.float64)

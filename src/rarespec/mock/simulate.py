@@ -9,9 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from rarespec.mock.sky import MockSky
-
 from rarespec.mock.files import native_wavelength, write_files
+from rarespec.mock.sky import MockSky
 from rarespec.processes import Died, available_cores, map_in_order
 from rarespec.spectrum import PAPER_GRID, Spectra, WavelengthGrid
 from rarespec.survey import Survey, SurveyError
