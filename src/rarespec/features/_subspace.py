@@ -3,7 +3,8 @@
 One reading takes the mean and a random sample, whose own leading directions are the first guess. Each further reading
 but the last multiplies the guess, then the directions in which it errs most, by the scatter matrix, as in block Krylov
 and Davidson methods (Halko, Martinsson & Tropp 2011; Musco & Musco 2015). The last reading measures the variance along
-the directions found, so that the variances reported are those of the features.
+the directions found, so that the variances reported are those of the features; while it finds clearly more than was
+expected from the products, two more readings are made.
 
 Notation
 X  (n, p) rows minus their mean, never formed; C = X'X
@@ -12,17 +13,20 @@ Q  (p, l) orthonormal, l a little larger than the number of components wanted
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from rarespec.features._krylov import Matrix, Product, krylov_space, orthonormal, orthonormal_to, ritz
 from rarespec.features._rows import Rows, RowStream, column_sums, sum_of_squares
 
 SAMPLE_ROWS = 2048
 SAMPLE_PRODUCTS = 3
+MAX_ROUNDS = 6
 FAR_FROM_ZERO = 30.0
 """Squared length of the mean, relative to the mean squared distance from it, from which rows are centred one by one."""
 REFINED_DIRECTIONS = 32
@@ -48,16 +52,23 @@ class Subspace:
 
 @dataclass(frozen=True)
 class Search:
-    """How hard to look: directions followed, and measured in the end; readings of the rows after the first; seed."""
+    """How hard to look.
 
-    width: int
+    n_wanted, n_measured, n_followed : directions asked for, measured in the last reading, and followed before it
+    n_passes : readings after the first one, before convergence is judged
+    tol      : gain of captured variance in the last readings, relative to all captured, that ends the search
+    """
+
+    n_wanted: int
     n_measured: int
+    n_followed: int
     n_passes: int
+    tol: float
     seed: int
 
 
 def find_subspace(stream: RowStream, search: Search, seen: list[Rows] | None = None) -> Subspace | None:
-    """The leading subspace of the stream; None when it has no rows. Reads the stream n_passes + 1 times.
+    """The leading subspace of the stream; None when it has no rows.
 
     seen : when given, receives the rows in the coordinates of the subspace, (m, l) for each piece
     """
@@ -69,9 +80,30 @@ def find_subspace(stream: RowStream, search: Search, seen: list[Rows] | None = N
     rows = sample.rows()
     rows -= mean.astype(rows.dtype)
     centred = _Centred(stream, mean, explicit=_is_far_from_zero(mean, rows))
-    width = min(search.width, stream.n_rows or 0, len(mean))
+    width = min(search.n_followed, stream.n_rows or 0, len(mean))
     guess = _sample_directions(rows, rng.standard_normal((len(mean), width)))
-    return _measured(centred, _improved(centred.scatter_times, guess, search)[:, : search.n_measured], seen)
+    return _converged(centred, guess, search, seen)
+
+
+def _converged(rows: _Centred, guess: Matrix, search: Search, seen: list[Rows] | None) -> Subspace:
+    if search.n_passes == 1:
+        return _measured(rows, guess[:, : search.n_measured], seen)
+    n_products = search.n_passes - 1
+    for _ in range(MAX_ROUNDS):
+        directions, expected = _improved(rows.scatter_times, guess, n_products, search.n_wanted)
+        found = _measured(rows, directions[:, : search.n_measured], seen)
+        captured = float(found.scatter[: search.n_wanted].sum())
+        if captured - expected <= search.tol * captured:
+            return found
+        guess, n_products = found.basis.T, 1
+    gain = (captured - expected) / captured
+    warnings.warn(
+        f"captured variance still grew by {gain:.1e} in the last readings; no few directions stand out in these rows, "
+        "or n_passes is too small",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
+    return found
 
 
 @dataclass(frozen=True)
@@ -154,21 +186,20 @@ def _sample_directions(rows: Rows, start: Matrix) -> Matrix:
     return _multiplied(basis, image, start.shape[1])
 
 
-def _improved(product: Product, guess: Matrix, search: Search) -> Matrix:
-    """Q from n_passes - 1 products; its best directions come first."""
-    if search.n_passes == 1:
-        return guess
+def _improved(product: Product, guess: Matrix, n_products: int, n_wanted: int) -> tuple[Matrix, float]:
+    """Q, its best directions first, and the scatter in n_wanted directions that the products showed before the last."""
     basis, image = guess, product(guess)
-    for _ in range(search.n_passes - 2):
+    for _ in range(n_products - 1):
         if basis.shape[1] + REFINED_DIRECTIONS > len(basis):
             break
         new = _promising_directions(basis, image, guess.shape[1])
         basis, image = np.hstack([basis, new]), np.hstack([image, product(new)])
-    return _multiplied(basis, image, guess.shape[1])
+    expected = float(ritz(basis, image)[0][:n_wanted].sum())
+    return _multiplied(basis, image, guess.shape[1]), expected
 
 
 def _promising_directions(basis: Matrix, image: Matrix, width: int) -> Matrix:
-    """Where the residuals r = C v - lambda v of the Ritz vectors point, weighed by what lambda can gain: |r|^2 / lambda."""
+    """Where the residuals r = C v - lambda v of the Ritz vectors point, weighed by the gain they promise, |r|^2 / lambda."""
     values, coefficients = ritz(basis, image)
     values, coefficients = values[:width], coefficients[:, :width]
     residuals = image @ coefficients - (basis @ coefficients) * values
@@ -186,6 +217,8 @@ def _multiplied(basis: Matrix, image: Matrix, width: int) -> Matrix:
 def _measured(rows: _Centred, q: Matrix, seen: list[Rows] | None) -> Subspace:
     """Turn Q into principal directions, by the scatter of the rows seen in it."""
     gram, total = np.zeros((q.shape[1], q.shape[1])), 0.0
+    if seen is not None:
+        seen.clear()
     for piece, projected in rows.seen_in(q):
         precise = projected.astype(np.float64)
         gram += precise.T @ precise

@@ -31,13 +31,14 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     ----------
     n_components : components kept; None means min(n, p)
     solver : `exact` adds up the covariance matrix in one reading, with memory for about three p x p matrices.
-        `randomised` reads the rows n_passes + 1 times, with memory for a few thousand rows and some
+        `randomised` reads the rows n_passes + 1 times or more, with memory for a few thousand rows and some
         p x (n_components + oversampling) matrices.
         `auto` is exact up to 1000 columns or when more than one in eight components is wanted, else randomised.
     whiten : divide each feature by its standard deviation. One without any variance is left as it is.
     random_state : seed of the randomised solver
     oversampling : directions that the randomised solver follows beyond n_components
     n_passes : readings of the randomised solver after the first, which takes the mean and a sample
+    tol : while the captured variance grows by more than this share, the randomised solver makes two more readings
 
     Attributes
     ----------
@@ -60,6 +61,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         random_state: int = 0,
         oversampling: int = 18,
         n_passes: int = 3,
+        tol: float = 1e-4,
     ) -> None:
         self.n_components = n_components
         self.solver = solver
@@ -67,6 +69,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.random_state = random_state
         self.oversampling = oversampling
         self.n_passes = n_passes
+        self.tol = tol
 
     # ---- fitting
 
@@ -313,9 +316,9 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _search(self) -> Search:
         assert self.n_components is not None
-        followed = self.n_components + self.oversampling
-        measured = self.n_components + (self.oversampling + 3) // 4
-        return Search(followed, measured, self.n_passes, self.random_state)
+        k = self.n_components
+        measured = k + (self.oversampling + 3) // 4
+        return Search(k, measured, k + self.oversampling, self.n_passes, self.tol, self.random_state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
@@ -78,23 +78,21 @@ def _name_of_card(keyword: str) -> str:
     return "" if _STRUCTURE.fullmatch(keyword) else keyword.lower()
 
 
-def catalogue_of(common: dict[str, Any], own: dict[str, Any], taken: Iterable[str] = ()) -> dict[str, Any]:
+def catalogue_of(common: dict[str, Any], own: dict[str, Any], taken: Collection[str] = ()) -> dict[str, Any]:
     """All common columns first, then the survey's own."""
     return with_own({name: common.get(name) for name in COMMON_COLUMNS}, own, taken)
 
 
-def with_own(common: dict[str, Any], own: dict[str, Any], taken: Iterable[str]) -> dict[str, Any]:
+def with_own(common: dict[str, Any], own: dict[str, Any], taken: Collection[str]) -> dict[str, Any]:
     """These common columns and the survey's own.
 
     A column of the survey that happens to carry a common name but holds something else is kept as `file_NAME`;
     those in `taken` are the very values that became the common column, and are not repeated.
     """
-    result, taken = dict(common), set(taken)
-    for name, value in own.items():
-        if name not in result:
-            result[name] = value
-        elif name not in taken:
-            result[f"file_{name}"] = value
+    result = {**common, **own, **common}
+    for name in common:
+        if name in own and name not in taken:
+            result[f"file_{name}"] = own[name]
     return result
 
 

@@ -1,4 +1,9 @@
-"""Rows of named columns to stacks of spectra."""
+"""Rows of named columns to stacks of spectra: what every generic format shares.
+
+`Roles` says which column is flux, wavelength and so on, `Axis` makes vacuum wavelengths, `generic_catalogue` the common
+columns, and `stack_of` a `Spectra`: bad where the mask is not 0, ivar <= 0, or flux or ivar is not finite.
+`stacks_of_rows` does all four for a block of rows, each with its own wavelengths if need be.
+"""
 
 from __future__ import annotations
 
