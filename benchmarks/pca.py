@@ -48,7 +48,7 @@ def fit_then_transform(make: Callable[[], PCA | StreamingPCA], X: Rows) -> tuple
 
 def interleaved(makers: dict[str, Callable], X: Rows, rounds: int) -> tuple[dict, dict]:
     """Best seconds (fit + transform, fit_transform) and the model of each contender."""
-    seconds = {name: (np.inf, np.inf) for name in makers}
+    seconds = dict.fromkeys(makers, (np.inf, np.inf))
     models = {}
     for _ in range(rounds):
         for name, make in makers.items():
