@@ -1,9 +1,9 @@
-"""StreamingPCA against scikit-learn's PCA on mock spectra in memory: seconds to fit and transform, and what they capture.
+"""StreamingPCA against scikit-learn's PCA on mock spectra in memory: seconds to fit and transform, variance captured.
 
     python benchmarks/pca.py [--n 20000] [--rounds 5] [--threads 2] [--without-exact]
 
-The spectra are median-filtered and each scaled from 0 to 1, (n, 3601) float32. Randomised solvers are compared with each
-other, and exact ones with each other; both sides use the same threads. Rounds are interleaved and the best one counts.
+The spectra are median-filtered and each scaled from 0 to 1, (n, 3601) float32. Randomised solvers are compared with
+each other, and exact ones with each other, on the same threads. Rounds are interleaved and the best one counts.
 Captured variance is relative to the exact solution. Also printed: the time of just reading the array.
 """
 

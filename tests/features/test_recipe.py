@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import SMALL_GRID, make_spectra
 from rarespec.features import (
+    Bridge,
     LineIndices,
     MedianFilter,
     MinMax,
@@ -17,10 +19,10 @@ from rarespec.features import (
     UnitNorm,
 )
 from rarespec.mock.simulate import SkyChoice, simulate_survey
+from rarespec.processes import map_in_order
 from rarespec.spectrum import Reason, WavelengthGrid
 from rarespec.survey import Survey, WrongUseError
-from rarespec.survey import features as survey_features
-from rarespec.survey.features import features_of, flux_of
+from rarespec.survey.features import FeatureSet, features_of
 from rarespec.survey.writer import SurveyWriter
 
 
@@ -109,6 +111,9 @@ def test_the_fingerprint_depends_on_all_that_matters():
     ]
     assert len({recipe.fingerprint for recipe in variants}) == len(variants)
     assert small_recipe().fingerprint == small_recipe().fingerprint
+    assert PaperFeatures(width_angstrom=10).fingerprint == PaperFeatures(width_angstrom=np.float64(10)).fingerprint
+    nearly = WavelengthGrid("log", 3.6 + 1e-13, 1e-3, 300)
+    assert small_recipe(grid=nearly).fingerprint != small_recipe(grid=SMALL_GRID).fingerprint
 
 
 def test_state_survives():
@@ -120,7 +125,7 @@ def test_state_survives():
 
 def test_features_of_a_survey(survey):
     found = features_of(survey, small_recipe())
-    whole = np.concatenate([flux_of(block) for block in survey.blocks()])
+    whole = np.concatenate([survey.masked_flux(i) for i in range(survey.n_blocks)])
     expected = small_recipe(grid=SMALL_GRID).fit_transform(whole)
     assert found.values.shape == (100, 5) and found.values.dtype == np.float32
     assert np.allclose(found.values, expected, atol=1e-4)
@@ -129,13 +134,13 @@ def test_features_of_a_survey(survey):
 
 def counted(monkeypatch):
     computed = []
-    compute = survey_features._compute
+    compute = FeatureSet.compute
 
-    def count(survey, recipe, folder, i):
+    def count(features, i):
         computed.append(i)
-        return compute(survey, recipe, folder, i)
+        return compute(features, i)
 
-    monkeypatch.setattr(survey_features, "_compute", count)
+    monkeypatch.setattr(FeatureSet, "compute", count)
     return computed
 
 
@@ -156,14 +161,24 @@ def test_an_interrupted_computation_goes_on(survey, monkeypatch):
     assert computed == [1]
 
 
-def test_a_damaged_file_is_computed_anew(survey):
+def damaged(content, how):
+    if how == "emptied":
+        return b""
+    if how == "cut":
+        return content[: len(content) // 2]
+    return bytes(byte ^ (i == 300) for i, byte in enumerate(content))
+
+
+@pytest.mark.parametrize("how", ["flipped", "cut", "emptied"])
+@pytest.mark.parametrize("which", ["000001-*", "model.npz", "../current.json"])
+def test_a_damaged_file_is_made_anew(survey, which, how):
     whole = features_of(survey, small_recipe())
     values = whole.values
-    path = next(whole.folder.glob("000001-*"))
-    content = bytearray(path.read_bytes())
-    content[300] ^= 1
-    path.write_bytes(content)
-    assert np.array_equal(features_of(survey, small_recipe()).values, values)
+    (path,) = whole.folder.glob(which) if "*" in which else [whole.folder / which]
+    path.write_bytes(damaged(path.read_bytes(), how))
+    again = features_of(survey, small_recipe())
+    assert np.allclose(again.values, values, atol=1e-6)
+    assert np.array_equal(features_of(survey, small_recipe()).values, again.values)
 
 
 def test_features_grow_with_the_survey(survey, monkeypatch):
@@ -178,6 +193,38 @@ def test_features_grow_with_the_survey(survey, monkeypatch):
     assert np.allclose(features_of(old_survey, small_recipe()).values, before, atol=1e-6)
     anew = features_of(survey, small_recipe(), refit=True)
     assert anew.n_fitted == 150 and not np.allclose(anew.values[:100], before, atol=1e-4)
+
+
+def test_a_feature_set_stays_what_it_was_when_the_survey_grows(survey):
+    features = features_of(survey, small_recipe())
+    survey.append(make_spectra(50, SMALL_GRID, seed=9, prefix="t"))
+    features_of(survey, small_recipe())
+    assert len(features) == len(features.values) == len(features.usable) == 100
+
+
+def test_features_never_mix_two_models(survey):
+    """Read while another learns anew: the old set still gives what its own model gives."""
+    old = features_of(survey, small_recipe())
+    survey.append(make_spectra(60, SMALL_GRID, seed=9, prefix="t"))
+    first = next(old.blocks())
+    features_of(survey, small_recipe(), refit=True)
+    assert np.array_equal(np.concatenate(list(old.blocks()))[:40], first)
+    expected = np.concatenate([old.recipe.transform(survey.masked_flux(i)) for i in range(survey.n_blocks)])[:100]
+    assert np.allclose(old.values, expected, atol=1e-6)
+
+
+def compute_features(path, _):
+    return features_of(Survey.open(path), small_recipe()).values
+
+
+def test_several_processes_at_once_agree(survey):
+    results = [values for _, values in map_in_order(compute_features, survey.path, range(6), 3)]
+    assert all(np.array_equal(values, results[0]) for values in results)
+
+
+def test_bad_pixels_are_counted(survey):
+    expected = np.concatenate([block.bad.sum(axis=1) for block in survey.blocks()])
+    assert np.array_equal(features_of(survey, small_recipe()).n_bad, expected)
 
 
 def test_spectra_without_features_are_named_with_the_reason(tmp_path):
@@ -203,9 +250,51 @@ def test_features_are_no_damage_to_the_survey(survey):
     assert survey.verify().sound
 
 
-def test_a_recipe_for_another_grid_is_refused(survey):
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_recipe_for_another_grid_is_refused(survey, nested):
+    other = WavelengthGrid("linear", 4000, 1, 300)
+    recipe = Recipe([SideBySide([MedianFilter(grid=other), MinMax()])]) if nested else small_recipe(grid=other)
     with pytest.raises(WrongUseError, match="grid"):
-        features_of(survey, small_recipe(grid=WavelengthGrid("linear", 4000, 1, 300)))
+        features_of(survey, recipe)
+
+
+def test_nested_steps_work_on_the_grid_of_the_survey(tmp_path):
+    """3601 pixels do not make it the paper's grid."""
+    grid = WavelengthGrid("linear", 4000, 1.0, 3601)
+    survey = Survey.create(tmp_path / "a.survey", grid)
+    survey.append(make_spectra(20, grid))
+    found = features_of(survey, Recipe([SideBySide([MedianFilter()])])).values
+    assert np.array_equal(found, MedianFilter(grid=grid).fit_transform(survey.masked_flux(0)))
+
+
+def test_steps_that_cannot_learn_from_blocks_are_refused(survey):
+    with pytest.raises(TypeError, match="StandardScaler learns from data"):
+        features_of(survey, Recipe([MedianFilter(width_pixels=3), StandardScaler(), StreamingPCA(3)]))
+
+
+def test_without_a_median_filter_bad_pixels_are_bridged_by_a_step_of_their_own(survey):
+    unbridged = features_of(survey, Recipe([UnitNorm(), StreamingPCA(3)]))
+    assert unbridged.usable.mean() < 0.5
+    assert all("StreamingPCA: a NaN" in defect.detail for defect in unbridged.defects)
+    assert features_of(survey, Recipe([Bridge(), UnitNorm(), StreamingPCA(3)])).usable.all()
+
+
+def test_weights_that_cannot_be_seen_as_flux_are_refused():
+    X = flux()
+    with pytest.raises(TypeError, match="UnitNorm"):
+        Recipe([MinMax(), StreamingPCA(3), UnitNorm()]).fit(X).to_flux(np.ones(3))
+
+
+def test_an_edited_file_of_definitions_is_another_recipe(tmp_path):
+    path = tmp_path / "mine.toml"
+    line = (
+        '[[index]]\nname = "H"\nkind = "width"\nmedium = "vacuum"\nspecies = "H"\nsource = "mine"\n'
+        "feature = [6540, {}]\ncontinuum = [[6500, 6530], [6600, 6630]]\n"
+    )
+    path.write_text(line.format(6580))
+    before = Recipe([LineIndices(definitions=path)]).fingerprint
+    path.write_text(line.format(6590))
+    assert Recipe([LineIndices(definitions=path)]).fingerprint != before
 
 
 def test_components_beside_line_indices(tmp_path):
@@ -218,7 +307,7 @@ def test_components_beside_line_indices(tmp_path):
     assert np.isfinite(found.values[found.usable]).all() and found.usable.mean() > 0.9
     again = features_of(Survey.open(survey.path), recipe)
     assert np.array_equal(again.values, found.values, equal_nan=True)
-    flux = flux_of(survey.block(0))
+    flux = survey.masked_flux(0)
     assert np.array_equal(again.recipe.transform(flux), found.recipe.transform(flux), equal_nan=True)
 
 

@@ -1,6 +1,6 @@
 """Flux to vectors: bridging, median filter, rescaling, principal components, line indices, and the recipe of these."""
 
-from rarespec.features.bridging import bridge
+from rarespec.features.bridging import Bridge, bridge
 from rarespec.features.continuum import ContinuumNormalised
 from rarespec.features.indices import LineIndices, measure
 from rarespec.features.paper import PaperFeatures
@@ -11,6 +11,7 @@ from rarespec.features.running_median import MedianFilter, median_filter
 from rarespec.features.side_by_side import SideBySide
 
 __all__ = [
+    "Bridge",
     "ContinuumNormalised",
     "LineIndices",
     "MedianFilter",

@@ -44,7 +44,7 @@ class RowStep(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _checked(self, X: Array, reset: bool) -> Array:
         if is_array_api_obj(X) and not is_numpy_array(X):
             return X
-        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False)
+        return validate_data(self, unmasked(X), reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -52,3 +52,10 @@ class RowStep(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.requires_fit = False
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def unmasked(X: Array) -> Array:
+    """A NumPy masked array with NaN where it is masked; anything else as it is."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    return (X if X.dtype.kind == "f" else X.astype(np.float64)).filled(np.nan)

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_namespace
 
+from rarespec.features._row_step import RowStep
+
 Array = Any
 """An array of NumPy or of any library that follows the array API standard."""
 
@@ -36,6 +38,7 @@ def bridge(flux: Array, bad: Array | None = None, min_good: float = 0.5) -> Brid
     returned as it is when nothing is bad. Distances are counted in pixels.
     """
     xp = array_namespace(flux)
+    needed = least_good(min_good, flux.shape[1])
     good = xp.isfinite(flux) if bad is None else xp.isfinite(flux) & ~bad
     if bool(xp.all(good)):
         return _nothing_bridged(xp, flux)
@@ -43,13 +46,30 @@ def bridge(flux: Array, bad: Array | None = None, min_good: float = 0.5) -> Brid
     (position,) = xp.nonzero(mask)
     n_bad = _per_row(xp, position, *flux.shape)
     n_good = flux.shape[1] - n_bad
-    usable = n_good >= least_good(min_good, flux.shape[1])
+    usable = n_good >= needed
     bridged = _with_lines(xp, flux, mask, position)
     return Bridged(_nan_where(xp, bridged, ~usable), n_bad, usable)
 
 
+class Bridge(RowStep):
+    """Bridge the bad pixels of each spectrum: the first step of a recipe without a median filter, which does it too.
+
+    min_good : share of good pixels that a spectrum needs; with fewer it comes out as a row of NaN
+    """
+
+    why_unusable = "too few good pixels"
+
+    def __init__(self, min_good: float = 0.5) -> None:
+        self.min_good = min_good
+
+    def _transform_rows(self, X: Array) -> Array:
+        return bridge(X, min_good=self.min_good).flux
+
+
 def least_good(min_good: float, n_pixels: int) -> int:
     """How many good pixels a row of this length needs; the small number forgives the rounding of 0.07 * 100."""
+    if not 0 <= min_good <= 1:
+        raise ValueError(f"min_good is a share of the pixels, from 0 to 1, not {min_good}")
     return max(math.ceil(min_good * n_pixels - 1e-9), 1)
 
 

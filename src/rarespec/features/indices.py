@@ -135,6 +135,8 @@ class LineIndices(TransformerMixin, BaseEstimator):
     Not to be confused with `measure`, which also gives errors and follows redshifts.
     """
 
+    why_unusable = "an index could not be measured; missing='median' fills it in"
+
     def __init__(
         self,
         grid: WavelengthGrid | None = None,
@@ -163,6 +165,11 @@ class LineIndices(TransformerMixin, BaseEstimator):
         self.n_missing_ = np.sum(n_missing, axis=0)
         self.medians_ = _medians(np.array(medians))
         return self
+
+    def deciding_values(self) -> dict[str, Any]:
+        """What features depend on: the definitions themselves, not the name of the file they are in."""
+        definitions = None if self.definitions is None else list(_chosen(self.definitions))
+        return {"grid": self.grid, "definitions": definitions, "missing": self.missing}
 
     def state(self) -> dict[str, NDArray[Any]]:
         """What was learned, as arrays."""

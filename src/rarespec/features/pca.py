@@ -38,7 +38,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     random_state : seed of the randomised solver
     oversampling : directions that the randomised solver follows beyond n_components
     n_passes : readings of the randomised solver after the first, which takes the mean and a sample
-    tol : while the captured variance grows by more than this share, the randomised solver makes two more readings
+    tol : while more than this share of the variance seems to be missed, the randomised solver makes two more readings
 
     Attributes
     ----------

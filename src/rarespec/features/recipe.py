@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-Blocks = Callable[[], Iterable[NDArray[np.floating]]]
-"""Gives the rows of a survey afresh, block by block, each time it is called."""
-
-EDITION = 1
-"""Raised when the same parameters begin to give other features; part of every fingerprint."""
+from rarespec.features._rows import Blocks
+from rarespec.features.fingerprint import fingerprint_of
 
 
 class Recipe(TransformerMixin, BaseEstimator):
@@ -46,7 +42,7 @@ class Recipe(TransformerMixin, BaseEstimator):
 
     def fit_blocks(self, blocks: Blocks) -> Self:
         """Learn from a stream of blocks; steps that learn pass over it one after the other."""
-        self.n_features_in_ = next(iter(blocks())).shape[1]
+        self.n_features_in_ = n_columns(blocks)
         self.steps_ = []
         for step in self._chain():
             self.steps_.append(fitted_step(step, lambda: _through(self.steps_, blocks())))
@@ -61,17 +57,22 @@ class Recipe(TransformerMixin, BaseEstimator):
         return _after(self.steps_, self._checked(X, reset=False))
 
     def transform_and_locate(self, X: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.int8]]:
-        """Features, and per row the number (from 1) of the step that could not use it, 0 when all could: (n,) int8."""
+        """Features, and per row the number (from 1) of the step that could not use it, 0 when all could: (n,) int8.
+
+        A row is lost where it becomes NaN as a whole; one that ends with some features missing, at the last step.
+        """
+        check_is_fitted(self, "steps_")
         lost_at = np.zeros(len(X), np.int8)
         for number, step in enumerate(self.steps_, start=1):
             X = step.transform(X)
-            lost_at[(lost_at == 0) & np.isnan(X).any(axis=1)] = number
+            lost_at[(lost_at == 0) & np.isnan(X).all(axis=1)] = number
+        lost_at[(lost_at == 0) & ~np.isfinite(X).all(axis=1)] = len(self.steps_)
         return X, lost_at
 
     def why_lost(self, number: int) -> str:
         """What it means that the step of this number could not use a row."""
         step = self.steps_[number - 1]
-        return getattr(step, "why_unusable", f"{type(step).__name__} gave no number")
+        return f"{type(step).__name__}: {getattr(step, 'why_unusable', 'gave no number')}"
 
     def to_flux(self, weights: NDArray[np.floating]) -> NDArray[np.floating]:
         """Weights of a linear model on these features, seen as weights on the pixels that the linear step was given.
@@ -79,17 +80,19 @@ class Recipe(TransformerMixin, BaseEstimator):
         A score is then the sum over pixels of this template times the (filtered, rescaled) flux, up to a constant.
         """
         check_is_fitted(self, "steps_")
+        last = self.steps_[-1]
+        if not hasattr(last, "to_flux"):
+            raise TypeError(f"weights on the features of {type(last).__name__} cannot be seen as weights on pixels")
         for step in reversed(self.steps_):
             if not hasattr(step, "to_flux"):
-                return weights
+                break
             weights = step.to_flux(weights)
         return weights
 
     @property
     def fingerprint(self) -> str:
         """Text that tells recipes apart: the same steps with the same parameters have the same."""
-        content = json.dumps([EDITION, [_described(step) for step in self._chain()]], sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()[:16]
+        return fingerprint_of(self._chain())
 
     def state(self) -> dict[str, NDArray[Any]]:
         """What was learned, as plain arrays."""
@@ -105,7 +108,7 @@ class Recipe(TransformerMixin, BaseEstimator):
         return self
 
     def _checked(self, X: Any, reset: bool) -> NDArray[np.floating]:
-        return validate_data(self, X, reset=reset, dtype=[np.float32, np.float64], ensure_all_finite=False)
+        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -113,11 +116,23 @@ class Recipe(TransformerMixin, BaseEstimator):
         return tags
 
 
+def n_columns(blocks: Blocks) -> int:
+    first = next(iter(blocks()), None)
+    if first is None:
+        raise ValueError("no rows to learn from: the stream has no blocks")
+    return first.shape[1]
+
+
 def fitted_step(step: Any, blocks: Blocks) -> Any:
     """A copy of this step that has learned from the blocks; one that treats rows by themselves looks at the first."""
     learner = clone(step)
     if hasattr(learner, "fit_blocks"):
         return learner.fit_blocks(blocks)
+    if get_tags(learner).requires_fit:
+        raise TypeError(
+            f"{type(step).__name__} learns from data and cannot do so block by block: it needs fit_blocks(blocks), "
+            "state() and restore(state). Rows in memory can be fitted with Recipe.fit"
+        )
     return learner.fit(next(iter(blocks())))
 
 
@@ -141,16 +156,3 @@ def _after(steps: Iterable[Any], X: NDArray[np.floating]) -> NDArray[np.floating
     for step in steps:
         X = step.transform(X)
     return X
-
-
-def _described(step: Any) -> list[Any]:
-    parameters = {name: _plain(value) for name, value in step.get_params(deep=False).items()}
-    return [type(step).__name__, parameters]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseEstimator):
-        return _described(value)
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

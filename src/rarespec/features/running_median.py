@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rarespec.features._median_blocks import SegmentFilter
 from rarespec.features._median_functional import segment_medians
 from rarespec.features._median_program import median_program
-from rarespec.features._row_step import RowStep
+from rarespec.features._row_step import RowStep, unmasked
 from rarespec.features.bridging import bridge
 from rarespec.spectrum import PAPER_GRID, WavelengthGrid
 
@@ -48,22 +48,27 @@ def median_filter(
     width_angstrom: float = 10.0,
     width_pixels: int | None = None,
     *,
+    bad: Array | None = None,
     min_good: float = 0.5,
     n_threads: int | None = None,
 ) -> Array:
     """The running median of each spectrum.
 
-    flux : (n, p) or (p,) float32 or float64; pixels that are not finite are bridged first
+    flux : (n, p) or (p,) float32 or float64; pixels that are not finite or masked are bridged first
     grid : wavelengths of the p pixels; needed unless `width_pixels` is given
     width_angstrom : width of the window; `pixel_widths` says how many pixels that is at each wavelength
     width_pixels : an odd number of pixels, the same everywhere, instead of a width in Angstrom
+    bad : bool, of the shape of flux: further pixels that must be bridged
     min_good : share of finite pixels that a spectrum needs; with fewer it comes out as NaN
     n_threads : threads that share the rows of a NumPy array; None means one
 
     Returns an array of the same shape, library and floating-point type. Where the median is zero, its sign may be lost.
     """
+    flux = unmasked(np.asarray(flux) if isinstance(flux, list | tuple) else flux)
     xp = array_namespace(flux)
     rows = _as_rows(xp, flux)
+    if bad is not None:
+        rows = xp.where(xp.reshape(bad, rows.shape), xp.full_like(rows, float("nan")), rows)
     segments = _segments(rows.shape[1], grid, width_angstrom, width_pixels)
     filter_rows = _filter_numpy if is_numpy_array(rows) else _filter_other
     return xp.reshape(filter_rows(rows, segments, min_good, n_threads or 1), flux.shape)
@@ -75,7 +80,7 @@ def pixel_widths(grid: WavelengthGrid, width_angstrom: float) -> NDArray[np.intp
     The odd number nearest to `width_angstrom` divided by the width of the pixel, and at least 1; of two equally near
     ones the larger. 10 Angstrom on the paper's grid are 11 pixels at 3917 Angstrom and 5 pixels at 8974 Angstrom.
     """
-    if not width_angstrom > 0:
+    if not 0 < width_angstrom < float("inf"):
         raise ValueError(f"the width of a median filter is positive, not {width_angstrom} Angstrom")
     return 2 * np.floor(width_angstrom / np.diff(grid.edges) / 2).astype(np.intp) + 1
 
@@ -125,7 +130,7 @@ def _segments(
     n_pixels: int, grid: WavelengthGrid | None, width_angstrom: float, width_pixels: int | None
 ) -> tuple[Segment, ...]:
     if width_pixels is not None:
-        if width_pixels < 1 or width_pixels % 2 == 0:
+        if width_pixels < 1 or width_pixels % 2 != 1:
             raise ValueError(f"a median filter is an odd number of pixels wide, not {width_pixels}")
         return (Segment(0, n_pixels, int(width_pixels)),)
     if grid is None:

@@ -6,10 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rarespec.features.recipe import Blocks, fitted_step, restored_step, state_of
+from rarespec.features._rows import Blocks
+from rarespec.features.recipe import fitted_step, n_columns, restored_step, state_of
 
 
 class SideBySide(TransformerMixin, BaseEstimator):
@@ -18,15 +19,18 @@ class SideBySide(TransformerMixin, BaseEstimator):
     A row that one of them cannot use is NaN in the features of that one only, and counts as lost.
     """
 
+    why_unusable = "one of its parts could not use the row"
+
     def __init__(self, parts: list[Any]) -> None:
         self.parts = parts
 
     def fit(self, X: Any, y: Any = None) -> Self:
         X = self._checked(X, reset=True)
-        return self.fit_blocks(lambda: [X])
+        self.parts_ = [clone(part).fit(X) for part in self.parts]
+        return self
 
     def fit_blocks(self, blocks: Blocks) -> Self:
-        self.n_features_in_ = next(iter(blocks())).shape[1]
+        self.n_features_in_ = n_columns(blocks)
         self.parts_ = [fitted_step(part, blocks) for part in self.parts]
         return self
 
@@ -45,7 +49,7 @@ class SideBySide(TransformerMixin, BaseEstimator):
         return self
 
     def _checked(self, X: Any, reset: bool) -> NDArray[np.floating]:
-        return validate_data(self, X, reset=reset, dtype=[np.float32, np.float64], ensure_all_finite=False)
+        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -81,9 +81,7 @@ def _blurred(flux: NDArray[np.float32], pixels: float) -> NDArray[np.float32]:
     return gaussian_filter1d(flux, pixels, axis=1, mode="nearest", truncate=3)
 
 
-def at_pixels(
-    flux: NDArray[np.float32], pixel: NDArray[np.float64], shift: NDArray[np.float64]
-) -> NDArray[np.float32]:
+def at_pixels(flux: NDArray[np.float32], pixel: NDArray[np.float64], shift: NDArray[np.float64]) -> NDArray[np.float32]:
     """Linear interpolation of each row at `pixel - shift of that row`."""
     position = np.clip(pixel - shift[:, None], 0, flux.shape[1] - 1.001)
     left = position.astype(np.intp)

@@ -1,10 +1,21 @@
-"""Features of a whole survey: computed block by block, kept with the survey, grown when it grows."""
+"""Features of a whole survey: computed block by block, kept with the survey, grown when it grows.
+
+    SURVEY/features/FINGERPRINT/current.json        the model in use, and the recipe in words
+    SURVEY/features/FINGERPRINT/MODEL/model.npz     what the recipe learned
+    SURVEY/features/FINGERPRINT/MODEL/BLOCK.npz     features of one block of the survey
+
+A model has a directory of its own, named after its contents, and a block's file is named after the contents of the
+block: whatever several processes do at once, features never stand beside a model that did not make them.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,16 +25,18 @@ from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
+from rarespec.features.for_grid import for_grid
 from rarespec.features.recipe import Recipe
 from rarespec.spectrum import Defect, Reason
 from rarespec.survey.manifest import BlockRecord, SurveyError, WrongUseError
-from rarespec.survey.survey import Block, Survey
+from rarespec.survey.survey import Survey
 
 FOLDER = "features"
+CURRENT = "current.json"
 MODEL = "model.npz"
-DESCRIPTION = "recipe.json"
+UNREADABLE = (OSError, ValueError, EOFError, KeyError, BadZipFile)
+"""What a missing, truncated or damaged file raises; it is then made anew."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of blocks done and in all."""
@@ -31,7 +44,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class FeatureSet:
-    """The features of a survey under one recipe, rows in the survey's order."""
+    """The features of one state of a survey under one recipe, rows in the survey's order."""
 
     survey: Survey
     recipe: Recipe
@@ -48,9 +61,8 @@ class FeatureSet:
 
     @cached_property
     def values(self) -> NDArray[np.float32]:
-        """All features, (n, features) float32; rows that could not be used are NaN."""
-        parts = list(self.blocks())
-        return np.concatenate(parts) if parts else np.empty((0, 0), np.float32)
+        """All features, (n, features) float32; a row that could not be used holds NaN."""
+        return np.concatenate(list(self.blocks()))
 
     @cached_property
     def usable(self) -> NDArray[np.bool_]:
@@ -58,23 +70,38 @@ class FeatureSet:
         return self._lost_at == 0
 
     @cached_property
-    def _lost_at(self) -> NDArray[np.int8]:
-        parts = [self._block(i)["lost_at"] for i in range(self.survey.n_blocks)]
-        return np.concatenate(parts) if parts else np.empty(0, np.int8)
+    def n_bad(self) -> NDArray[np.int32]:
+        """Bad pixels of each spectrum, (n,); in a usable one they were bridged."""
+        return np.concatenate([self._block(i)["n_bad"] for i in range(self.survey.n_blocks)])
 
     @property
     def defects(self) -> list[Defect]:
         """The spectra without features, and why."""
         rows = np.flatnonzero(~self.usable)
-        why = [self.recipe.why_lost(int(number)) for number in self._lost_at[rows]]
-        path = str(self.survey.path)
-        return [
-            Defect(path, Reason.NO_FEATURES, reason, self.survey.ids[row])
-            for row, reason in zip(rows, why, strict=True)
-        ]
+        reasons = [self.recipe.why_lost(int(number)) for number in self._lost_at[rows]]
+        ids, path = self.survey.ids[rows], str(self.survey.path)
+        return [Defect(path, Reason.NO_FEATURES, why, id) for id, why in zip(ids, reasons, strict=True)]
+
+    @cached_property
+    def _lost_at(self) -> NDArray[np.int8]:
+        return np.concatenate([self._block(i)["lost_at"] for i in range(self.survey.n_blocks)])
 
     def _block(self, i: int) -> dict[str, NDArray[Any]]:
-        return _load_or_compute(self.survey, self.recipe, self.folder, i)
+        """From its file; anew when that is damaged, or was swept away because the survey has grown since."""
+        try:
+            return _load(self.folder / block_file(self.survey.manifest.blocks[i], i))
+        except UNREADABLE:
+            return self.compute(i)
+
+    def compute(self, i: int) -> dict[str, NDArray[Any]]:
+        """Features of one block, from its flux, written to its file."""
+        flux = self.survey.masked_flux(i)
+        n_bad = np.isnan(flux).sum(axis=1, dtype=np.int32)
+        values, lost_at = self.recipe.transform_and_locate(flux)
+        arrays: dict[str, NDArray[Any]] = {"values": values.astype(np.float32), "lost_at": lost_at, "n_bad": n_bad}
+        if self.folder.is_dir():  # a model that was replaced meanwhile has lost its directory
+            _write(self.folder / block_file(self.survey.manifest.blocks[i], i), _npz(arrays))
+        return arrays
 
 
 def features_of(survey: Survey, recipe: Recipe, refit: bool = False, progress: Progress | None = None) -> FeatureSet:
@@ -83,86 +110,68 @@ def features_of(survey: Survey, recipe: Recipe, refit: bool = False, progress: P
     The recipe learns once from all spectra the survey has, and what it learned is kept: when the survey grows, the new
     spectra are transformed as the old ones were, so the old features stay valid. `refit` learns anew from all.
     """
-    recipe = _for_grid(recipe, survey)
-    folder = survey.path / FOLDER / recipe.fingerprint
-    folder.mkdir(parents=True, exist_ok=True)
-    if refit:
-        for path in folder.iterdir():
-            path.unlink()
-    fitted, n_fitted = _fitted(survey, recipe, folder)
-    _compute_missing(survey, fitted, folder, progress)
-    _remove_outdated(survey, folder)
-    return FeatureSet(survey, fitted, folder, n_fitted)
-
-
-def _fitted(survey: Survey, recipe: Recipe, folder: Path) -> tuple[Recipe, int]:
-    """The recipe with what it learned from this survey, now or earlier."""
-    if (folder / MODEL).exists():
-        with np.load(folder / MODEL, allow_pickle=False) as state:
-            return recipe.restore(dict(state)), int(state["n_fitted"])
     if not len(survey):
         raise SurveyError(f"{survey.path}: an empty survey has no features; ingest spectra first")
-    recipe.fit_blocks(lambda: (flux_of(block) for block in survey.blocks()))
-    _write(folder / DESCRIPTION, json.dumps({"recipe": repr(recipe), "n_fitted": len(survey)}).encode())
-    _write(folder / MODEL, _npz(n_fitted=np.array(len(survey)), **recipe.state()))
-    return recipe, len(survey)
-
-
-def _for_grid(recipe: Recipe, survey: Survey) -> Recipe:
-    """A copy of the recipe for the survey's grid; a recipe made for another grid is refused."""
-    recipe = clone(recipe)
-    if "grid" not in recipe.get_params(deep=False):
-        return recipe
-    if recipe.get_params(deep=False)["grid"] not in (None, survey.grid):
-        raise WrongUseError(f"{survey.path}: has the grid {survey.grid}, which this recipe was not made for")
-    return recipe.set_params(grid=survey.grid)
-
-
-def _compute_missing(survey: Survey, recipe: Recipe, folder: Path, progress: Progress | None) -> None:
-    for i in range(survey.n_blocks):
-        if not (folder / block_file(survey.manifest.blocks[i], i)).exists():
-            _compute(survey, recipe, folder, i)
-        if progress:
-            progress(i + 1, survey.n_blocks)
-
-
-def _load_or_compute(survey: Survey, recipe: Recipe, folder: Path, i: int) -> dict[str, NDArray[Any]]:
-    """From the file; anew when it is damaged, or was removed because the survey has grown since it was opened."""
     try:
-        with np.load(folder / block_file(survey.manifest.blocks[i], i), allow_pickle=False) as arrays:
-            return dict(arrays)
-    except (OSError, ValueError, BadZipFile):
-        return _compute(survey, recipe, folder, i)
-
-
-def _compute(survey: Survey, recipe: Recipe, folder: Path, i: int) -> dict[str, NDArray[Any]]:
-    values, lost_at = recipe.transform_and_locate(flux_of(survey.block(i)))
-    arrays: dict[str, NDArray[Any]] = {"values": values.astype(np.float32), "lost_at": lost_at}
-    _write(folder / block_file(survey.manifest.blocks[i], i), _npz(**arrays))
-    return arrays
-
-
-def flux_of(block: Block) -> NDArray[np.float32]:
-    """The flux of a block as the features room wants it: NaN where a pixel is bad."""
-    flux = block.flux
-    flux[block.bad] = np.nan
-    return flux
+        recipe = for_grid(recipe, survey.grid)
+    except ValueError as error:
+        raise WrongUseError(f"{survey.path}: {error}") from None
+    state = Survey(survey.path, survey.manifest)  # the caller's object may be appended to
+    home = survey.path / FOLDER / recipe.fingerprint
+    features = (None if refit else _kept(state, recipe, home)) or _learned(state, recipe, home)
+    for i, record in enumerate(state.manifest.blocks):
+        if not (features.folder / block_file(record, i)).exists():
+            features.compute(i)
+        if progress:
+            progress(i + 1, state.n_blocks)
+    _sweep(features, home)
+    return features
 
 
 def block_file(record: BlockRecord, i: int) -> str:
     """Named after the contents it was computed from: a block that grew has another name, so nothing can be outdated."""
     digests = "".join(digest for name, digest in sorted(record.digests.items()) if name.startswith(("flux", "mask")))
-    return f"{i:06d}-{digests[:12]}{digests[64:76]}.npz"
+    return f"{i:06d}-{hashlib.sha256(digests.encode()).hexdigest()[:20]}.npz"
 
 
-def _remove_outdated(survey: Survey, folder: Path) -> None:
-    wanted = {block_file(record, i) for i, record in enumerate(survey.manifest.blocks)} | {MODEL, DESCRIPTION}
-    for path in folder.iterdir():
+def _kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
+    """With the model that was learned earlier; None when there is none, or it cannot be read."""
+    try:
+        folder = home / json.loads((home / CURRENT).read_bytes())["model"]
+        state = _load(folder / MODEL)
+        return FeatureSet(survey, recipe.restore(state), folder, int(state["n_fitted"]))
+    except UNREADABLE:
+        return None
+
+
+def _learned(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet:
+    recipe.fit_blocks(lambda: (survey.masked_flux(i) for i in range(survey.n_blocks)))
+    content = _npz(recipe.state() | {"n_fitted": np.array(len(survey))})
+    name = hashlib.sha256(content).hexdigest()[:20]
+    (home / name).mkdir(parents=True, exist_ok=True)
+    _write(home / name / MODEL, content)
+    _write(home / CURRENT, json.dumps({"model": name, "recipe": repr(recipe), "n_fitted": len(survey)}).encode())
+    return FeatureSet(survey, recipe, home / name, len(survey))
+
+
+def _sweep(features: FeatureSet, home: Path) -> None:
+    """Remove models that were replaced, and blocks as they were before the survey grew."""
+    current = json.loads((home / CURRENT).read_bytes())["model"]
+    wanted = {block_file(record, i) for i, record in enumerate(features.survey.manifest.blocks)} | {MODEL}
+    for path in home.iterdir():
+        if path.is_dir() and path.name not in (current, features.folder.name):
+            shutil.rmtree(path, ignore_errors=True)
+    for path in features.folder.glob("*.npz"):
         if path.name not in wanted:
             path.unlink(missing_ok=True)
 
 
-def _npz(**arrays: NDArray[Any]) -> bytes:
+def _load(path: Path) -> dict[str, NDArray[Any]]:
+    with np.load(path, allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+def _npz(arrays: dict[str, NDArray[Any]]) -> bytes:
     content = io.BytesIO()
     np.savez(content, allow_pickle=False, **arrays)
     return content.getvalue()
@@ -170,6 +179,9 @@ def _npz(**arrays: NDArray[Any]) -> bytes:
 
 def _write(path: Path, content: bytes) -> None:
     """Whole or not at all, so that an interruption costs one block."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.write_bytes(content)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
     os.replace(temporary, path)

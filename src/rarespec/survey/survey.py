@@ -150,6 +150,14 @@ class Survey:
         parts = {name: array[rows] for name, array in self._arrays.items()}
         return Block(ids, parts["flux"], parts["ivar"], arrays.unpack(parts["mask"], self.grid.n_pixels))
 
+    def masked_flux(self, i: int) -> NDArray[np.float32]:
+        """Flux of a block with NaN where a pixel is bad, (rows, pixels); errors are not read."""
+        start = i * self.manifest.block_rows
+        rows = slice(start, start + self.manifest.blocks[i].rows)
+        flux = self._arrays["flux"][rows]
+        flux[arrays.unpack(self._arrays["mask"][rows], self.grid.n_pixels)] = np.nan
+        return flux
+
     def append(self, spectra: Spectra | Iterable[Spectra]) -> IngestReport:
         """Add spectra, put on the grid if they are not; returns how many were stored, repeated and defective.
 
