@@ -7,7 +7,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from conftest import small_survey_files
+from conftest import make_spectra, small_survey_files
 from rarespec.cli.app import app
 from rarespec.survey import Survey
 
@@ -87,7 +87,12 @@ def test_verify_sound_and_damaged(files, tmp_path):
     ("words", "message"),
     [
         (["info", "nowhere"], "not a survey"),
-        (["verify", "nowhere"], "no such directory"),
+        (["verify", "nowhere"], "not a survey"),
+        (["info", "afile"], "not a survey"),
+        (["ingest", "x.fits", "--into", "afile"], "is a file"),
+        (["ingest", "x.fits", "--into", "a.survey", "--bad-bits", "xx"], "0xFFFF0000"),
+        (["simulate", "--n", "5", "--as", "sdss", "--out", "d", "--grid", "paper"], "leave out --grid"),
+        (["demo", "--out", "."], "not made by the demo"),
         (["ingest", "x.fits", "--into", "a.survey", "--grid", "papre"], "no wavelength grid"),
         (["ingest", "x.fits", "--into", "a.survey", "--format", "pdf"], "no reader is called 'pdf'"),
         (["simulate", "--n", "5"], "either --into"),
@@ -98,9 +103,11 @@ def test_verify_sound_and_damaged(files, tmp_path):
 )
 def test_wrong_use_is_explained(words, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "afile").write_text("precious")
     result = rarespec(*words)
     assert result.exit_code == 2 and message in result.stderr
     assert "Traceback" not in result.output
+    assert [path.name for path in tmp_path.iterdir()] == ["afile"]
 
 
 def test_simulate_into_a_survey_is_reproducible(tmp_path):
@@ -143,3 +150,23 @@ def test_every_public_name_resolves():
     import rarespec
 
     assert all(getattr(rarespec, name) is not None for name in rarespec.__all__)
+
+
+def test_names_are_shown_as_they_are(tmp_path):
+    """Square brackets mean something to the library that prints tables."""
+    survey = Survey.create(tmp_path / "mk[bold].survey")
+    survey.append(make_spectra(2, **{"class": ["[/b]", ":star:"], "subclass": ["", ""]}))
+    shown = rarespec("info", survey.path)
+    assert shown.exit_code == 0 and "[/b]" in shown.stdout and ":star:" in shown.stdout
+
+
+def test_a_fault_of_our_own_is_no_exit_code_for_defects(survey, monkeypatch):
+    monkeypatch.setattr("rarespec.survey.summary.summarise", lambda survey: 1 / 0)
+    result = rarespec("info", survey)
+    assert result.exit_code == 3 and "please report" in result.stderr
+
+
+def test_a_survey_without_classes(tmp_path):
+    survey = Survey.create(tmp_path / "a.survey")
+    survey.append(make_spectra(2))
+    assert json.loads(rarespec("info", survey.path, "--json").stdout)["classes"] == {"": 2}

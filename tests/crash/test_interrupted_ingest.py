@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rarespec.mock.damage import damage
 
 from conftest import small_survey_files
+from rarespec.mock.damage import damage
 from rarespec.survey import Survey, WrongUseError
+from rarespec.survey.commit import JOURNAL, STAGING
 
 SCRIPT = Path(__file__).with_name("interrupted_ingest.py")
 N_FILES = 150
@@ -56,7 +57,7 @@ def assert_sound_beginning(path, reference):
         return
     assert survey.verify().sound, survey.verify().problems
     assert list(survey.ids) == reference[0][: len(survey)]
-    assert not (Path(path) / "staging").exists() and not (Path(path) / "journal.json").exists()
+    assert not (Path(path) / STAGING).exists() and not (Path(path) / JOURNAL).exists()
 
 
 @pytest.fixture(scope="module")

@@ -289,3 +289,95 @@ def test_nothing_is_said_on_the_way(files, tmp_path, capfd):
         warnings.simplefilter("error")
         rs.ingest(files, into=tmp_path / "a.survey", jobs=2)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_file_with_one_bad_spectrum_is_read_again_until_it_is_mended(tmp_path):
+    spectra = make_spectra(5)
+    spectra.flux[2] = np.nan
+    save_matrix(tmp_path / "m.npz", spectra)
+    _, first = ingest(tmp_path / "m.npz", tmp_path / "a.survey")
+    _, again = ingest(tmp_path / "m.npz", tmp_path / "a.survey")
+    assert first.spectra["defective"] == again.spectra["defective"] == 1
+    save_matrix(tmp_path / "m.npz", make_spectra(5))
+    survey, mended = ingest(tmp_path / "m.npz", tmp_path / "a.survey")
+    assert mended.spectra == {"stored": 1, "repeated": 4} and survey.defects == [] and len(survey) == 5
+
+
+def test_a_file_cut_short_is_finished_whatever_came_between(tmp_path, monkeypatch):
+    """An ingest dies in the middle of a large file; another file and an append come first; then the large one again."""
+    from rarespec.survey.writer import SurveyWriter
+
+    monkeypatch.setattr(SurveyWriter.__init__, "__defaults__", (False, 100))
+    save_matrix(tmp_path / "big.npz", make_spectra(1200))
+    save_matrix(tmp_path / "other.npz", make_spectra(150, prefix="o"))
+    add = SurveyWriter.add
+
+    def dies(writer, spectra, on_full_block=None):
+        add(writer, spectra, on_full_block)
+        if spectra.ids[0] >= "s00500":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(SurveyWriter, "add", dies)
+        ingest(tmp_path / "big.npz", tmp_path / "a.survey")
+    assert 0 < len(rs.Survey.open(tmp_path / "a.survey")) < 1200
+    survey, _ = ingest(tmp_path / "other.npz", tmp_path / "a.survey")
+    survey.append(make_spectra(120, prefix="p"))
+    survey, report = ingest(tmp_path / "big.npz", tmp_path / "a.survey")
+    assert len(survey) == 1200 + 150 + 120 and report.files == {"stored": 1}
+    assert survey.manifest.unfinished == () and survey.verify().sound
+
+
+def test_two_catalogues_are_joined_value_by_value(files, tmp_path):
+    ids = sorted(path.stem.removeprefix("spec-") for path in files.glob("*.fits"))
+    Table({"id": ids[:3], "class": ["A", "", "C"], "note": ["x", "y", "z"]}).write(tmp_path / "one.csv")
+    Table({"id": ids[1:4], "class": [7, 8, 9], "note": [1, 2, 3]}).write(tmp_path / "two.csv")
+    survey, report = ingest(files, tmp_path / "a.survey", join=[tmp_path / "one.csv", tmp_path / "two.csv"])
+    rows = survey.select(ids[:5]).catalogue
+    assert rows["class"] == ["A", "7", "C", "9", "STAR"] and rows["note"] == ["x", "y", "z", "3", None]
+    assert report.unmatched == 96
+
+
+def test_joining_to_what_is_already_stored_is_said(files, tmp_path):
+    Table({"id": ["a"], "class": ["A"]}).write(tmp_path / "one.csv")
+    ingest(files, tmp_path / "a.survey")
+    _, report = ingest(files, tmp_path / "a.survey", join=[tmp_path / "one.csv"])
+    assert report.not_joined == 100
+
+
+@pytest.mark.parametrize("content", ["id,z\n", "id,z\na,fast\n"])
+def test_catalogues_of_no_use_are_refused_with_their_name(files, tmp_path, content):
+    (tmp_path / "c.csv").write_text(content)
+    with pytest.raises(SurveyError, match=r"c\.csv"):
+        ingest(files, tmp_path / "a.survey", join=[tmp_path / "c.csv"])
+
+
+def test_a_survey_among_the_files_is_set_aside(files, tmp_path):
+    small_survey_files(tmp_path / "d", 3)
+    ingest(tmp_path / "d", tmp_path / "d" / "a.survey")
+    survey, report = ingest(tmp_path / "d", tmp_path / "d" / "a.survey")
+    assert report.files == {"repeated": 3, "set aside": 1} and survey.defects == []
+
+
+def test_a_survey_grows_on_its_own_grid(files, tmp_path):
+    grid = rs.WavelengthGrid("linear", 4000, 2.0, 1500)
+    paths = sorted(files.glob("*.fits"))
+    run_ingest(paths[:5], tmp_path / "a.survey", IngestOptions(grid=grid))
+    survey, _ = ingest(paths, tmp_path / "a.survey")
+    assert survey.grid == grid and len(survey) == 100
+
+
+def test_an_unknown_format_is_refused_before_any_file_is_read(files, tmp_path):
+    with pytest.raises(ValueError, match="no reader is called 'nope'"):
+        rs.ingest(files, into=tmp_path / "a.survey", format="nope")
+
+
+def test_flux_beyond_float32_is_bad_not_a_warning(tmp_path):
+    spectra = make_spectra(2)
+    flux = spectra.flux.astype(np.float64)
+    flux[1] = 1e300
+    save_matrix(tmp_path / "m.npz", spectra, flux=flux)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        survey, _ = ingest(tmp_path / "m.npz", tmp_path / "a.survey")
+    assert [defect.reason for defect in survey.defects] == [Reason.NO_GOOD_PIXELS]

@@ -1,6 +1,7 @@
 """A survey on disk: what goes in comes out, in order, and states are whole."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import strategies as st
 
 import rarespec as rs
 from conftest import SMALL_GRID, make_spectra
+from rarespec.processes import map_in_order
 from rarespec.spectrum import Reason, Spectra
 from rarespec.survey import Survey, SurveyError, WrongUseError
+from rarespec.survey.commit import JOURNAL
 from rarespec.survey.manifest import Manifest
 from rarespec.survey.writer import SurveyWriter
 
@@ -226,3 +229,73 @@ def test_round_trip_of_any_ids_and_values(tmp_path_factory, small_blocks, batche
 def test_manifest_round_trip(survey):
     text = survey.manifest.to_bytes()
     assert Manifest.from_bytes(text, survey.path) == survey.manifest
+
+
+def test_appending_to_a_damaged_block_is_refused(survey):
+    """Otherwise the damage would get a digest of its own and look sound."""
+    chunk = survey.path / "flux/c/2/0"
+    content = bytearray(chunk.read_bytes())
+    content[len(content) // 2] ^= 1
+    chunk.write_bytes(content)
+    with pytest.raises(SurveyError, match=r"flux/c/2/0: changed"):
+        survey.append(make_spectra(5, SMALL_GRID, prefix="t"))
+    assert not survey.verify().sound
+
+
+def test_a_column_that_gets_its_first_value_later_disturbs_no_open_survey(survey):
+    reader = Survey.open(survey.path)
+    survey.append(make_spectra(5, SMALL_GRID, prefix="t", subclass=["M4"] * 5))
+    assert list(reader.catalogue["subclass"]) == [""] * 120
+    assert reader.catalogue.arrow(["subclass"])["subclass"].null_count == 120
+    assert list(survey.catalogue["subclass"][-5:]) == ["M4"] * 5
+
+
+def test_numpy_values_keep_their_kind(survey):
+    columns = {"z": np.array([0.5, 1.5]), "plate": np.array([3, 4]), "seen": [np.bool_(True), np.bool_(False)]}
+    survey.append(make_spectra(2, SMALL_GRID, prefix="t", **columns))
+    assert {name: survey.manifest.columns[name] for name in columns} == {
+        "z": "double",
+        "plate": "int64",
+        "seen": "bool",
+    }
+
+
+def test_ids_are_text():
+    with pytest.raises(ValueError, match="ids are text"):
+        make_spectra(2, SMALL_GRID, id=[1, 2])
+
+
+def test_opening_something_else_touches_nothing(tmp_path):
+    (tmp_path / "staging").mkdir()
+    (tmp_path / "staging" / "precious").write_text("x")
+    for attempt in (Survey.open, lambda path: SurveyWriter(path, SMALL_GRID)):
+        with pytest.raises(WrongUseError):
+            attempt(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["staging"]
+    assert (tmp_path / "staging" / "precious").read_text() == "x"
+
+
+@pytest.mark.parametrize("journal", [b"", b"{", b'{"moves": [], "manifest": "garbage"}', b"[]"])
+def test_a_damaged_journal_overwrites_nothing(survey, journal):
+    manifest = (survey.path / "manifest.json").read_bytes()
+    (survey.path / JOURNAL).write_bytes(journal)
+    with pytest.raises(SurveyError, match="journal"):
+        Survey.open(survey.path)
+    assert (survey.path / "manifest.json").read_bytes() == manifest
+
+
+def append_many(path, _):
+    survey = Survey.open(path)
+    for i in range(12):
+        survey.append(make_spectra(30, SMALL_GRID, seed=i, prefix=f"m{i}-"))
+
+
+def test_verify_raises_no_alarm_while_another_process_appends(survey):
+    with ThreadPoolExecutor(1) as threads:
+        writing = threads.submit(lambda: list(map_in_order(append_many, survey.path, [0], 1)))
+        results = [survey.verify()]
+        while not writing.done():
+            results.append(Survey.open(survey.path).verify())
+    writing.result()
+    assert [result.problems for result in results if not result.sound] == []
+    assert len(Survey.open(survey.path)) == 120 + 360

@@ -13,6 +13,9 @@ from rarespec.cli.exits import told
 if TYPE_CHECKING:
     from rarespec.survey import Survey
 
+MARK = ".rarespec-demo"
+"""Shows that a directory may be removed by the next demo."""
+
 N_COMMON, N_CARBON, N_DAMAGED = 1500, 30, 3
 SHOWN = (("Carbon", 2), ("M", 1), ("D", 1), ("F", 1))
 """Start of the subclass -> how many of these to draw."""
@@ -29,19 +32,23 @@ def command(
     Example: rarespec demo
     """
     files, survey_path, picture = out / "files", out / "demo.survey", out / "spectra.png"
-    _clear(out, files, survey_path, picture)
+    _start_afresh(out)
     _simulate(files, seed, jobs)
     survey = _ingest(files, survey_path, jobs)
     _show(survey)
     _draw(survey, picture)
 
 
-def _clear(out: Path, files: Path, survey: Path, picture: Path) -> None:
-    """What an earlier demo made goes; anything else in the directory stays."""
+def _start_afresh(out: Path) -> None:
+    """A directory that an earlier demo made is replaced; any other with something in it is left alone."""
+    from rarespec.survey.manifest import WrongUseError
+
+    if out.exists() and any(out.iterdir()):
+        if not (out / MARK).exists():
+            raise WrongUseError(f"{out}: exists and was not made by the demo; choose another with --out")
+        shutil.rmtree(out)
     out.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(files, ignore_errors=True)
-    shutil.rmtree(survey, ignore_errors=True)
-    picture.unlink(missing_ok=True)
+    (out / MARK).touch()
 
 
 def _step(title: str, real: str) -> None:

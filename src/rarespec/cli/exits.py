@@ -1,13 +1,19 @@
-"""Exit codes, and how a failure is told: one line on standard error, no traceback."""
+"""Exit codes, and how a failure is told: one line on standard error, a traceback only for a fault of rarespec's own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import errno
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from functools import wraps
 from typing import Any
 
 import typer
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+GO_ON = "what was published before is intact; run the same command again to go on"
 
 
 class Exit(IntEnum):
@@ -17,8 +23,19 @@ class Exit(IntEnum):
     FAILED = 3
 
 
+@contextmanager
+def arguments() -> Iterator[None]:
+    """Around the reading of options: a value that cannot be is the user's mistake, not ours."""
+    from rarespec.survey.manifest import WrongUseError
+
+    try:
+        yield
+    except ValueError as error:
+        raise WrongUseError(str(error)) from None
+
+
 def told(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command whose expected failures end in a message and an exit code."""
+    """A command whose failures end in a message and an exit code."""
 
     @wraps(command)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -26,18 +43,26 @@ def told(command: Callable[..., Any]) -> Callable[..., Any]:
 
         try:
             return command(*args, **kwargs)
-        except (WrongUseError, ValueError) as error:
+        except typer.Exit:
+            raise
+        except WrongUseError as error:
             raise _told(str(error), Exit.WRONG_USE) from None
         except SurveyError as error:
             raise _told(str(error), Exit.FAILED) from None
         except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            hint = "; what was published before is intact, run the same command again to go on"
-            raise _told(f"{where}{error.strerror or error}{hint}", Exit.FAILED) from None
+            raise _told(_of_the_system(error), Exit.FAILED) from None
         except KeyboardInterrupt:
-            raise _told("interrupted; run the same command again to go on", Exit.FAILED) from None
+            raise _told(f"interrupted; {GO_ON}", Exit.FAILED) from None
+        except Exception as error:
+            typer.echo(traceback.format_exc(), err=True)
+            raise _told(f"a fault of rarespec's own ({error!r}); please report the lines above", Exit.FAILED) from None
 
     return wrapper
+
+
+def _of_the_system(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}" + (f"; {GO_ON}" if error.errno in NO_ROOM else "")
 
 
 def _told(message: str, code: Exit) -> typer.Exit:

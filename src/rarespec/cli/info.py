@@ -39,7 +39,7 @@ def show(summary: dict[str, Any]) -> None:
     """Print a summary for a person."""
     from rich.console import Console
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)  # names are data, not markup
     console.print(_facts(summary))
     if summary["types"]:
         console.print(_types(summary))

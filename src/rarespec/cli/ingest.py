@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rarespec.cli.exits import Exit, told
+from rarespec.cli.exits import Exit, arguments, told
 
 if TYPE_CHECKING:
     from rarespec.survey import Survey
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 
 @told
 def command(
-    paths: Annotated[list[str], typer.Argument(help="Files, directories, globs, or @LIST with one path a line.")],
+    paths: Annotated[
+        list[str], typer.Argument(help="Files, directories, globs, or @LIST (paths relative to the list).")
+    ],
     into: Annotated[Path, typer.Option(help="Directory of the survey; made or grown.")],
     format: Annotated[str | None, typer.Option(help="Name of a reader, when the structure does not tell.")] = None,
-    grid: Annotated[str, typer.Option(help="paper, log:START:STEP:PIXELS or linear:START:STEP:PIXELS.")] = "paper",
+    grid: Annotated[
+        str | None, typer.Option(help="Of a new survey: paper, log:START:STEP:PIXELS or linear:...")
+    ] = None,
     rest_frame: Annotated[bool, typer.Option("--rest-frame", help="Shift each spectrum by its redshift.")] = False,
     join: Annotated[list[Path] | None, typer.Option(help="Catalogue with classes, redshifts ... by id.")] = None,
     air: Annotated[bool, typer.Option("--air", help="Wavelengths are in air, which the files do not say.")] = False,
@@ -42,10 +46,11 @@ def command(
     from rarespec.survey.ingest.options import IngestOptions
     from rarespec.survey.ingest.run import run_ingest
 
-    if format:
-        reader_by_name(format)
-    bits = SDSS_BAD_BITS if bad_bits is None else int(bad_bits, 0)
-    options = IngestOptions(WavelengthGrid.parse(grid), rest_frame, format, None, ReadOptions(air, bits))
+    with arguments():
+        if format:
+            reader_by_name(format)
+        reading = ReadOptions(air, SDSS_BAD_BITS if bad_bits is None else bits_of(bad_bits))
+        options = IngestOptions(WavelengthGrid.parse(grid) if grid else None, rest_frame, format, None, reading)
     with progress("ingest", "files") as show:
 
         def after_file(report: IngestReport, total: int) -> None:
@@ -55,6 +60,13 @@ def command(
         survey, report = run_ingest(paths, into, options, join or [], jobs, after_file)
     typer.echo(json.dumps(report.to_json()) if as_json else account(survey, report))
     raise typer.Exit(Exit.DEFECTS if report.spectra["defective"] else Exit.DONE)
+
+
+def bits_of(text: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise ValueError(f"--bad-bits {text}: write a number such as 0xFFFF0000") from None
 
 
 def account(survey: Survey, report: IngestReport) -> str:
@@ -69,6 +81,10 @@ def account(survey: Survey, report: IngestReport) -> str:
     lines += [f"  skipped    {count:>12}  {reason}" for reason, count in report.skipped.items()]
     if report.unmatched:
         lines.append(f"  unmatched  {report.unmatched:>12}  not in the joined catalogue")
+    if report.not_joined:
+        lines.append(
+            f"  not joined {report.not_joined:>12}  files stored before; ingest them into a new survey to join"
+        )
     if report.reasons:
         lines.append("  defects by reason")
         lines += [f"    {reason:<34} {count:>6}" for reason, count in report.reasons.most_common()]

@@ -17,11 +17,9 @@ class Show(Protocol):
 
 
 @contextmanager
-def progress(what: str, unit: str, quiet: bool = False) -> Iterator[Show]:
+def progress(what: str, unit: str) -> Iterator[Show]:
     """A function to be called with how much is done; it is cheap to call often."""
-    if quiet:
-        yield lambda done, total, note="": None
-    elif sys.stderr.isatty():
+    if sys.stderr.isatty():
         with _bar(what, unit) as show:
             yield _at_most_every(SECONDS_BETWEEN_DRAWS, show)
     else:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from rarespec.cli.exits import told
+from rarespec.cli.exits import arguments, told
 
-LAYOUTS = "sdss, sdss-v, lamost-dr1, lamost-dr8, lamost-dr9, desi"
+LAYOUTS = "sdss, sdss-v, sdss-spplate, sdss-spspec, lamost-dr1, lamost-dr8, lamost-dr9, desi"
 
 
 @told
@@ -21,7 +21,7 @@ def command(
     into: Annotated[Path | None, typer.Option(help="Write a survey into this new directory.")] = None,
     layout: Annotated[str | None, typer.Option("--as", help=f"Write survey files instead: {LAYOUTS}.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory for the survey files.")] = None,
-    grid: Annotated[str, typer.Option(help="Grid of the survey: paper, log:START:STEP:PIXELS or linear:...")] = "paper",
+    grid: Annotated[str | None, typer.Option(help="Of the survey: paper, log:START:STEP:PIXELS or linear:...")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes; one per core by default.")] = None,
 ) -> None:
     """Simulate a survey: stars from O to T, white dwarfs, carbon stars and other rare objects, as observed.
@@ -29,12 +29,17 @@ def command(
     Example: rarespec simulate --n 100000 --rare carbon=450 --seed 1 --into mock.survey
     """
     from rarespec.cli.progress import progress
-    from rarespec.mock.simulate import SkyChoice, simulate_files, simulate_survey
+    from rarespec.mock.simulate import SkyChoice, simulate_files, simulate_survey, sky_of
     from rarespec.spectrum import WavelengthGrid
 
-    if (into is None) == (layout is None) or (layout is None) != (out is None):
-        raise ValueError("say where to: either --into SURVEY, or --as LAYOUT --out DIR")
-    choice = SkyChoice(n, rare_counts(rare or []), seed, median_snr, layout, WavelengthGrid.parse(grid))
+    with arguments():
+        if (into is None) == (layout is None) or (layout is None) != (out is None):
+            raise ValueError("say where to: either --into SURVEY, or --as LAYOUT --out DIR")
+        if layout and grid:
+            raise ValueError("survey files have the pixels of their survey: leave out --grid, or --as")
+        pixels = WavelengthGrid.parse(grid or "paper")
+        choice = SkyChoice(n, rare_counts(rare or []), seed, median_snr, layout, pixels)
+        sky_of(choice)
     with progress("simulate", "spectra") as show:
         if into is not None:
             typer.echo(f"{into}: {len(simulate_survey(choice, into, jobs, show))} spectra")

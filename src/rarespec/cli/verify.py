@@ -21,11 +21,8 @@ def command(
     Example: rarespec verify dr17.survey
     """
     from rarespec.cli.progress import progress
-    from rarespec.survey.manifest import WrongUseError
     from rarespec.survey.verify import verify
 
-    if not survey.is_dir():
-        raise WrongUseError(f"{survey}: no such directory")
     with progress("verify", "files") as show:
         result = verify(survey, show)
     if as_json:

@@ -58,4 +58,4 @@ def unmasked(X: Array) -> Array:
     """A NumPy masked array with NaN where it is masked; anything else as it is."""
     if not isinstance(X, np.ma.MaskedArray):
         return X
-    return (X if X.dtype.kind == "f" else X.astype(np.float64)).filled(np.nan)
+    return np.ma.filled(X if X.dtype.kind == "f" else X.astype(np.float64), np.nan)

@@ -30,26 +30,26 @@ class RowStream:
     n_left_out: int = field(default=0, init=False)
     _finite: list[NDArray[np.bool_]] = field(default_factory=list, init=False, repr=False)
 
-    def pieces(self, centre: NDArray[np.float64] | None = None) -> Iterator[Rows]:
-        """Rows minus `centre`, PIECE_ROWS at a time.
+    def pieces(self, centre: NDArray[np.float64] | None = None, times: int = 1) -> Iterator[Rows]:
+        """Rows minus `centre`, `times` PIECE_ROWS at a time.
 
         With a centre, pieces lie in one buffer, which the caller may overwrite and the next piece will. Without one,
         they are views of the blocks where those are large enough, and must not be changed.
         """
         buffer: Rows | None = None
-        filled = 0
+        filled, size = 0, times * PIECE_ROWS
         for rows in self.finite_parts():
-            if centre is None and not filled and len(rows) == PIECE_ROWS:
+            if centre is None and not filled and len(rows) == size:
                 yield rows
                 continue
             if buffer is None:
-                buffer = np.empty((PIECE_ROWS, rows.shape[1]), rows.dtype)
+                buffer = np.empty((size, rows.shape[1]), rows.dtype)
                 offset = np.zeros(rows.shape[1], rows.dtype) if centre is None else centre.astype(rows.dtype)
             while len(rows):
-                taken, rows = rows[: PIECE_ROWS - filled], rows[PIECE_ROWS - filled :]
+                taken, rows = rows[: size - filled], rows[size - filled :]
                 np.subtract(taken, offset, out=buffer[filled : filled + len(taken)], casting="same_kind")
                 filled += len(taken)
-                if filled == PIECE_ROWS:
+                if filled == size:
                     yield buffer
                     filled = 0
         if buffer is not None and filled:

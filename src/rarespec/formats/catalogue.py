@@ -90,7 +90,7 @@ def read_catalogue(path: str | os.PathLike[str]) -> pa.Table:
     import pyarrow as pa
 
     batches = [_arrow(_with_common_names(own, first)) for first, own in _batches(Path(path))]
-    if not batches:
+    if not sum(map(len, batches)):
         raise DefectError(Reason.EMPTY, "a catalogue without rows")
     return pa.concat_tables(batches, promote_options="permissive")
 
@@ -181,10 +181,19 @@ def _with_common_names(own: Columns, first: int) -> Columns:
     taken = {"id"} if _key(own)[0] == ("id",) else set()
     for common, names in COMMON.items():
         name = find(own, names)
-        result[common] = [None] * n if name is None else own[name]
+        result[common] = [None] * n if name is None else _of_kind(common, own[name])
         taken |= {common} if name in (None, common) else set()
     result["z"] = [None if z is None or z < UNKNOWN else z for z in result["z"]]
     return with_own(result, own, taken)
+
+
+def _of_kind(common: str, values: Any) -> list[Any]:
+    """Numbers for positions and redshifts, text for classes, whatever the catalogue holds them as."""
+    kind = str if common in ("class", "subclass") else float
+    try:
+        return [None if value is None or value == "" else kind(value) for value in values]
+    except ValueError as error:
+        raise DefectError(Reason.LAYOUT, f"the column for {common} holds what is no number: {error}") from None
 
 
 def _key(own: Columns) -> tuple[tuple[str, ...], Callable[..., str]]:

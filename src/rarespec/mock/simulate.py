@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -55,7 +56,11 @@ def simulate_survey(
             if progress:
                 progress(n_done, len(sky))
 
-    append_to(survey, stacks(), action=f"simulate {choice}")
+    try:
+        append_to(survey, stacks(), action=f"simulate {choice}")
+    except BaseException:
+        shutil.rmtree(survey.path)  # a part of a mock survey is of no use, and would be in the way of the next try
+        raise
     return Survey.open(into)
 
 

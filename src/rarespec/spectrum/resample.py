@@ -52,7 +52,8 @@ def _copied(spectra: Spectra, grid: WavelengthGrid, offset: int) -> Spectra:
     inside = slice(start - offset, stop - offset)
     flux = np.zeros((n, grid.n_pixels), np.float32)
     bad = np.ones((n, grid.n_pixels), bool)
-    flux[:, start:stop] = spectra.flux[:, inside]
+    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and so a bad pixel
+        flux[:, start:stop] = spectra.flux[:, inside]
     bad[:, start:stop] = spectra.bad[:, inside]
     ivar = None
     if spectra.ivar is not None:
@@ -75,7 +76,9 @@ def _rebinned(spectra: Spectra, grid: WavelengthGrid) -> Spectra:
         variance = np.divide(1.0, spectra.ivar, out=np.zeros(good.shape), where=~spectra.bad)
         variance = (overlap.power(2) @ variance.T).T
         ivar = np.divide(width**2, variance, out=np.zeros(bad.shape), where=~bad & (variance > 0)).astype(np.float32)
-    return Spectra(grid.wavelength, flux.astype(np.float32), ivar, bad, spectra.catalogue)
+    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and so a bad pixel
+        flux = flux.astype(np.float32)
+    return Spectra(grid.wavelength, flux, ivar, bad, spectra.catalogue)
 
 
 @lru_cache(maxsize=8)

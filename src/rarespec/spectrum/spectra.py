@@ -47,10 +47,15 @@ class Spectra:
 
     def __post_init__(self) -> None:
         n, p = self.flux.shape
-        assert self.wavelength.shape == (p,), f"{self.wavelength.shape} wavelengths for {p} pixels"
-        assert self.bad.shape == (n, p), f"bad {self.bad.shape} against flux {(n, p)}"
-        assert self.ivar is None or self.ivar.shape == (n, p), "ivar and flux differ in shape"
-        assert all(len(column) == n for column in self.catalogue.values()), "a catalogue column has another length"
+        if self.wavelength.shape != (p,):
+            raise ValueError(f"{self.wavelength.shape} wavelengths for {p} pixels")
+        if self.bad.shape != (n, p) or (self.ivar is not None and self.ivar.shape != (n, p)):
+            raise ValueError(f"flux is {(n, p)}, but bad or ivar is of another shape")
+        wrong = [name for name, column in self.catalogue.items() if len(column) != n]
+        if wrong:
+            raise ValueError(f"the catalogue columns {', '.join(wrong)} do not have {n} values")
+        if not all(isinstance(id, str) for id in self.catalogue.get("id", [None])):
+            raise ValueError("every spectrum needs an id, and ids are text")
 
     def __len__(self) -> int:
         return len(self.flux)

@@ -21,6 +21,10 @@ def block_file(block: int) -> str:
     return f"catalogue/{block:06d}.parquet"
 
 
+TEXT_COLUMNS = ("id", "class", "subclass", "survey", "source")
+"""Columns that hold text even while nothing is known in them."""
+
+
 class Catalogue:
     """Columns of a survey, in the order of its spectra: `catalogue["z"]` is a NumPy array."""
 
@@ -40,7 +44,10 @@ class Catalogue:
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """One column. Missing numbers are NaN, missing text is empty; `arrow` tells missing from empty."""
-        return _to_numpy(self.arrow([name]).column(0))
+        column = self.arrow([name]).column(0)
+        if name in TEXT_COLUMNS and self._manifest.columns[name] == "null":
+            return np.full(len(column), "", object)
+        return _to_numpy(column)
 
     def arrow(self, columns: list[str] | None = None) -> pa.Table:
         """These columns (all by default) as an Arrow table."""
@@ -63,10 +70,12 @@ class Catalogue:
 
         schema = self._schema(columns)
         with pq.ParquetFile(self._root / block_file(i)) as file:
-            present = [name for name in schema.names if name in file.schema_arrow.names]
+            # A column that had no value yet may have got a type since.
+            known = [field.name for field in schema if not pa.types.is_null(field.type)]
+            present = [name for name in known if name in file.schema_arrow.names]
             stored = file.read(columns=present)
         rows = self._manifest.blocks[i].rows
-        stored = stored.slice(0, rows)
+        stored = stored.slice(0, rows)  # the file may have grown since; its first rows are the same
         arrays = [
             stored[field.name].cast(field.type).combine_chunks()
             if field.name in present
@@ -120,6 +129,7 @@ def as_column(values: list[Any]) -> pa.Array:
     """Python values as one of the five types a catalogue knows; mixed kinds become text."""
     import pyarrow as pa
 
+    values = [value.item() if isinstance(value, np.generic) else value for value in values]
     kind = "null"
     for value_type in {type(value) for value in values}:
         kind = merged_type(kind, _KINDS.get(value_type, "string"))

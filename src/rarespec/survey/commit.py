@@ -1,8 +1,9 @@
 """Changing a survey on disk so that readers, and the next run after a crash, see the old state or the new one.
 
-Everything new is written under `staging/` and flushed to disk. A journal then lists the moves and holds the new
-manifest; from this moment the change will happen. Files are moved into place, the manifest is replaced, the journal
-goes. After a crash the journal, if there is one, is carried out to its end; without one, `staging/` is thrown away.
+Everything new is written to a staging directory and flushed to disk. A journal then lists the moves and holds the
+new manifest; from this moment the change will happen. Files are moved into place, the manifest is replaced, the
+journal goes. After a crash the journal, if there is one, is carried out to its end; otherwise the staging directory is
+thrown away.
 
 A file that grows (the last block, the arrays' metadata) is replaced by one that begins with the same rows, so a reader
 with the old manifest still finds everything it knows about.
@@ -17,12 +18,18 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rarespec.survey.manifest import NAME, Manifest, SurveyError
 
-STAGING = "staging"
-JOURNAL = "journal.json"
-LOCK = "writer.lock"
+STAGING = ".rarespec-staging"
+JOURNAL = ".rarespec-journal.json"
+LOCK = ".rarespec-lock"
+"""Names that no one else uses: what bears them may be removed."""
+
+
+class BusyError(SurveyError):
+    """Another process holds the survey's lock."""
 
 
 class Commit:
@@ -61,7 +68,7 @@ def writer_lock(root: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise SurveyError(f"{root}: another process is writing to this survey; wait until it ends") from None
+            raise BusyError(f"{root}: another process is writing to this survey; wait until it ends") from None
         yield
 
 
@@ -72,7 +79,7 @@ def recover(root: Path) -> None:
     try:
         with writer_lock(root):
             recover_locked(root)
-    except SurveyError:
+    except BusyError:
         return  # a living writer will finish by itself
 
 
@@ -86,10 +93,9 @@ def recover_locked(root: Path) -> None:
 def pending_manifest(root: Path) -> Manifest | None:
     """The state that a writer is just now moving into place, if any."""
     try:
-        journal = json.loads((root / JOURNAL).read_bytes())
+        return Manifest.from_bytes(_read_journal(root)["manifest"].encode(), root / JOURNAL)
     except FileNotFoundError:
         return None
-    return Manifest.from_bytes(journal["manifest"].encode(), root / JOURNAL)
 
 
 def sha256_of(path: Path) -> str:
@@ -98,7 +104,7 @@ def sha256_of(path: Path) -> str:
 
 
 def _carry_out(root: Path) -> None:
-    journal = json.loads((root / JOURNAL).read_bytes())
+    journal = _read_journal(root)
     changed = {root}
     for relative in journal["moves"]:
         target = root / relative
@@ -111,6 +117,17 @@ def _carry_out(root: Path) -> None:
     _publish_file(root, NAME, journal["manifest"].encode())
     (root / JOURNAL).unlink()
     shutil.rmtree(root / STAGING, ignore_errors=True)
+
+
+def _read_journal(root: Path) -> dict[str, Any]:
+    """The journal, whole and valid; a damaged one must not overwrite a good manifest."""
+    path = root / JOURNAL
+    try:
+        journal = json.loads(path.read_bytes())
+        Manifest.from_bytes(journal["manifest"].encode(), path)
+    except (ValueError, TypeError, KeyError, AttributeError, SurveyError):
+        raise SurveyError(f"{path}: damaged; remove it and run `rarespec verify` on the survey") from None
+    return journal
 
 
 def _files_below(directory: Path) -> Iterator[str]:

@@ -25,13 +25,23 @@ class Intake:
         survey = Survey(writer.root, writer.manifest)
         self._ids = StoredValues(survey, "id")
         self._sources = StoredValues(survey, "source")
-        self._unfinished = writer.manifest.unfinished_source
+        self._unfinished = set(writer.manifest.unfinished)
         self._defects = _by_source(survey.defects)
         self._defects_changed = False
 
     def holds_all_of(self, source: str) -> bool:
-        """Whether this input was stored before; one that was cut short by an interruption was not."""
-        return source in self._sources and source != self._unfinished
+        """Whether this input was stored before, to its end and without a defect; otherwise it is read again."""
+        return source in self._sources and source not in self._unfinished and source not in self._defects
+
+    def begin(self, source: str) -> None:
+        """This input is about to be read; what was wrong with it before is found anew, or has been mended."""
+        self._unfinished.add(source)
+        if self._defects.pop(source, None):
+            self._defects_changed = True
+
+    def finish(self, source: str) -> None:
+        """This input was read to its end."""
+        self._unfinished.discard(source)
 
     def store(self, source: str, spectra: Spectra) -> set[str]:
         """Take what is new; says whether spectra were stored, repeated, or both."""
@@ -43,7 +53,7 @@ class Intake:
             fresh = spectra if len(new) == len(spectra) else spectra.take(np.array(new))
             self._ids.add(fresh.ids)
             self._sources.add([source] * len(fresh))
-            self._writer.add(fresh, on_full_block=lambda: self.commit(unfinished=source, partial=False))
+            self._writer.add(fresh, on_full_block=lambda: self.commit(partial=False))
         return ({"stored"} if new else set()) | ({"repeated"} if len(new) < len(spectra) else set())
 
     def refuse(self, defect: Defect) -> None:
@@ -52,19 +62,14 @@ class Intake:
         self.report.spectra["defective"] += 1
         self.report.reasons[defect.reason.value] += 1
 
-    def forget_defects(self, source: str) -> None:
-        """What was wrong with this input before is about to be found anew, or to have been mended."""
-        if self._defects.pop(source, None):
-            self._defects_changed = True
-
-    def commit(self, unfinished: str | None = None, partial: bool = True) -> None:
-        """Publish what was taken so far; `unfinished` names an input of which more is to come."""
+    def commit(self, partial: bool = True) -> None:
+        """Publish what was taken so far; without `partial`, only full blocks."""
         files = {}
         if self._defects_changed:
             files[defect_table.NAME] = defect_table.to_csv(d for some in self._defects.values() for d in some)
             self._defects_changed = False
         provenance = (*self._earlier_provenance, self._provenance | {"account": self.report.to_json()})
-        manifest = self._writer.commit(files, unfinished, provenance, partial)
+        manifest = self._writer.commit(files, tuple(sorted(self._unfinished)), provenance, partial)
         self._ids.published(manifest)
         self._sources.published(manifest)
 

@@ -46,8 +46,8 @@ class Manifest:
     """Catalogue column -> Arrow type, valid for all blocks."""
     files: dict[str, str] = field(default_factory=dict)
     """Files that belong to no block (array metadata, defects) -> SHA-256."""
-    unfinished_source: str | None = None
-    """The input file of which only the first spectra were stored when this state was published."""
+    unfinished: tuple[str, ...] = ()
+    """Input files of which only the first spectra were stored when this state was published."""
     provenance: tuple[dict[str, Any], ...] = ()
 
     @property
@@ -76,6 +76,7 @@ class Manifest:
             | {
                 "grid": WavelengthGrid.from_json(content["grid"]),
                 "blocks": tuple(BlockRecord(**block) for block in content["blocks"]),
+                "unfinished": tuple(content["unfinished"]),
                 "provenance": tuple(content["provenance"]),
             }
         )
@@ -85,7 +86,7 @@ class Manifest:
         path = root / NAME
         try:
             text = path.read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise WrongUseError(f"{root}: not a survey (no {NAME}); make one with `rarespec ingest`") from None
         except OSError as error:
             raise SurveyError(f"{path}: {error.strerror}") from None

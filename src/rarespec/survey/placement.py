@@ -48,7 +48,8 @@ def _usable(placed: Spectra, original: Spectra) -> Iterator[Spectra | Defect]:
 
 
 def _why_unusable(original: Spectra, i: int) -> tuple[Reason, str]:
-    good = ~original.bad[i] & np.isfinite(original.flux[i])
+    with np.errstate(over="ignore"):
+        good = ~original.bad[i] & np.isfinite(original.flux[i].astype(np.float32))
     if original.ivar is not None:
         good &= original.ivar[i] > 0
     if not good.any():

@@ -21,6 +21,8 @@ class IngestReport:
     """Spectra left out on purpose, such as sky fibres -> how many."""
     unmatched: int = 0
     """Spectra that the joined catalogue does not know."""
+    not_joined: int = 0
+    """Files that were stored before, to which the catalogue was therefore not joined."""
 
     @property
     def files_seen(self) -> int:
@@ -33,6 +35,7 @@ class IngestReport:
             "reasons": dict(self.reasons),
             "skipped": dict(self.skipped),
             "unmatched": self.unmatched,
+            "not joined": self.not_joined,
         }
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from rarespec.survey.commit import JOURNAL, LOCK, STAGING, pending_manifest, recover, sha256_of
-from rarespec.survey.manifest import NAME, Manifest, SurveyError
+from rarespec.survey.manifest import NAME, Manifest, SurveyError, WrongUseError
 from rarespec.survey.survey import Survey
 
-KEPT_BESIDE = ("features", "graphs", "labels.sqlite")
-"""What other rooms keep in the survey's directory, with checks of their own."""
+KEPT_BESIDE = ("features",)
+"""Directories that other parts keep in the survey, with checks of their own."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ def verify(path: str | os.PathLike[str], progress: Callable[[int, int], None] | 
     recover(root)
     try:
         manifest = Manifest.load(root)
+    except WrongUseError:
+        raise
     except SurveyError as error:
         return Verification(0, 0, [str(error)])
     problems = [*_changed_files(root, manifest, progress), *_unknown_files(root, manifest)]
@@ -75,8 +77,14 @@ def _unknown_files(root: Path, manifest: Manifest) -> Iterator[str]:
             folders[:] = [name for name in folders if name not in (*KEPT_BESIDE, STAGING)]
         for name in names:
             relative = str((Path(folder) / name).relative_to(root))
-            if relative not in known and not relative.startswith(KEPT_BESIDE):
+            if relative not in known and not _just_published(root, relative):
                 yield f"{root / relative}: does not belong to the survey"
+
+
+def _just_published(root: Path, name: str) -> bool:
+    """A writer at work has put this file in place since the manifest was read."""
+    manifests = (pending_manifest(root), Manifest.load(root))
+    return any(manifest is not None and name in manifest.digests() for manifest in manifests)
 
 
 def _wrong_contents(survey: Survey) -> Iterator[str]:

@@ -19,8 +19,9 @@ from rarespec._version import __version__ as rarespec_version
 from rarespec.spectrum import Spectra, WavelengthGrid
 from rarespec.survey import arrays
 from rarespec.survey.catalogue import Catalogue, as_column, block_file, fits_a_double, merged_type, type_named
-from rarespec.survey.commit import LOCK, Commit, recover_locked, writer_lock
-from rarespec.survey.manifest import ARRAYS, BLOCK_ROWS, BlockRecord, Manifest, WrongUseError
+from rarespec.survey.commit import JOURNAL, LOCK, STAGING, Commit, recover_locked, sha256_of, writer_lock
+from rarespec.survey.manifest import ARRAYS, BLOCK_ROWS, BlockRecord, Manifest, SurveyError, WrongUseError
+from rarespec.survey.manifest import NAME as MANIFEST
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +35,7 @@ class SurveyWriter:
     ) -> None:
         self.root = root
         self._exit = ExitStack()
+        _refuse_other_directories(root)
         root.mkdir(parents=True, exist_ok=True)
         self._exit.enter_context(writer_lock(root))
         try:
@@ -69,6 +71,10 @@ class SurveyWriter:
             self._load_last_block()
 
     def _load_last_block(self) -> None:
+        """Into the buffer, after a look at its digests: rewriting must not make damage look sound."""
+        for name, digest in self.manifest.blocks[-1].digests.items():
+            if sha256_of(self.root / name) != digest:
+                raise SurveyError(f"{self.root / name}: changed since it was written; run `rarespec verify`")
         self._block -= 1
         self._filled = self.manifest.blocks[-1].rows
         start = self._block * self.manifest.block_rows
@@ -100,15 +106,10 @@ class SurveyWriter:
         self._tables.append(table.slice(start, stop - start))
         self._filled = into.stop
 
-    @property
-    def n_pending(self) -> int:
-        """Rows that are not in a staged block yet."""
-        return self._filled
-
     def commit(
         self,
         files: dict[str, bytes] | None = None,
-        unfinished_source: str | None = None,
+        unfinished: tuple[str, ...] = (),
         provenance: tuple[dict[str, Any], ...] | None = None,
         partial: bool = True,
     ) -> Manifest:
@@ -129,7 +130,7 @@ class SurveyWriter:
             blocks=blocks,
             columns=self._columns,
             files=other,
-            unfinished_source=unfinished_source,
+            unfinished=unfinished,
             provenance=self.manifest.provenance if provenance is None else provenance,
         )
         commit.publish(self.manifest)
@@ -214,14 +215,20 @@ def _cast(table: pa.Table, columns: dict[str, str]) -> pa.Table:
     return pa.table(values, schema=schema)
 
 
+def _refuse_other_directories(root: Path) -> None:
+    """Before anything is written: a survey grows where one is, or begins where nothing is."""
+    if root.exists() and not root.is_dir():
+        raise WrongUseError(f"{root}: is a file; a survey is a directory")
+    ours = {LOCK, STAGING, JOURNAL}
+    if root.is_dir() and not (root / MANIFEST).exists() and any(path.name not in ours for path in root.iterdir()):
+        raise WrongUseError(f"{root}: exists and is not a survey; choose another directory")
+
+
 def _manifest_for(root: Path, grid: WavelengthGrid, rest_frame: bool, block_rows: int) -> Manifest:
     """The manifest of the survey that is there, which must have this grid, or of a new and empty one."""
-    try:
-        manifest = Manifest.load(root)
-    except WrongUseError:
-        if any(path.name != LOCK for path in root.iterdir()):
-            raise WrongUseError(f"{root}: exists and is not a survey; choose another directory") from None
+    if not (root / MANIFEST).exists():
         return Manifest(grid, rest_frame, block_rows)
+    manifest = Manifest.load(root)
     if manifest.grid != grid:
         raise WrongUseError(f"{root}: this survey has the grid {manifest.grid}, not {grid}")
     if manifest.rest_frame != rest_frame:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 
 from rarespec.formats.reader import ReadOptions
-from rarespec.spectrum import PAPER_GRID, WavelengthGrid
+from rarespec.spectrum import WavelengthGrid
 from rarespec.survey.ingest.options import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
 from rarespec.survey.survey import Survey
@@ -24,7 +24,7 @@ def ingest(
     into: str | os.PathLike[str],
     *,
     format: str | None = None,
-    grid: WavelengthGrid | str = PAPER_GRID,
+    grid: WavelengthGrid | str | None = None,
     rest_frame: bool = False,
     join: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     air: bool = False,
@@ -35,10 +35,12 @@ def ingest(
 
     Parameters
     ----------
-    paths : files, directories, globs (`"dr17/**/spec-*.fits"`), or `"@list.txt"` with one path a line
+    paths : files, directories, globs (`"dr17/**/spec-*.fits"`), or `"@list.txt"` with one path a line,
+        relative to the list
     into : directory of the survey
     format : name of a reader; by default each file is recognised by its structure
-    grid : wavelength grid of the survey, or its text form (`"log:3.5930:1e-4:3601"`)
+    grid : wavelength grid, or its text form (`"log:3.5930:1e-4:3601"`); by default that of the survey that grows, and
+        the paper's for a new one
     rest_frame : shift each spectrum by its redshift
     join : catalogue files (FITS, CSV, ECSV, VOTable, Parquet) whose columns are joined by id
     air : wavelengths are in air although the files do not say so

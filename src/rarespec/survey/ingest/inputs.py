@@ -1,4 +1,4 @@
-"""Paths, directories, globs and lists of files -> the input files, each once, in a fixed order."""
+"""Paths, directories, globs and lists of files -> the input files, in a fixed order."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rarespec.formats.source import is_zarr
-from rarespec.spectrum import Defect, Reason
+from rarespec.spectrum import Defect, Reason, Skipped
+from rarespec.survey.manifest import NAME as MANIFEST
 
 
-def input_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[str | Defect]:
+def input_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[str | Defect | Skipped]:
     """Every file that these paths name, as absolute paths. One starting with @ is a text file with a path a line."""
     for path in _expanded(paths):
         if isinstance(path, Defect):
@@ -46,7 +47,7 @@ def _listed(list_file: str) -> Iterator[str | Defect]:
     yield from _expanded(base / line for line in map(str.strip, lines) if line and not line.startswith("#"))
 
 
-def _below(directory: str, entered: set[tuple[int, int]]) -> Iterator[str | Defect]:
+def _below(directory: str, entered: set[tuple[int, int]]) -> Iterator[str | Defect | Skipped]:
     """Files in a directory and below, hidden ones left out; links are followed, each directory is entered once."""
     try:
         status = os.stat(directory)
@@ -59,6 +60,9 @@ def _below(directory: str, entered: set[tuple[int, int]]) -> Iterator[str | Defe
         yield Defect(directory, Reason.DIRECTORY_LOOP, "a link to a directory that was already read; nothing is lost")
         return
     entered.add(identity)
+    if any(entry.name == MANIFEST for entry in entries):
+        yield Skipped(directory, "survey of rarespec", 1)
+        return
     for entry in entries:
         if entry.name.startswith("."):
             continue

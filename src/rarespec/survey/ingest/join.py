@@ -21,24 +21,52 @@ def prepare(catalogues: Sequence[str | os.PathLike[str]], into: Path) -> str:
     """The catalogues as one uncompressed Arrow file, which all workers map into memory instead of loading it each."""
     import pyarrow as pa
 
-    tables = [_load(catalogue) for catalogue in catalogues]
-    table = pa.concat_tables(tables, promote_options="permissive").sort_by("id").combine_chunks()
+    tables = _of_one_schema([_load(catalogue) for catalogue in catalogues])
+    table = _one_row_per_id(pa.concat_tables(tables, promote_options="permissive"))
     with pa.OSFile(str(into), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table)
+        writer.write_table(table.combine_chunks())
     return str(into)
+
+
+def _of_one_schema(tables: list[pa.Table]) -> list[pa.Table]:
+    """Columns that are numbers in one catalogue and text in another become text."""
+    import pyarrow as pa
+
+    kinds: dict[str, set[bool]] = {}
+    for table in tables:
+        for field in table.schema:
+            if not pa.types.is_null(field.type):
+                kinds.setdefault(field.name, set()).add(pa.types.is_string(field.type))
+    mixed = {name for name, text in kinds.items() if len(text) > 1}
+    return [_with_text(table, mixed & set(table.column_names)) for table in tables]
+
+
+def _with_text(table: pa.Table, names: set[str]) -> pa.Table:
+    import pyarrow as pa
+
+    for name in names:
+        table = table.set_column(table.column_names.index(name), name, table[name].cast(pa.string()))
+    return table
+
+
+def _one_row_per_id(table: pa.Table) -> pa.Table:
+    """Sorted by id; of several rows for an id, the first value that is known counts, column by column."""
+    others = [name for name in table.column_names if name != "id"]
+    grouped = table.group_by("id", use_threads=False).aggregate([(name, "first") for name in others])
+    return grouped.select(["id", *(f"{name}_first" for name in others)]).rename_columns(["id", *others]).sort_by("id")
 
 
 def _load(catalogue: str | os.PathLike[str]) -> pa.Table:
     try:
         return read_catalogue(catalogue)
-    except (DefectError, OSError, ValueError) as error:
+    except (DefectError, OSError, ValueError, TypeError) as error:
         raise SurveyError(f"{os.fspath(catalogue)}: cannot be used as a catalogue: {error}") from None
 
 
 def joined(spectra: Spectra, join_file: str) -> tuple[Spectra, int]:
     """These spectra with the catalogue's values for their ids where it has them, and how many ids it knows."""
     table = _table(join_file)
-    sorted_ids = table["id"].chunk(0)
+    sorted_ids = table["id"].combine_chunks()
     rows = [_row_of(id, sorted_ids) for id in spectra.ids]
     found = [row for row in rows if row is not None]
     if not found:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rarespec.formats.reader import ReadOptions
-from rarespec.spectrum import PAPER_GRID, WavelengthGrid
+from rarespec.spectrum import WavelengthGrid
 
 
 @dataclass(frozen=True)
 class IngestOptions:
-    grid: WavelengthGrid = PAPER_GRID
+    grid: WavelengthGrid | None = None
+    """By default that of the survey, and the paper's for a new one."""
     rest_frame: bool = False
     format: str | None = None
     """Name of a reader; by default each file is recognised by its structure."""

@@ -32,4 +32,5 @@ def outcomes_of(path: str, options: IngestOptions) -> Iterator[Outcome]:
             item, n_matched = joined(item, options.join)
             if n_matched < len(item):
                 yield Unmatched(len(item) - n_matched)
+        assert options.grid
         yield from place(item, options.grid, options.rest_frame)

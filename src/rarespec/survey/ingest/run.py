@@ -8,14 +8,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from rarespec.formats import reader_by_name
 from rarespec.processes import available_cores
-from rarespec.spectrum import Defect, Skipped, Spectra
+from rarespec.spectrum import PAPER_GRID, Defect, Skipped, Spectra, WavelengthGrid
 from rarespec.spectrum.printable import printable
 from rarespec.survey.ingest.inputs import input_files
 from rarespec.survey.ingest.options import IngestOptions
 from rarespec.survey.ingest.pool import read_all
 from rarespec.survey.ingest.reading import Outcome, Unmatched
 from rarespec.survey.intake import Intake
+from rarespec.survey.manifest import NAME as MANIFEST
+from rarespec.survey.manifest import Manifest
 from rarespec.survey.report import IngestReport
 from rarespec.survey.survey import Survey
 from rarespec.survey.writer import SurveyWriter, provenance_entry
@@ -40,19 +43,36 @@ def run_ingest(
     files = [path for path in found if isinstance(path, str)]
     jobs = jobs or (available_cores() if len(files) > FEW_FILES else 1)
     root = Path(into)
+    if options.format:
+        reader_by_name(options.format)
+    options = replace(options, grid=options.grid or _grid_of(root))
+    assert options.grid
     with SurveyWriter(root, options.grid, options.rest_frame) as writer, tempfile.TemporaryDirectory() as scratch:
         intake = Intake(writer, _provenance(options, join))
         if join:
             from rarespec.survey.ingest.join import prepare
 
             options = replace(options, join=prepare(join, Path(scratch) / "join.arrow"))
-        for path in found:
-            if isinstance(path, Defect):
-                intake.forget_defects(path.source)
-                intake.refuse(path)
-                intake.report.files["defective"] += 1
+        _note_what_is_no_file(found, intake)
         _take_files(files, options, jobs, intake, progress)
     return Survey.open(root), intake.report
+
+
+def _grid_of(root: Path) -> WavelengthGrid:
+    """The grid of the survey that is to grow; the paper's for a new one."""
+    return Manifest.load(root).grid if (root / MANIFEST).exists() else PAPER_GRID
+
+
+def _note_what_is_no_file(found: list[str | Defect | Skipped], intake: Intake) -> None:
+    for item in found:
+        if isinstance(item, Defect):
+            intake.begin(item.source)
+            intake.refuse(item)
+            intake.finish(item.source)
+            intake.report.files["defective"] += 1
+        elif isinstance(item, Skipped):
+            intake.report.files["set aside"] += 1
+            intake.report.skipped[item.reason] += item.count
 
 
 def _provenance(options: IngestOptions, join: Sequence[str | os.PathLike[str]]) -> dict[str, object]:
@@ -62,29 +82,26 @@ def _provenance(options: IngestOptions, join: Sequence[str | os.PathLike[str]]) 
 
 
 def _take_files(files: list[str], options: IngestOptions, jobs: int, intake: Intake, progress: Progress | None) -> None:
-    current = None
-    try:
-        for current, outcomes in read_all(_not_yet_held(files, intake), options, jobs):
-            _take_file(printable(current), outcomes, intake)
-            if progress:
-                progress(intake.report, len(files))
-    except KeyboardInterrupt:
-        intake.commit(unfinished=current and printable(current))
-        raise
+    for path, outcomes in read_all(_not_yet_held(files, options, intake), options, jobs):
+        _take_file(printable(path), outcomes, intake)
+        if progress:
+            progress(intake.report, len(files))
     intake.commit()
 
 
-def _not_yet_held(files: list[str], intake: Intake) -> Iterator[str]:
+def _not_yet_held(files: list[str], options: IngestOptions, intake: Intake) -> Iterator[str]:
     for path in files:
         if intake.holds_all_of(printable(path)):
             intake.report.files["repeated"] += 1
+            intake.report.not_joined += bool(options.join)
         else:
             yield path
 
 
 def _take_file(source: str, outcomes: Iterator[Outcome], intake: Intake) -> None:
-    intake.forget_defects(source)
+    intake.begin(source)
     kinds = {kind for outcome in outcomes for kind in _take(source, outcome, intake)}
+    intake.finish(source)
     for kind in ("stored", "repeated", "defective"):
         if kind in kinds:
             intake.report.files[kind] += 1
