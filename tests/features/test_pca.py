@@ -227,10 +227,10 @@ def test_rows_that_are_not_finite_are_left_out_counted_and_come_out_as_nan(solve
     assert (model.n_left_out_, model.n_samples_seen_) == (10, 1390)
 
 
-def test_huge_finite_rows_are_not_taken_for_infinite():
-    X = np.full((4, 3), 2e38, "f4")
-    X[1, 0] = np.inf
-    assert _rows.finite_rows(X).tolist() == [True, False, True, True]
+def test_rows_are_left_out_when_their_squares_overflow():
+    X = np.full((4, 3), 2e18, "f4")
+    X[1, 0], X[2, 1] = np.inf, 2e20
+    assert _rows.finite_rows(X).tolist() == [True, False, False, True]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -448,3 +448,13 @@ def test_a_large_matrix_on_disk_is_fitted_within_a_gigabyte(solver, tmp_path):
     print(f"{solver}: peak memory {megabytes:.0f} MB")
     assert megabytes < 1000
     assert ratio > 0.99
+
+
+@pytest.mark.parametrize("solver", ["exact", "randomised"])
+def test_one_row_beyond_all_measure_is_left_out(solver):
+    X = np.random.default_rng(0).normal(size=(300, 60)).astype(np.float32)
+    X[7, 3] = 1e30
+    pca = StreamingPCA(4, solver=solver).fit(X)
+    assert pca.n_left_out_ == 1
+    clean = StreamingPCA(4, solver=solver).fit(np.delete(X, 7, axis=0))
+    assert np.allclose(np.abs(pca.components_), np.abs(clean.components_), atol=1e-4)

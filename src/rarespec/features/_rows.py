@@ -92,13 +92,12 @@ class RowStream:
 
 
 def finite_rows(rows: Rows) -> NDArray[np.bool_]:
-    """(n,) bool, True where a row holds no NaN and no infinity."""
+    """(n,) bool, True where a row holds no NaN, no infinity, and nothing so large that its square is infinite.
+
+    One such row would make every covariance infinite.
+    """
     with np.errstate(all="ignore"):
-        # A sum is finite only when every term is; it may also overflow, so the others are looked at closely.
-        finite = np.isfinite(rows @ np.ones(rows.shape[1], rows.dtype))
-    if not finite.all():
-        finite[~finite] = np.isfinite(rows[~finite]).all(axis=1)
-    return finite
+        return np.isfinite(np.einsum("ij,ij->i", rows, rows))
 
 
 def _floating(rows: NDArray[Any]) -> Rows:

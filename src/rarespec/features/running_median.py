@@ -20,6 +20,7 @@ from rarespec.features._median_functional import segment_medians
 from rarespec.features._median_program import median_program
 from rarespec.features._row_step import RowStep, unmasked
 from rarespec.features.bridging import bridge
+from rarespec.processes import available_cores
 from rarespec.spectrum import PAPER_GRID, WavelengthGrid
 
 WIDEST_NETWORK = 31
@@ -60,7 +61,7 @@ def median_filter(
     width_pixels : an odd number of pixels, the same everywhere, instead of a width in Angstrom
     bad : bool, of the shape of flux: further pixels that must be bridged
     min_good : share of finite pixels that a spectrum needs; with fewer it comes out as NaN
-    n_threads : threads that share the rows of a NumPy array; None means one
+    n_threads : threads that share the rows of a NumPy array; None means one per core when there are many rows
 
     Returns an array of the same shape, library and floating-point type. Where the median is zero, its sign may be lost.
     """
@@ -71,7 +72,8 @@ def median_filter(
         rows = xp.where(xp.reshape(bad, rows.shape), xp.full_like(rows, float("nan")), rows)
     segments = _segments(rows.shape[1], grid, width_angstrom, width_pixels)
     filter_rows = _filter_numpy if is_numpy_array(rows) else _filter_other
-    return xp.reshape(filter_rows(rows, segments, min_good, n_threads or 1), flux.shape)
+    n_threads = n_threads or max(1, min(available_cores(), rows.shape[0] // ROWS_PER_BLOCK))
+    return xp.reshape(filter_rows(rows, segments, min_good, n_threads), flux.shape)
 
 
 def pixel_widths(grid: WavelengthGrid, width_angstrom: float) -> NDArray[np.intp]:

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from rarespec._version import __version__ as rarespec_version
 from rarespec.spectrum import Spectra, WavelengthGrid
+from rarespec.spectrum.spectra import Catalogue
 from rarespec.survey import arrays
-from rarespec.survey.catalogue import Catalogue, as_column, block_file, fits_a_double, merged_type, type_named
+from rarespec.survey.catalogue import Catalogue as StoredCatalogue
+from rarespec.survey.catalogue import as_column, block_file, fits_a_double, merged_type, type_named
 from rarespec.survey.commit import JOURNAL, LOCK, STAGING, Commit, recover_locked, sha256_of, writer_lock
 from rarespec.survey.manifest import ARRAYS, BLOCK_ROWS, BlockRecord, Manifest, SurveyError, WrongUseError
 from rarespec.survey.manifest import NAME as MANIFEST
@@ -60,7 +62,8 @@ class SurveyWriter:
             "ivar": np.zeros((rows, pixels), np.float32),
             "mask": np.zeros((rows, (pixels + 7) // 8), np.uint8),
         }
-        self._tables: list[pa.Table] = []
+        self._values: Catalogue = {}
+        self._beyond_doubles: set[str] = set()
         self._commit: Commit | None = None
         self._zarr: dict[str, Any] | None = None
         self._staged: dict[int, BlockRecord] = {}
@@ -80,30 +83,32 @@ class SurveyWriter:
         start = self._block * self.manifest.block_rows
         for name, array in arrays.open_arrays(self.root).items():
             self._buffer[name][: self._filled] = array[start : start + self._filled]
-        self._tables = [Catalogue(self.root, self.manifest).block(self._block)]
+        self._values = StoredCatalogue(self.root, self.manifest).block(self._block).to_pydict()
 
     def add(self, spectra: Spectra, on_full_block: Callable[[], None] | None = None) -> None:
         """Take these spectra, which lie on the survey's grid; full blocks are written to the staging area."""
         if not np.array_equal(spectra.wavelength, self.manifest.grid.wavelength):
             raise ValueError("spectra are not on the survey's grid; use rarespec.spectrum.resample first")
-        table = _catalogue_table(spectra)
         start = 0
         while start < len(spectra):
             stop = min(len(spectra), start + self.manifest.block_rows - self._filled)
-            self._fill(spectra, table, start, stop)
+            self._fill(spectra, start, stop)
             start = stop
             if self._filled == self.manifest.block_rows:
                 self._stage_block()
-                self._block, self._filled, self._tables = self._block + 1, 0, []
+                self._block, self._filled, self._values = self._block + 1, 0, {}
                 if on_full_block:
                     on_full_block()
 
-    def _fill(self, spectra: Spectra, table: pa.Table, start: int, stop: int) -> None:
+    def _fill(self, spectra: Spectra, start: int, stop: int) -> None:
         into = slice(self._filled, self._filled + stop - start)
         self._buffer["flux"][into] = spectra.flux[start:stop]
         self._buffer["ivar"][into] = 0 if spectra.ivar is None else spectra.ivar[start:stop]
         self._buffer["mask"][into] = arrays.pack(spectra.bad[start:stop])
-        self._tables.append(table.slice(start, stop - start))
+        for name, values in spectra.catalogue.items():
+            column = self._values.setdefault(name, [])
+            column.extend([None] * (self._filled - len(column)))  # rows before that did not have this column
+            column.extend(values[start:stop])
         self._filled = into.stop
 
     def commit(
@@ -171,48 +176,35 @@ class SurveyWriter:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        for table in self._tables:
-            for field in table.schema:
-                self._columns[field.name] = self._type_with(field.name, table[field.name])
-        tables = [_cast(table, self._columns) for table in self._tables]
-        pq.write_table(pa.concat_tables(tables), commit.path(block_file(self._block)), compression="zstd")
+        # Kept as Python values until here: a block is turned into Arrow columns once, not spectrum by spectrum.
+        found = {
+            name: as_column(values + [None] * (self._filled - len(values))) for name, values in self._values.items()
+        }
+        for name, column in found.items():
+            self._columns[name] = self._type_with(name, column)
+        columns = {
+            name: found[name].cast(type_named(kind)) if name in found else pa.nulls(self._filled, type_named(kind))
+            for name, kind in self._columns.items()
+        }
+        pq.write_table(pa.table(columns), commit.path(block_file(self._block)), compression="zstd")
 
-    def _type_with(self, name: str, column: pa.ChunkedArray) -> str:
+    def _type_with(self, name: str, column: pa.Array) -> str:
         """The type of this catalogue column once it also holds these values."""
         old, new = self._columns.get(name, "null"), str(column.type)
+        if new == "int64" and not fits_a_double(column):
+            self._beyond_doubles.add(name)
         kind = merged_type(old, new)
-        if kind == "double" and "int64" in (old, new):
-            integers = column if new == "int64" else self._stored(name)
-            return "double" if fits_a_double(integers) else "string"
+        if kind == "double" and "int64" in (old, new) and self._has_large_integers(name):
+            return "string"
         return kind
 
-    def _stored(self, name: str) -> pa.ChunkedArray:
-        """The column as published and as waiting in the buffer, for the rare case that its type changes."""
-        import pyarrow as pa
-
-        kind = type_named(self._columns[name])
-        waiting = (table[name] for table in self._tables if name in table.column_names)
-        parts = [column for column in waiting if column.type == kind]
-        if name in self.manifest.columns:
-            parts.append(Catalogue(self.root, self.manifest).arrow([name]).column(0).cast(kind))
-        return pa.chunked_array([chunk for part in parts for chunk in part.chunks], kind)
-
-
-def _catalogue_table(spectra: Spectra) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.table({name: as_column(values) for name, values in spectra.catalogue.items()})
-
-
-def _cast(table: pa.Table, columns: dict[str, str]) -> pa.Table:
-    import pyarrow as pa
-
-    schema = pa.schema([(name, type_named(kind)) for name, kind in columns.items()])
-    values = [
-        table[field.name].cast(field.type) if field.name in table.column_names else pa.nulls(len(table), field.type)
-        for field in schema
-    ]
-    return pa.table(values, schema=schema)
+    def _has_large_integers(self, name: str) -> bool:
+        """Whether a whole number of this column would lose digits as a double: looked up only when its type changes."""
+        if name in self._beyond_doubles:
+            return True
+        if self.manifest.columns.get(name) != "int64":
+            return False
+        return not fits_a_double(StoredCatalogue(self.root, self.manifest).arrow([name]).column(0))
 
 
 def _refuse_other_directories(root: Path) -> None:
