@@ -248,3 +248,39 @@ def test_real_spectra(real_data):
     assert bridged.usable.sum() > 80
     assert np.array_equal(filtered[bridged.usable], by_scipy_on(PAPER_GRID, bridged.flux[bridged.usable]))
     assert np.isnan(filtered[~bridged.usable]).all()
+
+
+def test_flagged_and_masked_pixels_are_bridged():
+    rng = np.random.default_rng(8)
+    flux = rng.normal(10, 1, (3, 3601)).astype(np.float32)
+    bad = np.zeros(flux.shape, bool)
+    bad[1, 100:200] = True
+    ruined = np.where(bad, np.float32(1e30), flux)
+    expected = median_filter(np.where(bad, np.nan, flux), PAPER_GRID)
+    masked = np.ma.MaskedArray(ruined, bad)
+    assert np.array_equal(median_filter(ruined, PAPER_GRID, bad=bad), expected)
+    assert np.array_equal(median_filter(ruined[1], PAPER_GRID, bad=bad[1]), expected[1])
+    assert np.array_equal(median_filter(masked, PAPER_GRID), expected)
+    assert np.array_equal(MedianFilter().fit_transform(masked), expected)
+
+
+def test_lists_are_arrays_too():
+    assert median_filter([[3.0, 1.0, 2.0]], width_pixels=3).tolist() == [[3.0, 2.0, 2.0]]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"width_pixels": 4},
+        {"width_pixels": 7.5},
+        {"width_pixels": -1},
+        {"grid": PAPER_GRID, "width_angstrom": float("inf")},
+        {"grid": PAPER_GRID, "width_angstrom": float("nan")},
+        {"grid": PAPER_GRID, "width_angstrom": 0},
+        {"grid": PAPER_GRID, "min_good": 2},
+        {"grid": PAPER_GRID, "min_good": float("nan")},
+    ],
+)
+def test_what_cannot_be_is_refused(how):
+    with pytest.raises(ValueError, match=r"median filter|min_good"):
+        median_filter(np.ones((2, 3601)), **how)

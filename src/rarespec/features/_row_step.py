@@ -5,15 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, Self
 
-import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import validate_data
+from sklearn.base import OneToOneFeatureMixin
+
+from rarespec.features._flux_step import FluxStep
 
 Array = Any
 
 
-class RowStep(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class RowStep(OneToOneFeatureMixin, FluxStep):
     """A transformer of single rows. NaN marks a bad pixel; a row that the step cannot use comes out as all NaN.
 
     `fit` only checks the input. Arrays of other libraries that follow the array API stay what they are.
@@ -44,18 +44,10 @@ class RowStep(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _checked(self, X: Array, reset: bool) -> Array:
         if is_array_api_obj(X) and not is_numpy_array(X):
             return X
-        return validate_data(self, unmasked(X), reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False)
+        return super()._checked(X, reset)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
         tags.requires_fit = False
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def unmasked(X: Array) -> Array:
-    """A NumPy masked array with NaN where it is masked; anything else as it is."""
-    if not isinstance(X, np.ma.MaskedArray):
-        return X
-    return np.ma.filled(X if X.dtype.kind == "f" else X.astype(np.float64), np.nan)

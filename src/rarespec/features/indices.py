@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from rarespec.features._flux_step import FluxStep
 from rarespec.features._index_pixels import Array, Strip, strip_of
 from rarespec.features._index_values import light_in, value_and_error
 from rarespec.features.index_definitions import IndexDefinition, load_definitions
@@ -123,7 +123,7 @@ def _block(
     return xp.concat([value for value, _ in columns], axis=1), xp.concat([error for _, error in columns], axis=1)
 
 
-class LineIndices(TransformerMixin, BaseEstimator):
+class LineIndices(FluxStep):
     """Line and band indices as features, for spectra at rest.
 
     grid        : of the spectra; None: the paper's, for 3601 pixels
@@ -199,9 +199,6 @@ class LineIndices(TransformerMixin, BaseEstimator):
         n_pixels = getattr(self, "n_features_in_", PAPER_GRID.n_pixels if self.grid is None else self.grid.n_pixels)
         return np.array([definition.name for definition in self._definitions(self._grid_of(n_pixels))], dtype=object)
 
-    def _checked(self, X: NDArray[np.floating], reset: bool) -> NDArray[np.floating]:
-        return validate_data(self, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False)
-
     def _measured(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
         grid = self._grid_of(X.shape[1])
         return measure(X, None, grid, self._definitions(grid)).values
@@ -218,7 +215,6 @@ class LineIndices(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
         tags.requires_fit = self.missing == "median"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -7,15 +7,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from rarespec.features._flux_step import FluxStep
 from rarespec.features._rows import Blocks
 from rarespec.features.fingerprint import fingerprint_of
 
 
-class Recipe(TransformerMixin, BaseEstimator):
+class Recipe(FluxStep):
     """A chain of transformers, each applied to what the one before gives.
 
     X : (n, pixels) flux, NaN where a pixel is bad. A row that a step cannot use comes out as NaN; `lost_at` says where.
@@ -106,14 +107,6 @@ class Recipe(TransformerMixin, BaseEstimator):
         for number, step in enumerate(self._chain()):
             self.steps_.append(restored_step(step, number, state, _after(self.steps_, probe)))
         return self
-
-    def _checked(self, X: Any, reset: bool) -> NDArray[np.floating]:
-        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def n_columns(blocks: Blocks) -> int:

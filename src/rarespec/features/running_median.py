@@ -15,10 +15,11 @@ import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 from numpy.typing import NDArray
 
+from rarespec.features._flux_step import unmasked
 from rarespec.features._median_blocks import SegmentFilter
 from rarespec.features._median_functional import segment_medians
 from rarespec.features._median_program import median_program
-from rarespec.features._row_step import RowStep, unmasked
+from rarespec.features._row_step import RowStep
 from rarespec.features.bridging import bridge
 from rarespec.processes import available_cores
 from rarespec.spectrum import PAPER_GRID, WavelengthGrid

@@ -6,14 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
+from rarespec.features._flux_step import FluxStep
 from rarespec.features._rows import Blocks
 from rarespec.features.recipe import fitted_step, n_columns, restored_step, state_of
 
 
-class SideBySide(TransformerMixin, BaseEstimator):
+class SideBySide(FluxStep):
     """Transformers that are all given the same rows; their features stand next to each other.
 
     A row that one of them cannot use is NaN in the features of that one only, and counts as lost.
@@ -47,11 +48,3 @@ class SideBySide(TransformerMixin, BaseEstimator):
         probe = np.zeros((1, self.n_features_in_), np.float32)
         self.parts_ = [restored_step(part, number, state, probe) for number, part in enumerate(self.parts)]
         return self
-
-    def _checked(self, X: Any, reset: bool) -> NDArray[np.floating]:
-        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
