@@ -122,6 +122,8 @@ def main() -> None:
         draw_pair(axis, *panel)
     for axis, spectrum in zip(axes[:, 2:].T.ravel(), right, strict=False):
         draw_noisy(axis, *spectrum)
+    for axis in axes.ravel():
+        axis.set_visible(axis.has_data())
     figure.tight_layout()
     figure.savefig(out, dpi=60)
     print(f"wrote {out}")
