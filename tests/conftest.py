@@ -6,8 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from rarespec.spectrum import PAPER_GRID, Spectra, WavelengthGrid
+
+settings.register_profile("no-clock", deadline=None)  # no test measures time
+settings.load_profile("no-clock")
 
 SMALL_GRID = WavelengthGrid("log", 3.6, 1e-3, 300)
 
