@@ -133,7 +133,7 @@ class SurveyWriter:
             self.manifest,
             generation=self.manifest.generation + 1,
             blocks=blocks,
-            columns=self._columns,
+            columns=dict(self._columns),
             files=other,
             unfinished=unfinished,
             provenance=self.manifest.provenance if provenance is None else provenance,
