@@ -293,3 +293,25 @@ def test_flux_in_several_groups(tmp_path: Path) -> None:
         file["one/flux"], file["two/flux"] = FLUX, FLUX
     found = defect(tmp_path / "a.h5")
     assert found.reason is Reason.LAYOUT and "one, two" in found.detail
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("fraction", [0.1, 0.6, 0.99])
+def test_blosc_chunks_cut_short_are_always_noticed(tmp_path, zarr_format, fraction):
+    """Blosc itself reads on into whatever lies in memory, and now and then finds something that it takes for data."""
+    from zarr.codecs import BloscCodec
+
+    codec = BloscCodec(cname="lz4") if zarr_format == 3 else numcodecs.Blosc(cname="lz4")
+    for trial in range(25):
+        path = tmp_path / f"{trial}.zarr"
+        group = zarr.open_group(path, mode="w", zarr_format=zarr_format)
+        flux = np.random.default_rng(trial).normal(10, 0.1, (3, 700)).astype("f4")
+        group.create_array("flux", data=flux, compressors=codec)
+        group.create_array("wavelength", data=4000 + np.arange(700.0), compressors=codec)
+        chunk = max(
+            (file for file in (path / "flux").rglob("*") if file.is_file()), key=lambda file: file.stat().st_size
+        )
+        content = chunk.read_bytes()
+        chunk.write_bytes(content[: int(len(content) * fraction)])
+        (defect,) = formats.read(path)
+        assert defect.reason == Reason.TRUNCATED

@@ -299,3 +299,17 @@ def test_verify_raises_no_alarm_while_another_process_appends(survey):
     writing.result()
     assert [result.problems for result in results if not result.sound] == []
     assert len(Survey.open(survey.path)) == 120 + 360
+
+
+@pytest.mark.parametrize("keep", [0, 10, 0.5, 0.99])
+def test_a_chunk_cut_short_is_refused_not_read_from_stale_memory(survey, keep):
+    chunk = survey.path / "flux/c/1/0"
+    content = chunk.read_bytes()
+    chunk.write_bytes(content[: int(keep if keep > 1 else keep * len(content))])
+    for attempt in (lambda: survey.block(1), lambda: survey.masked_flux(1), lambda: survey["s00060"]):
+        with pytest.raises(SurveyError, match=r"flux/c/1/0.*cut short"):
+            attempt()
+    chunk.unlink()
+    with pytest.raises(SurveyError, match="missing"):
+        survey.block(1)
+    assert len(survey.block(0)) == 50

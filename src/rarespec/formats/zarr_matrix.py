@@ -11,6 +11,7 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
+from rarespec.formats.blosc_chunk import is_whole
 from rarespec.formats.column_roles import ANY_WAVELENGTH, FLUX
 from rarespec.formats.generic_catalogue import IDS
 from rarespec.formats.library_faults import faults_of
@@ -20,6 +21,7 @@ from rarespec.formats.source import Container, Source
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
 
 METADATA = ("zarr.json", ".zarray", ".zgroup", ".zmetadata")
+ATTRIBUTES = (*METADATA, ".zattrs")
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
@@ -29,6 +31,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
         if not isinstance(group, zarr.Group):
             raise DefectError(Reason.LAYOUT, "a single array; a group with flux and wavelength is needed")
         members = dict(group.arrays())
+        for name in members:
+            _check_length_of_chunks(name, source.path / name)
         arrays = {name: _lazy(name, array) for name, array in members.items()}
         unit = wavelength_unit(members)
     yield from read_matrix(arrays, source, options, unit)
@@ -52,6 +56,20 @@ def _codecs(metadata: Any) -> set[str]:
         return set()
     named = {str(metadata[key]).rpartition(".")[2] for key in ("id", "name") if key in metadata}
     return named.union(*map(_codecs, metadata.values()))
+
+
+def _check_length_of_chunks(name: str, directory: Path) -> None:
+    if "blosc" not in _codecs_in(directory):
+        return
+    for path in directory.rglob("*"):
+        if path.is_file() and path.name not in ATTRIBUTES and not is_whole(path):
+            raise DefectError(Reason.TRUNCATED, f"chunk {path.name} of {name} is cut short; fetch it again")
+
+
+def _codecs_in(directory: Path) -> set[str]:
+    """Names of the codecs of the array in this directory."""
+    present = (directory / name for name in METADATA if (directory / name).is_file())
+    return set().union(*(_codecs(json.loads(path.read_text(encoding="utf-8"))) for path in present))
 
 
 def _lazy(name: str, array: zarr.Array) -> Lazy:

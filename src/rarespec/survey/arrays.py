@@ -8,13 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.formats.blosc_chunk import is_whole
 from rarespec.spectrum import WavelengthGrid
-from rarespec.survey.manifest import ARRAYS
+from rarespec.survey.manifest import ARRAYS, SurveyError
 
 
 def chunk_file(array: str, block: int) -> str:
     """Path of a block's chunk inside the survey."""
     return f"{array}/c/{block}/0"
+
+
+def check_chunk(root: Path, array: str, block: int) -> None:
+    """Refuse a chunk that is missing or cut short: Zarr would read zeros, Blosc whatever lies in memory."""
+    path = root / chunk_file(array, block)
+    if not path.is_file() or not is_whole(path):
+        raise SurveyError(f"{path}: missing or cut short; run `rarespec verify`")
 
 
 def metadata_file(array: str) -> str:

@@ -117,6 +117,9 @@ class Survey:
         return Spectra(self.grid.wavelength, flux, ivar, bad, self._catalogue_rows(rows))
 
     def _rows(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]:
+        for block in np.unique(rows // self.manifest.block_rows).tolist():
+            for name in self._arrays:
+                arrays.check_chunk(self.path, name, block)
         taken = {name: array.oindex[rows, :] for name, array in self._arrays.items()}
         return taken["flux"], taken["ivar"], arrays.unpack(taken["mask"], self.grid.n_pixels)
 
@@ -144,18 +147,20 @@ class Survey:
         return len(self.manifest.blocks)
 
     def block(self, i: int) -> Block:
-        start = i * self.manifest.block_rows
-        rows = slice(start, start + self.manifest.blocks[i].rows)
         ids = self.catalogue.block(i, ["id"]).column(0).to_pylist()
-        parts = {name: array[rows] for name, array in self._arrays.items()}
-        return Block(ids, parts["flux"], parts["ivar"], arrays.unpack(parts["mask"], self.grid.n_pixels))
+        flux, ivar, mask = (self._stored(name, i) for name in ("flux", "ivar", "mask"))
+        return Block(ids, flux, ivar, arrays.unpack(mask, self.grid.n_pixels))
+
+    def _stored(self, name: str, i: int) -> NDArray[Any]:
+        """The rows of one block of this array; a chunk that was cut short is an error, never stale memory."""
+        arrays.check_chunk(self.path, name, i)
+        start = i * self.manifest.block_rows
+        return self._arrays[name][start : start + self.manifest.blocks[i].rows]
 
     def masked_flux(self, i: int) -> NDArray[np.float32]:
         """Flux of a block with NaN where a pixel is bad, (rows, pixels); errors are not read."""
-        start = i * self.manifest.block_rows
-        rows = slice(start, start + self.manifest.blocks[i].rows)
-        flux = self._arrays["flux"][rows]
-        flux[arrays.unpack(self._arrays["mask"][rows], self.grid.n_pixels)] = np.nan
+        flux = self._stored("flux", i)
+        flux[arrays.unpack(self._stored("mask", i), self.grid.n_pixels)] = np.nan
         return flux
 
     def append(self, spectra: Spectra | Iterable[Spectra]) -> IngestReport:

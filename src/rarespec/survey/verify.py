@@ -92,7 +92,7 @@ def _wrong_contents(survey: Survey) -> Iterator[str]:
         where = f"{survey.path}, block {i}"
         try:
             block = survey.block(i)
-        except (OSError, ValueError, RuntimeError, IndexError) as error:
+        except (OSError, ValueError, RuntimeError, IndexError, SurveyError) as error:
             yield f"{where}: cannot be read ({error})"
             continue
         if not len(block) == len(block.flux) == len(block.ivar) == len(block.bad) == record.rows:
