@@ -12,6 +12,7 @@ from astropy.io import fits
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rarespec.formats.fits_header import value_of
 from rarespec.mock.files import LAYOUTS, native_wavelength, write_files
 from rarespec.mock.files.checksum import add, encode, ones_complement_sum
 from rarespec.mock.files.header import Header, format_card
@@ -388,18 +389,24 @@ def test_an_encoded_sum_adds_up_to_minus_zero(total):
     assert encode(total).isalnum()
 
 
-@given(
-    st.one_of(
-        st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=60).filter(lambda t: t.count("'") < 4),
-        st.integers(-(10**18), 10**18),
-        st.booleans(),
-        st.floats(allow_nan=False, allow_infinity=False, width=64),
-    )
+texts = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=60).filter(lambda t: t.count("'") < 4)
+numbers = st.one_of(
+    st.integers(-(10**18), 10**18), st.booleans(), st.floats(allow_nan=False, allow_infinity=False, width=64)
 )
+
+
+# astropy takes the slash in '' / for the start of the comment, although it stands within the quoted text.
+@given(st.one_of(texts.filter(lambda t: not ("'" in t and "/" in t)), numbers))
 def test_cards_read_back_as_they_were(value):
     card = fits.Card.fromstring(format_card("VALUE", value, "a comment"))
     card.verify("exception")
     found = card.value.rstrip() if isinstance(value, str) else card.value
+    assert found == (value.rstrip() if isinstance(value, str) else value) and type(found) is type(value)
+
+
+@given(st.one_of(texts, numbers))
+def test_cards_are_read_back_by_our_own_reader(value):
+    found = value_of(format_card("VALUE", value, "a comment").decode(), "the header")
     assert found == (value.rstrip() if isinstance(value, str) else value) and type(found) is type(value)
 
 
