@@ -36,7 +36,6 @@ class Hdu:
 
     def __init__(self, source: Source, index: int, offset: int) -> None:
         self._source = source
-        self._offset = offset
         label = "the primary HDU" if index == 0 else f"HDU {index}"
         self._header_bytes, self.header = read_header(source, offset, label)
         self.name = self.header.string("EXTNAME").upper() or ("PRIMARY" if index == 0 else "")

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 Lines = tuple[tuple[float, float], ...]
 
-
-def equal(*wavelengths: float) -> Lines:
-    return tuple((wavelength, 1.0) for wavelength in wavelengths)
-
-
 BALMER: Lines = ((6562.80, 1.0), (4861.33, 1.0), (4340.47, 0.98), (4101.74, 0.95), (3970.07, 0.90), (3889.05, 0.80),
                  (3835.38, 0.68), (3797.90, 0.55), (3770.63, 0.45), (3750.15, 0.36), (3734.37, 0.28))  # fmt: skip
 PASCHEN: Lines = ((9545.97, 1.0), (9229.01, 0.95), (9014.91, 0.9), (8862.78, 0.8), (8750.47, 0.7), (8665.02, 0.6),
