@@ -169,6 +169,7 @@ def check_descriptors(tmp_path, n):
     def count(*_):
         open_files.append(len(os.listdir("/proc/self/fd")))
 
+    ingest(paths[:3], tmp_path / "warm.survey", jobs=1)  # Zarr opens three for its event loop, once per process
     ingest(tmp_path / "files", tmp_path / "a.survey", jobs=1, progress=count)
     assert len(open_files) == n + len(paths[::10])
     assert max(open_files[20:]) <= max(open_files[:20])
