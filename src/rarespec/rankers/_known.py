@@ -1,0 +1,58 @@
+"""Which rows are known: the checks that every ranker makes of X and y."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import validate_data
+
+Rows = NDArray[Any]
+"""Feature vectors, (n, d), float32 or float64."""
+
+N_NAMED = 10
+"""How many offending rows a message names."""
+
+
+def checked_rows(ranker: BaseEstimator, X: Any, reset: bool) -> Rows:
+    """X as (n, d) float32 or float64; a ValueError names the rows that are not finite."""
+    rows = validate_data(ranker, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False)
+    require_finite(rows)
+    return rows
+
+
+def require_finite(X: Rows) -> None:
+    # one sum tells in most cases without a second matrix of booleans; an overflow of it is looked at again below
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum(dtype=np.float64)):
+            return
+    bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    if len(bad):
+        named = ", ".join(map(str, bad[:N_NAMED])) + (", ..." if len(bad) > N_NAMED else "")
+        raise ValueError(
+            f"{len(bad)} of {len(X)} rows hold NaN or inf (rows {named}): leave them out, for instance with "
+            "X[features.usable], or repair them first"
+        )
+
+
+def checked_known(X: Rows, y: Any) -> NDArray[np.bool_]:
+    """(n,) bool, True where y marks a known example.
+
+    y holds two values, of which the larger marks the known: 1 and 0, True and False, 1 and -1.
+    """
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None: 1 = known, 0 = unlabelled")
+    y = np.asarray(column_or_1d(y, warn=True))
+    if len(y) != len(X):
+        raise ValueError(f"X has {len(X)} rows and y has {len(y)} values: one value is needed for each row")
+    if y.dtype.kind not in "biuf" or not np.isfinite(y).all():
+        raise ValueError("Unknown label type: y must be finite numbers, 1 = known, 0 = unlabelled")
+    values = np.unique(y)
+    if len(values) > 2:
+        raise ValueError(f"Unknown label type: y has {len(values)} different values, only 1 = known, 0 = unlabelled")
+    if len(values) < 2:
+        raise ValueError(f"y holds one class only ({values[0]}): both known (1) and unlabelled (0) rows are needed")
+    return y == values[1]

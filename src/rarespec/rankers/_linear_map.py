@@ -1,0 +1,81 @@
+"""Scalings of the features as one linear map, and the way back for weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.rankers._covariance import Keep, Matrix, Vector, inverse_square_root, ledoit_wolf, mean_and_covariance
+from rarespec.rankers._known import Rows
+
+SCALINGS = ("none", "standard", "whiten")
+
+
+@dataclass(frozen=True)
+class LinearMap:
+    """x -> M (x - mean), with M symmetric."""
+
+    mean: Vector
+    """(d,) float64."""
+    matrix: NDArray[np.float64]
+    """(d, d) float64, or (d,) float64 where M is diagonal."""
+
+    @property
+    def n_constant(self) -> int:
+        """Number of features that the map drops, as they have no variance."""
+        weights = self.matrix if self.matrix.ndim == 1 else self.matrix.any(axis=1)
+        return len(self.mean) - int(np.count_nonzero(weights))
+
+    def apply(self, X: Rows) -> NDArray[np.float64]:
+        """Mapped rows, (k, d) float64; for a few rows, as the answer takes 8 bytes for each number."""
+        return self.weights_of(X - self.mean)
+
+    def weights_of(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weights on X as given, for weights, (d,) or (k, d), on mapped rows.
+
+        apply(X) . w = X . weights_of(w) - mean . weights_of(w). The last term is the same for every row, so it changes
+        no ranking and is left out.
+        """
+        return weights * self.matrix if self.matrix.ndim == 1 else weights @ self.matrix
+
+
+def linear_map(scaling: str, X: Rows, keep: Keep = None) -> LinearMap:
+    """The map that `scaling` names: "none", "standard" or "whiten", learned from the rows of X that `keep` marks."""
+    if scaling == "none":
+        return identity(X.shape[1])
+    if scaling == "standard":
+        return standard(X, keep)
+    if scaling == "whiten":
+        return whitening(X, keep)
+    raise ValueError(f"scaling={scaling!r} is not known: choose one of {', '.join(map(repr, SCALINGS))}")
+
+
+def identity(n_features: int) -> LinearMap:
+    """Leaves rows as they are; it does not even centre them."""
+    return LinearMap(np.zeros(n_features), np.ones(n_features))
+
+
+def standard(X: Rows, keep: Keep = None) -> LinearMap:
+    """Each feature to mean 0 and variance 1; constant features get weight 0 and are counted in `n_constant`."""
+    mean, covariance = mean_and_covariance(X, keep)
+    deviations = np.sqrt(np.diag(covariance))
+    varies = deviations > 0
+    return LinearMap(mean, np.where(varies, 1 / np.where(varies, deviations, 1.0), 0.0))
+
+
+def whitening(X: Rows, keep: Keep = None) -> LinearMap:
+    """All features to mean 0, variance 1 and no correlation, with the Ledoit-Wolf covariance."""
+    mean, covariance, _ = ledoit_wolf(X, keep)
+    return whitening_of(mean, covariance)
+
+
+def whitening_of(mean: Vector, covariance: Matrix) -> LinearMap:
+    """The map x -> S^-1/2 (x - mean) for a covariance S.
+
+    Rows that were all the same (or one row) say nothing about scale: then S = 0, and the map only centres.
+    """
+    if not covariance.any():
+        return LinearMap(mean, np.ones(len(mean)))
+    return LinearMap(mean, inverse_square_root(covariance))

@@ -1,0 +1,121 @@
+"""TopPush as its authors solved it: Nesterov's accelerated projected gradient on the dual, with backtracking.
+
+Notation as in `_push_problem` (Li, Jin & Zhou 2014, Algorithm 1), truncated quadratic loss only. Two things differ from
+the published code: the projection is exact (the published one can return infeasible points when positives are few), and
+the duality gap of the result is reported. The step length starts at L0 = 1/m, as in the code; the paper prints 1/(m+n).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rarespec.rankers._push_loss import Values
+from rarespec.rankers._push_problem import Objective, Solution, dual_value, primal_value
+from rarespec.rankers._push_projection import project
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Dual variables of one problem with g and w there."""
+
+    a: Values
+    b: Values
+    weights: Values
+    g: float
+
+
+Finished = Callable[[int, _Point, _Point], bool]
+"""Told the iteration, the point, and the point before."""
+
+LEAST_ITERATIONS = 10
+"""The published code looks at the change of g from here on."""
+
+
+@dataclass(frozen=True)
+class _Problem:
+    positives: Values
+    negatives: Values
+    objective: Objective
+
+    def at(self, a: Values, b: Values) -> _Point:
+        scale = self.objective.regularisation * len(self.positives)
+        weights = (a @ self.positives - b @ self.negatives) / scale
+        g = scale / 2 * float(weights @ weights) + float(self.objective.loss.conjugate(a).sum())
+        return _Point(a, b, weights, g)
+
+    def gradient(self, point: _Point) -> tuple[Values, Values]:
+        of_a = self.positives @ point.weights + self.objective.loss.slope(point.a)
+        return of_a, -(self.negatives @ point.weights)
+
+    def certified(self, point: _Point) -> tuple[float, float]:
+        """Primal value and gap."""
+        w, s_positive, s_negative = point.weights, self.positives @ point.weights, self.negatives @ point.weights
+        primal = float(primal_value(self.objective, w, s_positive, s_negative))
+        return primal, primal - float(dual_value(self.objective, w, point.a))
+
+
+def solve_published(
+    positives: Values, negatives: Values, objective: Objective, tol: float, max_iter: int, until_gap: bool = False
+) -> Solution:
+    """One problem, positives (m, d) against negatives (n, d); B = 1 in the solution.
+
+    Stops when the relative change of g is at most `tol`, the published rule, which acts as a regulariser of its own:
+    the gap at that point can be large. With `until_gap` it stops when the gap is at most tol * primal value instead.
+    """
+    centre = positives.mean(axis=0)
+    problem = _Problem(positives - centre, negatives - centre, objective)
+    finished = _gap_reached(problem, tol) if until_gap else _change_is_small(tol)
+    point, n_iter, converged = _descend(problem, finished, max_iter)
+    primal, gap = problem.certified(point)
+    return Solution(
+        point.weights[None],
+        np.array([primal]),
+        np.array([gap]),
+        np.array([n_iter]),
+        np.array([converged]),
+        point.a[None],
+        point.b[None],
+    )
+
+
+def _descend(problem: _Problem, finished: Finished, max_iter: int) -> tuple[_Point, int, bool]:
+    """The point where `finished` became true, the number of iterations, and whether it ever did."""
+    m, n = len(problem.positives), len(problem.negatives)
+    before = now = problem.at(np.zeros(m), np.zeros(n))
+    momentum_before, momentum, lipschitz = 0.0, 1.0, 1.0 / m
+    for n_iter in range(1, max_iter + 1):
+        push = (momentum_before - 1) / momentum
+        search = problem.at(now.a + push * (now.a - before.a), now.b + push * (now.b - before.b))
+        before = now
+        now, lipschitz = _backtracked(problem, search, lipschitz)
+        momentum_before, momentum = momentum, (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        if finished(n_iter, now, before):
+            return now, n_iter, True
+    return now, max_iter, False
+
+
+def _backtracked(problem: _Problem, search: _Point, lipschitz: float) -> tuple[_Point, float]:
+    """A projected gradient step; `lipschitz` doubles until the quadratic model bounds g from above."""
+    of_a, of_b = problem.gradient(search)
+    while True:
+        point = problem.at(*project(search.a - of_a / lipschitz, search.b - of_b / lipschitz))
+        da, db = point.a - search.a, point.b - search.b
+        model = search.g + of_a @ da + of_b @ db + lipschitz / 2 * (da @ da + db @ db)
+        if point.g <= model + 1e-12 * abs(model):  # rounding must not keep it doubling at the optimum
+            return point, lipschitz
+        lipschitz *= 2
+
+
+def _change_is_small(tol: float) -> Finished:
+    return lambda n_iter, now, before: n_iter >= LEAST_ITERATIONS and abs(now.g - before.g) <= tol * abs(before.g)
+
+
+def _gap_reached(problem: _Problem, tol: float) -> Finished:
+    def reached(n_iter: int, now: _Point, before: _Point) -> bool:
+        primal, gap = problem.certified(now)
+        return gap <= tol * primal
+
+    return reached

@@ -1,0 +1,100 @@
+"""Where the interior-point method stands: the rows of all problems, and the iterate of each (see `_interior_point`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+
+from rarespec.rankers._push_loss import Values
+from rarespec.rankers._push_problem import Objective
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Positives, then negatives, of B problems."""
+
+    x: Values
+    """(B, m + n, d), shifted by the mean positive: a common shift changes no ranking and no objective."""
+    m: int
+    objective: Objective
+
+    @classmethod
+    def of(cls, positives: Values, negatives: Values, objective: Objective) -> Self:
+        """From positives (B, m, d) and negatives (B, n, d)."""
+        centre = positives.mean(axis=1, keepdims=True)
+        return cls(np.concatenate([positives - centre, negatives - centre], axis=1), positives.shape[1], objective)
+
+    def in_their_span(self) -> tuple[Self, Values]:
+        """The same rows in an orthonormal basis (B, d, r) of the space they span; weights never leave it."""
+        basis = np.linalg.qr(self.x.transpose(0, 2, 1)).Q
+        return type(self)(np.matmul(self.x, basis), self.m, self.objective), basis
+
+    @property
+    def n(self) -> int:
+        return self.x.shape[1] - self.m
+
+    @property
+    def scale(self) -> float:
+        """lam m: the dual variables' weighted sum of rows is this times w."""
+        return self.objective.regularisation * self.m
+
+    @property
+    def bounded(self) -> bool:
+        """Whether b has an upper bound that matters: for K = 1 it follows from sum(b) = sum(a)."""
+        return self.objective.top_k > 1
+
+    def at(self, selection: Any) -> Self:
+        return type(self)(self.x[selection], self.m, self.objective)
+
+    def weights_and_scores(self, a: Values, b: Values) -> tuple[Values, Values]:
+        """w (B, d) and s (B, m + n) that belong to dual variables."""
+        signed = np.concatenate([a, -b], axis=1)
+        weights = np.matmul(signed[:, None, :], self.x)[:, 0] / self.scale
+        return weights, np.matmul(self.x, weights[:, :, None])[..., 0]
+
+    def pairs(self, state: State) -> list[tuple[Values, Values]]:
+        """Variables and their multipliers: each product goes to zero."""
+        pairs = [(state.b, state.c)]
+        if self.objective.loss.bounded_below:
+            pairs.append((state.a, state.p))
+        if self.bounded:
+            pairs.append((self.distance_from_bound(state), state.u))
+        return pairs
+
+    def distance_from_bound(self, state: State) -> Values:
+        """gamma = sum(a)/K - b."""
+        return state.a.sum(axis=1, keepdims=True) / self.objective.top_k - state.b
+
+
+@dataclass(frozen=True)
+class State:
+    """Iterates of B problems; p and u have no columns where the problem has no such multipliers."""
+
+    a: Values
+    b: Values
+    p: Values
+    c: Values
+    u: Values
+    tau: Values
+    weights: Values
+    s: Values
+    primal: Values
+    gap: Values
+
+    def at(self, selection: Any) -> Self:
+        return type(self)(*(getattr(self, field.name)[selection] for field in fields(self)))
+
+    def replaced(self, problems: Any, other: Self) -> Self:
+        """These problems from `other`, the rest as they are."""
+        merged = []
+        for field in fields(self):
+            values = getattr(self, field.name).copy()
+            values[problems] = getattr(other, field.name)
+            merged.append(values)
+        return type(self)(*merged)
+
+    def within(self, tol: float) -> Any:
+        """Which problems have reached the relative gap, (B,) bool."""
+        return self.gap <= tol * self.primal

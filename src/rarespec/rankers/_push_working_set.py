@@ -1,0 +1,70 @@
+"""TopPush over all unlabelled rows of a survey: solved on those near the top, certified on all.
+
+Only negatives at the threshold have a dual variable above zero, so the optimum over a few hundred well-chosen rows is
+the optimum over all of them once no other row scores above the threshold. Rows that do are added until the gap, with
+the threshold over all rows, is small enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.rankers._known import Rows
+from rarespec.rankers._linear import weighted_sums
+from rarespec.rankers._linear_map import LinearMap
+from rarespec.rankers._push_loss import Values
+from rarespec.rankers._push_parameters import PushSettings
+from rarespec.rankers._push_problem import Solution, dual_value, primal_value
+
+SOLVED_WHOLE = 2000
+"""Up to so many negatives all enter the first problem."""
+N_ADDED = 500
+"""Rows added at a time."""
+MAX_ROUNDS = 100
+
+
+def solve_all_rows(X: Rows, known: NDArray[np.bool_], scaled: LinearMap, settings: PushSettings) -> Solution:
+    """The known rows of X against all others; B = 1."""
+    positives, unlabelled = scaled.apply(X[known]), np.flatnonzero(~known)
+    if len(unlabelled) <= SOLVED_WHOLE or settings.solver == "published":
+        return settings.solved(positives[None], scaled.apply(X[unlabelled])[None])
+    return _grown(X, unlabelled, positives, scaled, settings)
+
+
+def _grown(
+    X: Rows, unlabelled: NDArray[np.intp], positives: Values, scaled: LinearMap, settings: PushSettings
+) -> Solution:
+    inner = replace(settings, tol=settings.tol / 2)
+    towards_known = positives.mean(axis=0) - scaled.apply(X.mean(axis=0, dtype=np.float64)[None])[0]
+    scores = weighted_sums(X, scaled.weights_of(towards_known))[unlabelled]
+    chosen, n_iter = np.zeros(len(unlabelled), dtype=bool), 0
+    for _ in range(MAX_ROUNDS):
+        chosen[_highest(np.where(chosen, -np.inf, scores), N_ADDED)] = True
+        solution = inner.solved(positives[None], scaled.apply(X[unlabelled[chosen]])[None])
+        n_iter += int(solution.n_iter[0])
+        scores = weighted_sums(X, scaled.weights_of(solution.weights[0]))[unlabelled]
+        solution = _certified_on_all(solution, positives @ solution.weights[0], scores, scaled, settings)
+        if solution.converged[0] or chosen.all():
+            break
+    b = np.zeros((1, len(unlabelled)))
+    b[:, chosen] = solution.b
+    return replace(solution, n_iter=np.array([n_iter]), b=b)
+
+
+def _highest(scores: Values, k: int) -> NDArray[np.intp]:
+    k = min(k, len(scores))
+    return np.argpartition(scores, len(scores) - k)[len(scores) - k :]
+
+
+def _certified_on_all(
+    solution: Solution, s_positive: Values, s_all: Values, scaled: LinearMap, settings: PushSettings
+) -> Solution:
+    """The dual point stays feasible with b = 0 for the rows left out; the threshold is that of all rows."""
+    w, objective = solution.weights, settings.objective
+    s_all = s_all - scaled.weights_of(w[0]) @ scaled.mean  # scores of X as given carry a constant more
+    primal = primal_value(objective, w, s_positive[None], s_all[None])
+    gap = primal - dual_value(objective, w, solution.a)
+    return replace(solution, primal=primal, gap=gap, converged=gap <= settings.tol * primal)
