@@ -1,6 +1,7 @@
 """The command line as a user meets it: messages, exit codes, what a program reads."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -130,8 +131,11 @@ def test_simulated_files_can_be_ingested(layout, tmp_path):
 def test_the_demo_runs_and_draws(tmp_path):
     result = rarespec("demo", "--out", tmp_path / "demo")
     assert result.exit_code == 0, result.output
-    assert result.stdout.count("for your own data:") == 4
+    assert result.stdout.count("for your own data:") == 5
     assert (tmp_path / "demo" / "spectra.png").stat().st_size > 20_000
+    assert (tmp_path / "demo" / "weights.png").stat().st_size > 20_000
+    found = re.search(r"of the 27 other carbon stars (\d+) are among the first 27", result.stdout)
+    assert found and int(found[1]) > 15
     assert "defects by reason" in result.stdout
 
 
@@ -142,7 +146,18 @@ def loaded_by(statement):
 
 @pytest.mark.parametrize("statement", ["import rarespec", "import rarespec.cli.app"])
 def test_nothing_heavy_is_loaded_before_it_is_needed(statement):
-    heavy = {"astropy", "scipy", "sklearn", "zarr", "pyarrow", "matplotlib", "h5py", "numpy", "dust_extinction"}
+    heavy = {
+        "astropy",
+        "scipy",
+        "sklearn",
+        "zarr",
+        "pyarrow",
+        "matplotlib",
+        "h5py",
+        "numpy",
+        "dust_extinction",
+        "faiss",
+    }
     assert not heavy & loaded_by(statement)
 
 

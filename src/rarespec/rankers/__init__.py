@@ -1,1 +1,52 @@
 """Feature vectors and a few known examples to scores: scikit-learn estimators, y: 1 = known, 0 = unlabelled."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rarespec.rankers.by_name import CLASS_OF, NAMES, by_name, name_of
+
+if TYPE_CHECKING:
+    from rarespec.rankers.bagging_svm import BaggingSVM as BaggingSVM
+    from rarespec.rankers.bagging_top_push import BaggingTopPush as BaggingTopPush
+    from rarespec.rankers.biased_svm import BiasedSVM as BiasedSVM
+    from rarespec.rankers.bipartite_boosting import BipartiteBoosting as BipartiteBoosting
+    from rarespec.rankers.bipartite_logistic import BipartiteLogistic as BipartiteLogistic
+    from rarespec.rankers.emr import EMR as EMR
+    from rarespec.rankers.label_propagation import LabelPropagation as LabelPropagation
+    from rarespec.rankers.lrga import LRGA as LRGA
+    from rarespec.rankers.manifold_ranking import ManifoldRanking as ManifoldRanking
+    from rarespec.rankers.matched_filter import MatchedFilter as MatchedFilter
+    from rarespec.rankers.model_file import Model as Model
+    from rarespec.rankers.model_file import ModelFileError as ModelFileError
+    from rarespec.rankers.model_file import load_model as load_model
+    from rarespec.rankers.model_file import save_model as save_model
+    from rarespec.rankers.neighbours import NeighbourGraph as NeighbourGraph
+    from rarespec.rankers.neighbours import build_neighbours as build_neighbours
+    from rarespec.rankers.ocsvm import OCSVM as OCSVM
+    from rarespec.rankers.svdd import SVDD as SVDD
+    from rarespec.rankers.top_push import TopPush as TopPush
+
+_HOME_OF = {kind: name for name, kind in CLASS_OF.items()} | {
+    "Model": "model_file",
+    "ModelFileError": "model_file",
+    "NeighbourGraph": "neighbours",
+    "build_neighbours": "neighbours",
+    "load_model": "model_file",
+    "save_model": "model_file",
+}
+"""Public name -> module of this room, imported on first use."""
+
+__all__ = ["NAMES", "by_name", "name_of", *_HOME_OF]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'rarespec.rankers' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"rarespec.rankers.{_HOME_OF[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

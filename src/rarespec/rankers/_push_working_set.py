@@ -21,8 +21,10 @@ from rarespec.rankers._push_problem import Solution, dual_value, primal_value
 
 SOLVED_WHOLE = 2000
 """Up to so many negatives all enter the first problem."""
-N_ADDED = 500
+N_ADDED = 300
 """Rows added at a time."""
+NEGLIGIBLE = 1e-9
+"""Share of the dual weight below which a row may leave."""
 MAX_ROUNDS = 100
 
 
@@ -40,18 +42,27 @@ def _grown(
     inner = replace(settings, tol=settings.tol / 2)
     towards_known = positives.mean(axis=0) - scaled.apply(X.mean(axis=0, dtype=np.float64)[None])[0]
     scores = weighted_sums(X, scaled.weights_of(towards_known))[unlabelled]
-    chosen, n_iter = np.zeros(len(unlabelled), dtype=bool), 0
+    chosen, n_iter = _highest(scores, N_ADDED), 0
     for _ in range(MAX_ROUNDS):
-        chosen[_highest(np.where(chosen, -np.inf, scores), N_ADDED)] = True
         solution = inner.solved(positives[None], scaled.apply(X[unlabelled[chosen]])[None])
         n_iter += int(solution.n_iter[0])
         scores = weighted_sums(X, scaled.weights_of(solution.weights[0]))[unlabelled]
         solution = _certified_on_all(solution, positives @ solution.weights[0], scores, scaled, settings)
-        if solution.converged[0] or chosen.all():
+        solved = chosen
+        if solution.converged[0]:
             break
+        chosen = _next_choice(chosen, solution.b[0], scores)
     b = np.zeros((1, len(unlabelled)))
-    b[:, chosen] = solution.b
+    b[:, solved] = solution.b
     return replace(solution, n_iter=np.array([n_iter]), b=b)
+
+
+def _next_choice(chosen: NDArray[np.intp], b: Values, scores: Values) -> NDArray[np.intp]:
+    """Rows that carry weight stay, so that the dual value never falls, and the highest of the others join."""
+    carrying = chosen[b > NEGLIGIBLE * b.sum()]
+    outside = scores.copy()
+    outside[chosen] = -np.inf
+    return np.union1d(np.union1d(carrying, _highest(scores, N_ADDED)), _highest(outside, N_ADDED))
 
 
 def _highest(scores: Values, k: int) -> NDArray[np.intp]:

@@ -1,0 +1,134 @@
+"""How well each ranker finds the rest of a rare class from a few known examples: AUC and average precision.
+
+    python benchmarks/rankings.py [--survey mock | --survey PATH/make_survey.py] [--rare CARBON] [--n 100000] [--n-rare 450]
+                                  [--seed 1] [--draws 10] [--known 1 3 10 30] [--methods ocsvm lrga ...]
+
+Features are those of the paper. Known examples are drawn at random from the rare class, the same draws for every method,
+and each method is judged on the rows that are not known. Printed: mean and standard deviation over the draws, and the
+paired difference of BaggingTopPush to each other method with its standard error. Graphs and anchors are built once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from mock_features import mock_features
+from numpy.typing import NDArray
+
+from rarespec.evaluation import average_precision_at_k, relevance_in_order, roc_auc_of_scores
+from rarespec.features import PaperFeatures
+from rarespec.rankers import BaggingTopPush, MatchedFilter, TopPush, by_name
+from rarespec.rankers._graph_ranker import GraphRanker
+from rarespec.rankers._ranker import Ranker
+
+PAPER = ("ocsvm", "label_propagation", "emr", "lrga", "bagging_svm", "bagging_top_push")
+OTHERS = (
+    "svdd",
+    "biased_svm",
+    "manifold_ranking",
+    "lda",
+    "cosine",
+    "whitened_top_push",
+    "bipartite_logistic",
+    "bipartite_boosting",
+)
+JUDGED = "bagging_top_push"
+
+
+def ranker(name: str, seed: int) -> Ranker:
+    if name in ("lda", "cosine"):
+        return MatchedFilter(method=name)
+    if name == "whitened_top_push":
+        return BaggingTopPush(scaling="whiten", regularisation=1.0, random_state=seed)
+    made = by_name(name)()
+    return made.set_params(random_state=seed) if "random_state" in made.get_params() else made
+
+
+def template_features(script: Path, rare: str, n: int, n_rare: int, seed: int) -> tuple[NDArray, NDArray[np.bool_]]:
+    """Features of a survey that `make_survey.py` builds from real templates."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "survey.npz"
+        sizes = ["--n-common", str(n), "--n-rare", str(n_rare), "--seed", str(seed), "--rare", rare]
+        subprocess.run([sys.executable, str(script), str(made), *sizes], check=True, stderr=subprocess.DEVNULL)
+        arrays = np.load(made)
+        return PaperFeatures().fit_transform(arrays["flux"]), arrays["class"] == rare
+
+
+def scores_of_draws(name: str, X: NDArray, draws: list[NDArray[np.intp]], seed: int) -> Iterator[NDArray[np.float64]]:
+    """Scores of all rows for each draw of known rows."""
+    method = ranker(name, seed)
+    marks = np.zeros((len(X), len(draws)))
+    for column, known in enumerate(draws):
+        marks[known, column] = 1
+    if isinstance(method, GraphRanker):
+        yield from method.prepare(X).scores_for(marks).T
+    else:
+        for y in marks.T:
+            yield method.fit(X, y).decision_function(X)
+
+
+def judged(scores: NDArray[np.float64], rare: NDArray[np.bool_], known: NDArray[np.intp]) -> tuple[float, float]:
+    left = np.ones(len(rare), dtype=bool)
+    left[known] = False
+    ordered = relevance_in_order(scores[left], rare[left])
+    return roc_auc_of_scores(scores[left], rare[left]), average_precision_at_k(ordered)
+
+
+def compare(
+    X: NDArray, rare: NDArray[np.bool_], methods: tuple[str, ...], n_known: int, n_draws: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    draws = [rng.choice(np.flatnonzero(rare), n_known, replace=False) for _ in range(n_draws)]
+    results = {}
+    for name in methods:
+        start = time.perf_counter()
+        pairs = zip(scores_of_draws(name, X, draws, seed), draws, strict=True)
+        results[name] = np.array([judged(scores, rare, known) for scores, known in pairs])
+        auc, ap = results[name].mean(axis=0)
+        sd_auc, sd_ap = results[name].std(axis=0, ddof=1)
+        took = (time.perf_counter() - start) / n_draws
+        print(
+            f"{n_known:5d}  {name:19s} AUC {auc:.3f} ± {sd_auc:.3f}   AP {ap:.3f} ± {sd_ap:.3f}   {took:6.2f} s a draw",
+            flush=True,
+        )
+    for name in methods:
+        if name != JUDGED and JUDGED in results:
+            difference = results[JUDGED] - results[name]
+            error = difference.std(axis=0, ddof=1) / np.sqrt(n_draws)
+            mean = difference.mean(axis=0)
+            print(
+                f"{n_known:5d}  {JUDGED} - {name:19s} AUC {mean[0]:+.3f} ± {error[0]:.3f}   AP {mean[1]:+.3f} ± {error[1]:.3f}"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--survey", default="mock")
+    parser.add_argument("--rare", default="CARBON")
+    parser.add_argument("--n", type=int, default=100_000)
+    parser.add_argument("--n-rare", type=int, default=450)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--known", type=int, nargs="+", default=[1, 3, 10, 30])
+    parser.add_argument("--methods", nargs="+", default=list(PAPER + OTHERS))
+    chosen = parser.parse_args()
+    if chosen.survey == "mock":
+        X, rare = mock_features(chosen.n, chosen.n_rare, chosen.seed, chosen.rare.lower())
+    else:
+        X, rare = template_features(Path(chosen.survey), chosen.rare, chosen.n, chosen.n_rare, chosen.seed)
+    print(
+        f"{chosen.survey}: {len(X)} spectra, {rare.sum()} {chosen.rare}, seed {chosen.seed}, {chosen.draws} draws; known, method, ..."
+    )
+    for n_known in chosen.known:
+        compare(X, rare, tuple(chosen.methods), n_known, chosen.draws, chosen.seed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Values of a ranker as JSON, arrays apart, and back: of the same types and to the bit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.rankers._model_container import Arrays, ModelFileError
+
+MAX_DEPTH = 20
+"""Lists in lists, at most."""
+
+ARRAY_KINDS = "biuf"
+ARRAY_SIZES = (1, 2, 4, 8)
+
+
+def described_all(values: Mapping[str, Any], what: str, arrays: Arrays) -> dict[str, Any]:
+    return {str(name): _described(value, f"{what} {name}", arrays) for name, value in values.items()}
+
+
+def _described(value: Any, what: str, arrays: Arrays, depth: int = 0) -> Any:
+    """A value in JSON; arrays go into `arrays`, and anything that needs a mark to be told apart becomes {tag: ...}."""
+    if depth > MAX_DEPTH:
+        raise ModelFileError(f"{what} cannot be saved: lists in lists, too deep")
+    if value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value)):
+        return value
+    if type(value) is float:
+        return {"number": repr(value)}  # nan, inf: JSON has none
+    if type(value) in (list, tuple):
+        return {type(value).__name__: [_described(item, what, arrays, depth + 1) for item in value]}
+    if type(value) is dict and all(isinstance(name, str) for name in value):
+        return {"dict": {name: _described(item, what, arrays, depth + 1) for name, item in value.items()}}
+    if isinstance(value, np.str_):
+        return str(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return _described_array(value, what, arrays)
+    raise ModelFileError(
+        f"{what} cannot be saved: it is a {type(value).__name__}; only numbers, text and arrays can be"
+    )
+
+
+def _described_array(value: Any, what: str, arrays: Arrays) -> dict[str, Any]:
+    array = np.asarray(value)
+    if array.dtype.kind in "UO" and all(type(item) in (str, np.str_) for item in array.flat):
+        texts = [str(item) for item in array.flat]
+        return {"text": {"dtype": array.dtype.str, "shape": list(array.shape), "items": texts}}
+    if array.dtype.kind not in ARRAY_KINDS or array.dtype.itemsize not in ARRAY_SIZES:
+        raise ModelFileError(f"{what} cannot be saved: arrays of {array.dtype} are not supported")
+    if not np.isfinite(array).all():
+        raise ModelFileError(f"{what} cannot be saved: it holds values that are not finite")
+    name = f"{len(arrays)} {what}"
+    # a matrix in column order stays so: sums over it are added up in the same order, and scores are the same to the bit
+    columns = array.flags.f_contiguous and not array.flags.c_contiguous
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    arrays[name] = np.ascontiguousarray(native.T if columns else native).reshape(array.shape[:: -1 if columns else 1])
+    return {
+        "array": {
+            "name": name,
+            "dtype": native.dtype.name,
+            "shape": list(array.shape),
+            "columns": columns,
+            "scalar": isinstance(value, np.generic),
+        }
+    }
+
+
+def rebuilt_all(values: Any, arrays: Arrays) -> dict[str, Any]:
+    if not isinstance(values, dict):
+        raise ModelFileError("a part of the document is missing: the file is no complete model, save it again")
+    return {name: _rebuilt(value, arrays) for name, value in values.items()}
+
+
+def _rebuilt(value: Any, arrays: Arrays) -> Any:
+    """The opposite of `_described`; arrays are taken out of `arrays`."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if not (isinstance(value, dict) and len(value) == 1 and next(iter(value)) in _REBUILD):
+        raise ModelFileError("a value of the document cannot be understood: use a newer rarespec")
+    tag, content = next(iter(value.items()))
+    try:
+        return _REBUILD[tag](content, arrays)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        raise ModelFileError(f"a {tag} of the document is malformed ({type(error).__name__}: {error})") from None
+
+
+def _rebuilt_array(content: dict[str, Any], arrays: Arrays) -> Any:
+    name, shape = content["name"], tuple(content["shape"])
+    if name not in arrays:
+        raise ModelFileError(f"the array of {name!r} is missing: the file is no complete model, save it again")
+    stored = arrays.pop(name)
+    array = stored.T if content["columns"] else stored
+    if array.shape != shape or array.dtype.name != content["dtype"]:
+        found = f"{array.dtype.name} {array.shape}"
+        raise ModelFileError(f"the array of {name!r} is {found} instead of {content['dtype']} {shape}: do not use it")
+    if not np.isfinite(array).all():
+        raise ModelFileError(f"the array of {name!r} holds values that are not finite: do not use it")
+    return array[()] if content["scalar"] else array
+
+
+def _rebuilt_text(content: dict[str, Any], arrays: Arrays) -> NDArray[Any]:
+    if np.dtype(content["dtype"]).kind not in "UO" or any(not isinstance(item, str) for item in content["items"]):
+        raise ValueError("an array of text holds something else")
+    return np.array(content["items"], dtype=content["dtype"]).reshape(content["shape"])
+
+
+_REBUILD: dict[str, Any] = {
+    "tuple": lambda content, arrays: tuple(_rebuilt(item, arrays) for item in content),
+    "list": lambda content, arrays: [_rebuilt(item, arrays) for item in content],
+    "dict": lambda content, arrays: {name: _rebuilt(item, arrays) for name, item in content.items()},
+    "number": lambda content, arrays: float(content),
+    "text": _rebuilt_text,
+    "array": _rebuilt_array,
+}

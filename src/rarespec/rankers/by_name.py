@@ -1,0 +1,45 @@
+"""Rankers by their name: the text that the command line and model files use."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from rarespec.rankers._ranker import Ranker
+
+CLASS_OF = {
+    "bagging_svm": "BaggingSVM",
+    "bagging_top_push": "BaggingTopPush",
+    "biased_svm": "BiasedSVM",
+    "bipartite_boosting": "BipartiteBoosting",
+    "bipartite_logistic": "BipartiteLogistic",
+    "emr": "EMR",
+    "label_propagation": "LabelPropagation",
+    "lrga": "LRGA",
+    "manifold_ranking": "ManifoldRanking",
+    "matched_filter": "MatchedFilter",
+    "ocsvm": "OCSVM",
+    "svdd": "SVDD",
+    "top_push": "TopPush",
+}
+"""Name, which is also that of the module, -> class."""
+
+NAMES = tuple(CLASS_OF)
+"""Every ranker's name, in alphabetical order."""
+
+
+def by_name(name: str) -> type[Ranker]:
+    """The class of this name: `by_name("bagging_top_push")` is BaggingTopPush. Only its own module is imported."""
+    if name not in CLASS_OF:
+        raise ValueError(f"there is no ranker called {name!r}; there are {', '.join(NAMES)}")
+    ranker: type[Ranker] = getattr(import_module(f"rarespec.rankers.{name}"), CLASS_OF[name])
+    return ranker
+
+
+def name_of(ranker: Any) -> str:
+    """The name under which `by_name` finds this ranker, or the class of rankers, again."""
+    kind = ranker if isinstance(ranker, type) else type(ranker)
+    name = kind.__module__.rpartition(".")[2]
+    if kind.__module__ != f"rarespec.rankers.{name}" or CLASS_OF.get(name) != kind.__qualname__:
+        raise ValueError(f"{kind.__qualname__} has no name: only rankers of rarespec have, that is {', '.join(NAMES)}")
+    return name

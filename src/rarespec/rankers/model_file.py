@@ -1,0 +1,249 @@
+"""A fitted ranker in one file: arrays and JSON in a safetensors container. Nothing is ever unpickled."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from rarespec._version import __version__
+from rarespec.rankers._model_container import Arrays, ModelFileError, packed, publish, read, unpacked
+from rarespec.rankers._model_values import described_all, rebuilt_all
+from rarespec.rankers._ranker import Ranker
+from rarespec.rankers.by_name import NAMES, by_name, name_of
+from rarespec.spectrum import WavelengthGrid
+
+FORMAT = "rarespec-model"
+VERSION = 1
+
+__all__ = ["Model", "ModelFileError", "hash_of_ids", "load_model", "save_model"]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A fitted ranker and where it comes from."""
+
+    ranker: Ranker
+    recipe_fingerprint: str | None
+    """Of the features that it was fitted on; None when it was not said."""
+    grid: dict[str, Any] | None
+    """The wavelength grid of the spectra behind the features, as `WavelengthGrid.to_json` gives it."""
+    known_hash: str | None
+    """SHA-256 of the ids of the known examples, in any order (`hash_of_ids`)."""
+    n_known: int | None
+    versions: dict[str, str]
+    """Of the software that fitted and wrote it."""
+    seed: int | None
+    """`random_state` of the ranker; None when it has none, or none was set."""
+    created: str
+    """UTC, ISO 8601."""
+    extra: dict[str, Any]
+    """What the caller added."""
+
+    @property
+    def wavelength_grid(self) -> WavelengthGrid | None:
+        return None if self.grid is None else WavelengthGrid.from_json(self.grid)
+
+    def require_recipe(self, fingerprint: str) -> None:
+        """Raise a ModelFileError unless the model was fitted on features of this recipe."""
+        if self.recipe_fingerprint is None:
+            raise ModelFileError(
+                "the model does not say which features it was fitted on: fit it again and save it with "
+                "recipe_fingerprint=recipe.fingerprint"
+            )
+        if self.recipe_fingerprint != fingerprint:
+            raise ModelFileError(
+                f"the model was fitted on features of recipe {self.recipe_fingerprint}, these are of {fingerprint}: "
+                "its scores would mean nothing. Compute features with the model's recipe, or fit it again on these"
+            )
+
+
+def save_model(
+    path: str | os.PathLike[str],
+    ranker: Ranker,
+    *,
+    recipe_fingerprint: str | None = None,
+    grid: WavelengthGrid | Mapping[str, Any] | None = None,
+    known_ids: Iterable[str] | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a fitted ranker; the file appears under its name whole or not at all.
+
+    Parameters
+    ----------
+    path : the file; one that is there is replaced. `.safetensors` is the usual ending.
+    ranker : fitted, one of `by_name`. Its parameters and what it learned must be numbers, text, arrays or lists of
+        these; a ModelFileError names anything else, and nothing is written.
+    recipe_fingerprint : `fingerprint` of the recipe of the features it was fitted on.
+    grid : wavelength grid of the spectra.
+    known_ids : ids of the known examples. Only their number and a hash are kept.
+    extra : more values to keep with the model, such as a note.
+    """
+    arrays: Arrays = {}
+    document = _about(recipe_fingerprint, grid, known_ids) | {
+        "ranker": _name_of(ranker),
+        "params": described_all(ranker.get_params(deep=False), "parameter", arrays),
+        "fitted": described_all(_fitted_values(ranker), "fitted attribute", arrays),
+        "extra": described_all(dict(extra or {}), "extra value", arrays),
+    }
+    publish(Path(path), packed(document, arrays))
+
+
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """The model in this file. Raises a ModelFileError, and nothing else, for a file that is not one or is damaged."""
+    try:
+        document, arrays = unpacked(read(Path(path)))
+        return _model(document, arrays)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+
+
+def hash_of_ids(ids: Iterable[str]) -> str:
+    """SHA-256 of these ids in any order. As JSON, so that no id can look like two."""
+    return hashlib.sha256(json.dumps(_sorted_ids(ids)).encode()).hexdigest()
+
+
+def _about(fingerprint: str | None, grid: Any, known_ids: Iterable[str] | None) -> dict[str, Any]:
+    if not isinstance(fingerprint, str | None):
+        raise ModelFileError(f"recipe_fingerprint must be text, not {fingerprint!r}")
+    known = None if known_ids is None else _sorted_ids(known_ids)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "recipe_fingerprint": fingerprint,
+        "grid": None if grid is None else _checked_grid(grid.to_json() if isinstance(grid, WavelengthGrid) else grid),
+        "known_hash": None if known is None else hash_of_ids(known),
+        "n_known": None if known is None else len(known),
+        "versions": _versions(),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _sorted_ids(ids: Iterable[str]) -> list[str]:
+    if isinstance(ids, str | bytes):
+        raise ModelFileError(f"known_ids must be a list of ids, not one text ({ids!r})")
+    found = list(ids)
+    if any(not isinstance(one, str) for one in found):
+        raise ModelFileError("known_ids must be texts: a spectrum is known by its string id")
+    return sorted({str(one) for one in found})
+
+
+def _checked_grid(value: Any) -> dict[str, Any]:
+    try:
+        return WavelengthGrid.from_json(value).to_json()
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ModelFileError(f"grid is no wavelength grid ({type(error).__name__}: {error})") from None
+
+
+def _versions() -> dict[str, str]:
+    libraries = {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "safetensors")}
+    return {"rarespec": __version__, "python": platform.python_version()} | libraries
+
+
+def _name_of(ranker: Ranker) -> str:
+    try:
+        name = name_of(ranker)
+    except ValueError as error:
+        raise ModelFileError(f"{error}. Of a ranker that wraps another, save the one inside") from None
+    check_is_fitted(ranker)
+    return name
+
+
+def _fitted_values(ranker: Ranker) -> dict[str, Any]:
+    """Attributes whose names end in `_`. Names that begin with `_` are for what can be had again, and are left out."""
+    state = {name: value for name, value in vars(ranker).items() if name not in ranker.get_params(deep=False)}
+    lost = sorted(name for name in state if not (name.startswith("_") or name.endswith("_")))
+    if lost:
+        raise ModelFileError(f"{type(ranker).__name__} keeps {', '.join(lost)}, which a model file cannot hold")
+    return {name: value for name, value in state.items() if _is_fitted_name(name)}
+
+
+def _is_fitted_name(name: Any) -> bool:
+    return isinstance(name, str) and name.isidentifier() and name.endswith("_") and not name.startswith("_")
+
+
+def _model(document: dict[str, Any], arrays: Arrays) -> Model:
+    _require_ours(document)
+    parts = {part: rebuilt_all(document.get(part), arrays) for part in ("params", "fitted", "extra")}
+    if arrays:
+        raise ModelFileError(f"the file has arrays that belong to nothing ({', '.join(sorted(arrays))}): do not use it")
+    ranker = _ranker(document.get("ranker"), parts["params"], parts["fitted"])
+    seed = parts["params"].get("random_state")
+    seed = int(seed) if isinstance(seed, Integral) else None
+    return Model(ranker=ranker, seed=seed, extra=parts["extra"], **_origin(document))
+
+
+def _require_ours(document: dict[str, Any]) -> None:
+    if document.get("format") != FORMAT:
+        raise ModelFileError(f"not a model of rarespec (its format is {document.get('format')!r}): use another file")
+    found = document.get("version")
+    if found != VERSION:
+        raise ModelFileError(
+            f"model format {found}; this rarespec ({__version__}) reads {VERSION}: use a newer rarespec"
+        )
+
+
+def _origin(document: dict[str, Any]) -> dict[str, Any]:
+    """The fields that are kept as they are, of the right types."""
+    text, optional_text = (str,), (str, type(None))
+    kinds: dict[str, tuple[type, ...]] = {
+        "recipe_fingerprint": optional_text,
+        "known_hash": optional_text,
+        "n_known": (int, type(None)),
+        "versions": (dict,),
+        "created": text,
+        "grid": (dict, type(None)),
+    }
+    for name, kind in kinds.items():
+        if name not in document or not isinstance(document[name], kind):
+            raise ModelFileError(
+                f"{name} is missing or of the wrong kind: the file is no complete model, save it again"
+            )
+    grid = document["grid"]
+    return {name: document[name] for name in kinds} | {"grid": None if grid is None else _checked_grid(grid)}
+
+
+def _ranker(name: Any, params: dict[str, Any], fitted: dict[str, Any]) -> Ranker:
+    if name not in NAMES:
+        raise ModelFileError(f"unknown ranker {name!r}: this rarespec ({__version__}) has {', '.join(NAMES)}")
+    kind = by_name(name)
+    expected = set(kind._get_param_names())
+    if expected != set(params):
+        differing = ", ".join(sorted(expected ^ set(params)))
+        raise ModelFileError(f"{kind.__name__} of this rarespec has other parameters ({differing}): fit it again")
+    ranker = kind(**params)
+    for attribute, value in fitted.items():
+        if not _is_fitted_name(attribute) or hasattr(kind, attribute):
+            raise ModelFileError(
+                f"{attribute!r} is nothing that {kind.__name__} could have learned: do not use the file"
+            )
+        setattr(ranker, attribute, value)
+    _require_scores(ranker)
+    return ranker
+
+
+def _require_scores(ranker: Ranker) -> None:
+    """What was read must be enough to score a row; a ranker of another version may keep other things."""
+    n_features = getattr(ranker, "n_features_in_", None)
+    if not isinstance(n_features, int) or n_features < 1:
+        raise ModelFileError("n_features_in_ is missing or no number of features: the file is no complete model")
+    coef = getattr(ranker, "coef_", None)
+    if coef is not None and np.shape(coef) != (n_features,):
+        raise ModelFileError(f"coef_ has shape {np.shape(coef)}, but there are {n_features} features: fit it again")
+    try:
+        score = ranker._scores(np.zeros((1, n_features)))
+    except Exception as error:  # whatever is missing, the answer is the same
+        raise ModelFileError(f"it does not score ({type(error).__name__}: {error}): fit and save it again") from None
+    if score.shape != (1,) or not np.isfinite(score).all():
+        raise ModelFileError("its scores are not finite: fit and save it again")
