@@ -133,7 +133,7 @@ class BaggingTopPush(LinearRanker):
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
         self._check()
         random = check_random_state(self.random_state)
-        settings, scaled = checked_settings(self), linear_map(self.scaling, X)
+        settings, scaled = checked_settings(self), linear_map(self.scaling, X, ~known)
         self.prevalence_ = self.prevalence
         if self.bag_size == "auto" and self.prevalence is None:
             self.prevalence_ = self._estimated_prevalence(X, known, scaled, settings, random)

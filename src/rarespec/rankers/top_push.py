@@ -33,7 +33,7 @@ class TopPush(LinearRanker):
         The threshold is the mean of this many largest negatives (TopPushK): 1 is TopPush. Larger values forgive as
         many hidden positives among the negatives. More than the number of unlabelled rows counts as all of them.
     scaling : {"none", "standard", "whiten"}
-        Applied to X inside the estimator, learned from all rows: nothing, unit variance of each feature, or removal
+        Applied to X inside the estimator, learned from the unlabelled rows: nothing, unit variance of each feature, or removal
         of all correlations (Ledoit-Wolf covariance). `coef_` refers to X as given in any case.
     solver : {"interior-point", "published"}
         "interior-point" stops at the certificate: gap <= tol * objective. "published" is the accelerated gradient
@@ -85,7 +85,7 @@ class TopPush(LinearRanker):
 
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
         settings = checked_settings(self)
-        scaled = linear_map(self.scaling, X)
+        scaled = linear_map(self.scaling, X, ~known)
         solution = solve_all_rows(X, known, scaled, settings)
         self.coef_ = scaled.weights_of(solution.weights[0])
         self.duality_gap_ = float(solution.gap[0])
