@@ -6,25 +6,37 @@ from numbers import Integral, Real
 from typing import Any
 
 
-def require(condition: bool, ranker: Any, name: str, allowed: str) -> None:
-    """A ValueError that names the parameter, its value and what is allowed, unless the condition holds."""
-    if not condition:
+def require(ranker: Any, name: str, holds: bool, allowed: str) -> None:
+    """A ValueError that names the parameter, its value and what is allowed, unless it holds."""
+    if not holds:
         raise ValueError(f"{type(ranker).__name__}: {name}={getattr(ranker, name)!r}, but it must be {allowed}")
 
 
 def require_one_of(ranker: Any, name: str, allowed: tuple[str, ...]) -> None:
-    require(getattr(ranker, name) in allowed, ranker, name, f"one of {', '.join(map(repr, allowed))}")
+    require(ranker, name, getattr(ranker, name) in allowed, f"one of {', '.join(map(repr, allowed))}")
 
 
-def require_positive(ranker: Any, *names: str) -> None:
+def require_positive(ranker: Any, *names: str, optional: bool = False) -> None:
+    """Finite numbers above 0; `optional` ones may be None."""
     for name in names:
         value = getattr(ranker, name)
-        require(isinstance(value, Real) and 0 < float(value) < float("inf"), ranker, name, "a number > 0")
+        fine = (optional and value is None) or is_positive(value)
+        require(ranker, name, fine, "a number > 0" + (" or None" if optional else ""))
 
 
-def require_count(ranker: Any, *names: str, optional: bool = False) -> None:
-    """Whole numbers from 1 up; `optional` ones may be None."""
+def require_count(ranker: Any, *names: str, optional: bool = False, least: int = 1) -> None:
+    """Whole numbers from `least` up; `optional` ones may be None."""
     for name in names:
         value = getattr(ranker, name)
-        fine = (optional and value is None) or (isinstance(value, Integral) and int(value) >= 1)
-        require(fine, ranker, name, "a whole number >= 1" + (" or None" if optional else ""))
+        fine = (optional and value is None) or (isinstance(value, Integral) and int(value) >= least)
+        require(ranker, name, fine, f"a whole number >= {least}" + (" or None" if optional else ""))
+
+
+def require_share(ranker: Any, name: str) -> None:
+    """A number above 0 and at most 1."""
+    value = getattr(ranker, name)
+    require(ranker, name, isinstance(value, Real) and 0 < float(value) <= 1, "a number above 0 and at most 1")
+
+
+def is_positive(value: Any) -> bool:
+    return isinstance(value, Real) and 0 < float(value) < float("inf")

@@ -42,8 +42,7 @@ def checked_settings(ranker: Any) -> PushSettings:
     require_count(ranker, "top_k")
     require_one_of(ranker, "solver", tuple(SOLVERS))
     require_count(ranker, "max_iter", optional=True)
-    if ranker.tol is not None:
-        require_positive(ranker, "tol")
+    require_positive(ranker, "tol", optional=True)
     if ranker.solver == "published" and (ranker.loss != "truncated-quadratic" or ranker.top_k != 1):
         raise ValueError('solver="published" knows the truncated quadratic loss with top_k = 1 only')
     tol, max_iter = SOLVERS[ranker.solver]

@@ -185,7 +185,7 @@ class BaggingTopPush(LinearRanker):
         if self.bag_size != "auto":
             require_count(self, "bag_size")
         share = self.prevalence
-        require(share is None or 0 < share < 1, self, "prevalence", "None or a share between 0 and 1")
+        require(self, "prevalence", share is None or 0 < share < 1, "None or a share between 0 and 1")
 
     def _require_bags(self) -> None:
         check_is_fitted(self)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.rankers._kernel import squared_distances
 from rarespec.rankers._known import Rows
 from rarespec.rankers._linear import BLOCK_ROWS
 from rarespec.rankers._linear_map import linear_map
-from rarespec.rankers._parameters import require, require_count
+from rarespec.rankers._parameters import require, require_count, require_share
 from rarespec.rankers._ranker import Ranker, Scores
 from rarespec.rankers._stumps import Array, best_step, bin_numbers, candidate_thresholds, step_sums
 
@@ -122,7 +123,7 @@ class BipartiteBoosting(Ranker):
         examples = scaled.apply(X[known])
         nearest, near_rows, near_distances = np.empty(len(X)), [], []
         for start in range(0, len(X), BLOCK_ROWS):
-            distances = _squared_distances(scaled.apply(X[start : start + BLOCK_ROWS]), examples)
+            distances = squared_distances(scaled.apply(X[start : start + BLOCK_ROWS]), examples)
             nearest[start : start + BLOCK_ROWS] = distances.min(axis=1)
             distances[known[start : start + BLOCK_ROWS]] = np.inf
             rows = np.argsort(distances, axis=0, kind="stable")[: self.n_similar]
@@ -166,16 +167,8 @@ class BipartiteBoosting(Ranker):
 
     def _check_parameters(self) -> None:
         require_count(self, "n_rounds")
-        fine = isinstance(self.n_similar, Integral) and self.n_similar >= 0
-        require(fine, self, "n_similar", "a whole number >= 0")
-        for name, allowed in (("learning_rate", "above 0, at most 1"), ("discount", "0 to 1"), ("doubtful", "0 to 1")):
+        require_count(self, "n_similar", least=0)
+        require_share(self, "learning_rate")
+        for name in ("discount", "doubtful"):
             value = getattr(self, name)
-            fine = isinstance(value, Real) and 0 <= float(value) <= 1 and (value != 0 or name != "learning_rate")
-            require(fine, self, name, f"a number, {allowed}")
-
-
-def _squared_distances(rows: Array, examples: Array) -> Array:
-    """(k, m), of k rows to m examples."""
-    distances = np.einsum("ij,ij->i", rows, rows)[:, None] + np.einsum("ij,ij->i", examples, examples)
-    distances -= 2 * rows @ examples.T
-    return np.maximum(distances, 0.0)
+            require(self, name, isinstance(value, Real) and 0 <= float(value) <= 1, "a number from 0 to 1")

@@ -33,8 +33,8 @@ class TopPush(LinearRanker):
         The threshold is the mean of this many largest negatives (TopPushK): 1 is TopPush. Larger values forgive as
         many hidden positives among the negatives. More than the number of unlabelled rows counts as all of them.
     scaling : {"none", "standard", "whiten"}
-        Applied to X inside the estimator, learned from the unlabelled rows: nothing, unit variance of each feature, or removal
-        of all correlations (Ledoit-Wolf covariance). `coef_` refers to X as given in any case.
+        Applied to X inside the estimator, learned from the unlabelled rows: nothing, unit variance of each feature, or
+        removal of all correlations (Ledoit-Wolf covariance). `coef_` refers to X as given in any case.
     solver : {"interior-point", "published"}
         "interior-point" stops at the certificate: gap <= tol * objective. "published" is the accelerated gradient
         scheme of the authors with their stopping rule (relative change of the dual objective <= tol after at least ten

@@ -1,0 +1,114 @@
+"""Kernels in double precision, and sums of them over large matrices, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.rankers._known import Rows
+from rarespec.rankers._linear import BLOCK_ROWS
+from rarespec.rankers._parameters import is_positive, require
+
+Array = NDArray[np.float64]
+
+BLOCK_VALUES = 2**20
+"""Kernel values held at a time."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """`linear`: x.z; `rbf`: exp(-gamma |x - z|^2); `poly`: (gamma x.z + coef0)^degree."""
+
+    name: str
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 1.0
+
+    def between(self, rows: Rows, vectors: Array) -> Array:
+        """Kernel of each row with each vector, (n, s)."""
+        if self.name == "rbf":
+            return np.exp(-self.gamma * squared_distances(rows, vectors))
+        products = rows.astype(np.float64, copy=False) @ vectors.T
+        return products if self.name == "linear" else (self.gamma * products + self.coef0) ** self.degree
+
+    def with_itself(self, rows: Rows) -> Array:
+        """Kernel of each row with itself, (n,)."""
+        if self.name == "rbf":
+            return np.ones(len(rows))
+        norms = np.square(rows, dtype=np.float64).sum(axis=1)
+        return norms if self.name == "linear" else (self.gamma * norms + self.coef0) ** self.degree
+
+
+def squared_distances(rows: Rows, vectors: Array) -> Array:
+    """(n, s) float64."""
+    # measured from the middle of the vectors: a common offset of all rows then costs no digits
+    middle = vectors.mean(axis=0)
+    rows, vectors = rows - middle, vectors - middle
+    distances = rows @ (-2.0 * vectors.T)
+    distances += np.square(rows).sum(axis=1)[:, None]
+    distances += np.square(vectors).sum(axis=1)
+    return np.maximum(distances, 0.0, out=distances)
+
+
+def kernel_sums(kernel: Kernel, X: Rows, vectors: Array, weights: Array) -> Array:
+    """Weighted sums of the kernels of each row of X with the vectors: weights (s,) give (n,), (s, t) give (n, t)."""
+    sums = np.empty((len(X), *weights.shape[1:]))
+    for block in _blocks(len(X), len(vectors)):
+        sums[block] = kernel.between(X[block], vectors) @ weights
+    return sums
+
+
+def log_rbf_sums(gamma: float, X: Rows, vectors: Array, weights: Array) -> Array:
+    """Logarithm of the sum over vectors of weight times exp(-gamma |x - vector|^2), (n,); weights are positive.
+
+    Far rows, whose kernels are too small for a double, still have a finite logarithm and keep their order.
+    """
+    logs = np.empty(len(X))
+    for block in _blocks(len(X), len(vectors)):
+        terms = np.log(weights) - gamma * squared_distances(X[block], vectors)
+        largest = terms.max(axis=1)
+        logs[block] = largest + np.log(np.exp(terms - largest[:, None]).sum(axis=1))
+    return logs
+
+
+def _blocks(n_rows: int, n_vectors: int) -> Iterator[slice]:
+    step = max(1, min(BLOCK_ROWS, BLOCK_VALUES // max(1, n_vectors)))
+    return (slice(start, start + step) for start in range(0, n_rows, step))
+
+
+def centre_and_variance(X: Rows) -> tuple[Array, float]:
+    """Mean of the rows, (d,), and the sum of the variances of all columns: the mean squared distance to that mean."""
+    centre = X.mean(axis=0, dtype=np.float64)
+    total = sum(float(np.square(X[block] - centre).sum()) for block in _blocks(len(X), X.shape[1]))
+    return centre, total / len(X)
+
+
+def resolved_gamma(gamma: float | str, X: Rows) -> float:
+    """`scale` is 1 / (sum of the variances of all columns of X), known and unlabelled rows alike; 1 if that is 0."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    variance = centre_and_variance(X)[1]
+    return 1.0 / variance if variance > 0 else 1.0
+
+
+def require_gamma(ranker: Any) -> None:
+    require(ranker, "gamma", ranker.gamma == "scale" or is_positive(ranker.gamma), '"scale" or a number > 0')
+
+
+def level_on_margin(values: Array, weights: Array, upper: float) -> float:
+    """Where the boundary lies that a one-class machine draws through the values (m,) of its examples.
+
+    Examples with a weight strictly between 0 and `upper` lie on the boundary, those of weight 0 at or above it, those
+    at `upper` at or below it. Without any on it, the middle of the gap is taken.
+    """
+    free = (weights > 1e-9 * upper) & (weights < (1 - 1e-9) * upper)
+    if free.any():
+        return float(values[free].mean())
+    below = weights > upper / 2
+    if below.all():
+        return float(values.max())
+    return float(values[below].max() + values[~below].min()) / 2
