@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,10 @@ from rarespec.rankers._kernel import (
     resolved_gamma,
 )
 from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import BLOCK_ROWS, weighted_sums
+from rarespec.rankers._linear import weighted_sums
 from rarespec.rankers._parameters import require, require_count, require_one_of, require_positive
 from rarespec.rankers._ranker import Ranker, Scores
+from rarespec.rankers._row_identity import fingerprint_of_rows
 from rarespec.rankers._squared_hinge import Scaling
 
 SOLVER_TOL = 1e-6
@@ -71,7 +71,7 @@ class BaggingSVM(Ranker):
     coef_ : (d,) float64, mean weights for X as given; None for rbf
     intercept_ : float, mean intercept
     support_vectors_ : (s, d) float64, dual_coef_ : (s,) float64, gamma_ : float; for rbf, else None
-    fingerprint_ : str, SHA-256 of the fitted matrix in double precision
+    fingerprint_ : str, of the fitted matrix, by which it is recognised
 
     References
     ----------
@@ -111,7 +111,7 @@ class BaggingSVM(Ranker):
         self._keep_mean(machines)
         self.scores_ = self._mean_values(X)
         self.scores_[drawn] = _out_of_bag(self._values(machines, X[drawn]), _membership(drawn, bags))
-        self.fingerprint_ = _fingerprint(X)
+        self.fingerprint_ = fingerprint_of_rows(X)
 
     def _trained(self, X: Rows, known: NDArray[np.intp], drawn: NDArray[np.intp], bags: NDArray[np.intp]) -> _Machines:
         """One machine for each bag, as weights of all known and drawn rows."""
@@ -156,7 +156,7 @@ class BaggingSVM(Ranker):
         return kernel_sums(Kernel("rbf", self.gamma_), X, self.support_vectors_, self.dual_coef_) + self.intercept_
 
     def _scores(self, X: Rows) -> Scores:
-        if len(X) == len(self.scores_) and _fingerprint(X) == self.fingerprint_:
+        if len(X) == len(self.scores_) and fingerprint_of_rows(X) == self.fingerprint_:
             return self.scores_.copy()
         return self._mean_values(X)
 
@@ -190,12 +190,3 @@ def _out_of_bag(values: Array, member: NDArray[np.bool_]) -> Scores:
     """Mean of each row's values over the bags that it is not in; over all bags if it is in every one."""
     heard = ~member | member.all(axis=1, keepdims=True)
     return np.average(values, axis=1, weights=heard)
-
-
-def _fingerprint(X: Rows) -> str:
-    """The same for equal matrices, whether float32 or float64."""
-    digest = sha256(repr(X.shape).encode())
-    for start in range(0, len(X), BLOCK_ROWS):
-        # adding 0 makes -0 and 0 the same
-        digest.update(np.add(X[start : start + BLOCK_ROWS], 0.0, dtype=np.float64, order="C").data)
-    return digest.hexdigest()

@@ -11,17 +11,13 @@ block: whatever several processes do at once, features never stand beside a mode
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,15 +25,13 @@ from numpy.typing import NDArray
 from rarespec.features.for_grid import for_grid
 from rarespec.features.recipe import Recipe
 from rarespec.spectrum import Defect, Reason
+from rarespec.survey.kept_arrays import UNREADABLE, load_arrays, npz, write_whole
 from rarespec.survey.manifest import BlockRecord, SurveyError, WrongUseError
 from rarespec.survey.survey import Survey
 
 FOLDER = "features"
 CURRENT = "current.json"
 MODEL = "model.npz"
-UNREADABLE = (OSError, ValueError, EOFError, KeyError, BadZipFile)
-"""What a missing, truncated or damaged file raises; it is then made anew."""
-
 Progress = Callable[[int, int], None]
 """Called with the number of blocks done and in all."""
 
@@ -89,7 +83,7 @@ class FeatureSet:
     def _block(self, i: int) -> dict[str, NDArray[Any]]:
         """From its file; anew when that is damaged, or was swept away because the survey has grown since."""
         try:
-            return _load(self.folder / block_file(self.survey.manifest.blocks[i], i))
+            return load_arrays(self.folder / block_file(self.survey.manifest.blocks[i], i))
         except UNREADABLE:
             return self.compute(i)
 
@@ -100,7 +94,7 @@ class FeatureSet:
         values, lost_at = self.recipe.transform_and_locate(flux)
         arrays: dict[str, NDArray[Any]] = {"values": values.astype(np.float32), "lost_at": lost_at, "n_bad": n_bad}
         if self.folder.is_dir():  # a model that was replaced meanwhile has lost its directory
-            _write(self.folder / block_file(self.survey.manifest.blocks[i], i), _npz(arrays))
+            write_whole(self.folder / block_file(self.survey.manifest.blocks[i], i), npz(arrays))
         return arrays
 
 
@@ -138,7 +132,7 @@ def _kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
     """With the model that was learned earlier; None when there is none, or it cannot be read."""
     try:
         folder = home / json.loads((home / CURRENT).read_bytes())["model"]
-        state = _load(folder / MODEL)
+        state = load_arrays(folder / MODEL)
         return FeatureSet(survey, recipe.restore(state), folder, int(state["n_fitted"]))
     except UNREADABLE:
         return None
@@ -146,11 +140,11 @@ def _kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
 
 def _learned(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet:
     recipe.fit_blocks(lambda: (survey.masked_flux(i) for i in range(survey.n_blocks)))
-    content = _npz(recipe.state() | {"n_fitted": np.array(len(survey))})
+    content = npz(recipe.state() | {"n_fitted": np.array(len(survey))})
     name = hashlib.sha256(content).hexdigest()[:20]
     (home / name).mkdir(parents=True, exist_ok=True)
-    _write(home / name / MODEL, content)
-    _write(home / CURRENT, json.dumps({"model": name, "recipe": repr(recipe), "n_fitted": len(survey)}).encode())
+    write_whole(home / name / MODEL, content)
+    write_whole(home / CURRENT, json.dumps({"model": name, "recipe": repr(recipe), "n_fitted": len(survey)}).encode())
     return FeatureSet(survey, recipe, home / name, len(survey))
 
 
@@ -164,24 +158,3 @@ def _sweep(features: FeatureSet, home: Path) -> None:
     for path in features.folder.glob("*.npz"):
         if path.name not in wanted:
             path.unlink(missing_ok=True)
-
-
-def _load(path: Path) -> dict[str, NDArray[Any]]:
-    with np.load(path, allow_pickle=False) as arrays:
-        return dict(arrays)
-
-
-def _npz(arrays: dict[str, NDArray[Any]]) -> bytes:
-    content = io.BytesIO()
-    np.savez(content, allow_pickle=False, **arrays)
-    return content.getvalue()
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Whole or not at all, so that an interruption costs one block."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)

@@ -14,7 +14,7 @@ from rarespec.survey.commit import JOURNAL, LOCK, STAGING, pending_manifest, rec
 from rarespec.survey.manifest import NAME, Manifest, SurveyError, WrongUseError
 from rarespec.survey.survey import Survey
 
-KEPT_BESIDE = ("features",)
+KEPT_BESIDE = ("features", "graphs")
 """Directories that other parts keep in the survey, with checks of their own."""
 
 

@@ -1,0 +1,133 @@
+"""The neighbour graph of a survey's features: built once, kept with the survey, grown when it grows.
+
+    SURVEY/graphs/RECIPE/MODEL/FINGERPRINT-kK.npz      the K nearest neighbours of every spectrum that has features
+
+RECIPE and MODEL are the names under which the features are kept, and FINGERPRINT is that of the features themselves:
+a graph can never be taken for that of other features.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.rankers._exact_neighbours import pair_distances
+from rarespec.rankers._row_identity import fingerprint_of_rows
+from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours, extend_neighbours
+from rarespec.survey.features import FeatureSet, Progress
+from rarespec.survey.kept_arrays import UNREADABLE, load_arrays, npz, write_whole
+from rarespec.survey.manifest import SurveyError
+
+FOLDER = "graphs"
+FILE_NAME = re.compile(r"(?P<fingerprint>[0-9a-f]{32})-k(?P<k>\d+)\.npz")
+
+ROUNDING = 1e-4
+"""Relative difference of distances that single precision explains."""
+
+
+def graph_of(features: FeatureSet, k: int = 5, progress: Progress | None = None) -> NeighbourGraph:
+    """The k nearest neighbours of every usable spectrum, read if they are kept, otherwise found and kept.
+
+    Spectra without features are left out: row i of the graph is row `rows_of_graph(features)[i]` of the survey, and
+    `features.values[features.usable]` is the matrix to fit a ranker on together with the graph. When the survey has
+    grown, the graph of its earlier state is extended. `progress` is called with the rows done and in all.
+    """
+    if k < 1:
+        raise ValueError(f"k = {k}: at least 1 neighbour is needed")
+    rows = rows_of_graph(features)
+    if not len(rows):
+        raise SurveyError(f"{features.survey.path}: no spectrum has features, so there is nothing to join in a graph")
+    X, k = features.values[rows], min(k, len(rows) - 1)
+    home = features.survey.path / FOLDER / features.folder.parent.name / features.folder.name
+    graph = _kept(home, fingerprint_of_rows(X), k)
+    if graph is None:
+        graph = _grown(home, X, rows, k, progress) or build_neighbours(X, max(k, 1), progress)
+        _keep(home, graph, rows)
+        _sweep(home, graph, features)
+    return graph.nearest(k) if k else graph
+
+
+def rows_of_graph(features: FeatureSet) -> NDArray[np.int64]:
+    """The row in the survey of each row of the graph, (n_usable,) int64."""
+    return np.flatnonzero(features.usable)
+
+
+def _kept(home: Path, fingerprint: str, k: int) -> NeighbourGraph | None:
+    """The graph of just these features with enough neighbours, if there is one that can be read."""
+    found = (_read(path) for path, kept, kept_k in _files(home) if kept == fingerprint and kept_k >= k)
+    return next((graph for graph, _ in filter(None, found)), None)
+
+
+def _files(home: Path) -> Iterator[tuple[Path, str, int]]:
+    """Files of graphs, with the fingerprint and the number of neighbours in their names."""
+    for path in sorted(home.glob("*.npz")):
+        match = FILE_NAME.fullmatch(path.name)
+        if match:
+            yield path, match["fingerprint"], int(match["k"])
+
+
+def _read(path: Path) -> tuple[NeighbourGraph, NDArray[np.int64]] | None:
+    """The graph and its rows in the survey; None if the file is damaged."""
+    try:
+        kept = load_arrays(path)
+        graph = NeighbourGraph(kept["indices"], kept["distances"], float(kept["recall"]), str(kept["fingerprint"]))
+        return graph, kept["rows"]
+    except UNREADABLE:
+        return None
+
+
+def _grown(
+    home: Path, X: NDArray[np.float32], rows: NDArray[np.int64], k: int, progress: Progress | None
+) -> NeighbourGraph | None:
+    """The graph of an earlier state, extended; None if there is none, or so small that building anew is as quick."""
+    for path, _, kept_k in _files(home):
+        found = _read(path) if kept_k >= max(k, 1) else None
+        if found is None:
+            continue
+        graph, earlier = found
+        n = len(earlier)
+        if len(rows) / 2 <= n <= len(rows) and np.array_equal(earlier, rows[:n]) and _distances_hold(graph, X):
+            # a block that grew is computed anew, and its features may differ by rounding: the graph is still theirs
+            same = replace(graph.nearest(k), fingerprint=fingerprint_of_rows(X[:n]))
+            return extend_neighbours(same, X, progress)
+    return None
+
+
+def _distances_hold(graph: NeighbourGraph, X: NDArray[np.float32]) -> bool:
+    """Whether the first rows of X are as far apart as the graph says."""
+    n, k = graph.indices.shape
+    apart = pair_distances(X, np.repeat(np.arange(n), k), X, graph.indices.ravel().astype(np.int64))
+    scale = float(np.abs(X).max(initial=0.0))
+    return np.allclose(apart, graph.distances.ravel(), rtol=ROUNDING, atol=ROUNDING * scale)
+
+
+def _keep(home: Path, graph: NeighbourGraph, rows: NDArray[np.int64]) -> None:
+    home.mkdir(parents=True, exist_ok=True)
+    write_whole(home / f"{graph.fingerprint}-k{graph.n_neighbours}.npz", npz(_as_arrays(graph, rows)))
+
+
+def _as_arrays(graph: NeighbourGraph, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    return {
+        "indices": graph.indices,
+        "distances": graph.distances,
+        "rows": rows,
+        "recall": np.array(graph.recall),
+        "fingerprint": np.array(graph.fingerprint),
+    }
+
+
+def _sweep(home: Path, graph: NeighbourGraph, features: FeatureSet) -> None:
+    """Remove graphs of earlier states, those that this one holds within it, and those of models that were replaced."""
+    for path, fingerprint, k in _files(home):
+        if fingerprint != graph.fingerprint or k < graph.n_neighbours:
+            path.unlink(missing_ok=True)
+    for other in home.parent.iterdir():
+        if not (features.folder.parent / other.name).is_dir():
+            shutil.rmtree(other, ignore_errors=True)

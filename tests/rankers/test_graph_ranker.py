@@ -1,0 +1,139 @@
+"""What rankers on a graph share: prepared once, asked many times, equal rows equal scores."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rarespec.rankers.label_propagation import LabelPropagation
+from rarespec.rankers.manifold_ranking import ManifoldRanking
+from rarespec.rankers.neighbours import build_neighbours
+
+BOTH = pytest.mark.parametrize("ranker", [LabelPropagation(sigma="self-tuned"), ManifoldRanking()], ids=["LP", "MR"])
+
+
+def rows(n=120, seed=0, dtype=np.float32):
+    rng = np.random.default_rng(seed)
+    return (rng.normal(0, 1, (6, 4))[rng.integers(0, 6, n)] + rng.normal(0, 0.3, (n, 4))).astype(dtype)
+
+
+def known(n=120, n_known=3):
+    return (np.arange(n) < n_known).astype(int)
+
+
+@parametrize_with_checks(
+    [
+        LabelPropagation(),
+        LabelPropagation(sigma="self-tuned"),
+        ManifoldRanking(),
+        ManifoldRanking(normalised=False),
+    ]
+)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+@BOTH
+def test_fitted_state_is_arrays_and_numbers(ranker):
+    fitted = clone(ranker).fit(rows(), known())
+    state = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
+    assert {"scores_", "fitted_rows_", "n_iter_", "residual_", "n_unreached_"} <= set(state)
+    assert all(value is None or isinstance(value, np.ndarray | int | float) for value in state.values())
+
+
+@BOTH
+def test_fitted_rows_have_their_scores(ranker):
+    X = rows()
+    fitted = clone(ranker).fit(X, known())
+    assert np.array_equal(fitted.decision_function(X), fitted.scores_)
+    chosen = np.array([5, 0, 77, 5])
+    assert np.array_equal(fitted.decision_function(X[chosen]), fitted.scores_[chosen])
+    assert np.array_equal(fitted.decision_function(X[chosen].astype(np.float64)), fitted.scores_[chosen])
+    assert fitted.decision_function(X) is not fitted.scores_
+
+
+@BOTH
+def test_a_row_equal_to_several_has_the_best_of_their_scores(ranker):
+    X = rows()
+    X[60] = X[0]
+    fitted = clone(ranker).fit(X, known())
+    assert fitted.scores_[0] > fitted.scores_[60]
+    assert fitted.decision_function(X[60:61])[0] == fitted.scores_[0]
+    assert np.array_equal(fitted.decision_function(X), fitted.scores_)
+
+
+@BOTH
+def test_many_queries_are_those_asked_one_by_one(ranker):
+    X, Y = rows(), np.zeros((120, 21))
+    Y[np.random.default_rng(0).integers(0, 120, 60), np.arange(60) % 21] = 1
+    prepared = clone(ranker).prepare(X)
+    together = prepared.scores_for(Y)
+    assert together.shape == Y.shape
+    for j in range(21):
+        assert np.allclose(prepared.scores_for(Y[:, j]), together[:, j], rtol=1e-7, atol=1e-10)
+    assert prepared.scores_for(Y[:, 0]).shape == (120,)
+    assert np.allclose(clone(ranker).fit(X, Y[:, 0]).scores_, together[:, 0], rtol=1e-7, atol=1e-10)
+
+
+@BOTH
+def test_queries_do_not_change_what_was_fitted(ranker):
+    fitted = clone(ranker).fit(rows(), known())
+    before = fitted.scores_.copy(), fitted.n_iter_
+    fitted.scores_for(np.eye(120)[:, 50])
+    assert np.array_equal(fitted.scores_, before[0]) and fitted.n_iter_ == before[1]
+
+
+@BOTH
+def test_a_graph_that_is_given_is_used(ranker, monkeypatch):
+    X = rows()
+    graph = build_neighbours(X, 8)
+    expected = clone(ranker).fit(X, known()).scores_
+    monkeypatch.setattr("rarespec.rankers._graph_ranker.build_neighbours", None)
+    assert np.array_equal(clone(ranker).set_params(graph=graph).fit(X, known()).scores_, expected)
+    assert np.array_equal(clone(ranker).prepare(X, graph).scores_for(known()), expected)
+    assert "8 neighbours each" in repr(clone(ranker).set_params(graph=graph))
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (rows(119), "it has 119 rows and X has 120"),
+        (rows(seed=1), "built on a matrix with other values"),
+    ],
+)
+def test_a_graph_of_other_rows_is_refused(ranker, other, message):
+    with pytest.raises(ValueError, match=message):
+        clone(ranker).set_params(graph=build_neighbours(other, 5)).fit(rows(), known())
+
+
+@BOTH
+def test_a_graph_with_too_few_neighbours_is_refused(ranker):
+    with pytest.raises(ValueError, match="keeps 4"):
+        clone(ranker).prepare(rows(), build_neighbours(rows(), 4))
+
+
+@BOTH
+def test_asking_too_early_is_said(ranker):
+    with pytest.raises(ValueError, match="call prepare"):
+        clone(ranker).scores_for(known())
+    with pytest.raises(NotFittedError):
+        clone(ranker).prepare(rows()).decision_function(rows())
+    fitted = clone(ranker).fit(rows(), known()).prepare(rows(seed=1))
+    with pytest.raises(NotFittedError):  # the scores belonged to other rows
+        fitted.decision_function(rows())
+
+
+@BOTH
+@pytest.mark.parametrize("wrong", [np.ones(119), np.ones((120, 2, 2)), np.full(120, np.nan)])
+def test_wrong_queries_are_named(ranker, wrong):
+    with pytest.raises(ValueError, match="Y h"):
+        clone(ranker).prepare(rows()).scores_for(wrong)
+
+
+@BOTH
+def test_a_query_of_nothing(ranker):
+    prepared = clone(ranker).prepare(rows())
+    assert (prepared.scores_for(np.zeros(120)) == 0).all()
+    assert prepared.scores_for(np.zeros((120, 0))).shape == (120, 0)
