@@ -1,22 +1,17 @@
 """EMR: seconds to set up and for a query, against manifold ranking on the same anchor graph by conjugate gradients.
 
-    python benchmarks/emr.py [--n 100450] [--queries 50] [--anchors 1000] [--rounds 3] [--low-rank]
+    python benchmarks/emr.py [--n 100450] [--queries 50] [--anchors 1000] [--rounds 3]
 
 Peer for a query: SciPy's conjugate gradients on (I - alpha HH') f = y to 1e-10, the same H, one query after the other;
 scores must agree to 1e-7. Peer for the anchors: scikit-learn's KMeans from the same start, as many iterations, all
 cores; the mean squared distance to the nearest anchor must agree to 1 %. Of interleaved rounds the best one counts.
 
-Features are the paper's 50 of a mock sky. With --low-rank they are drawn instead (50 features whose spread falls as
-1 / rank, in 40 blobs, and noise): cheap enough for 10^6 rows. The peak of
-memory is that of the whole process, so of making a mock sky's spectra unless they are drawn.
+The rows are the paper's 50 features of mock spectra, beyond 20 000 of them mixtures of neighbouring ones.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,55 +19,15 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.cluster import KMeans
 
-from rarespec.features import PaperFeatures
-from rarespec.mock import MockSky
+from mock_features import drawn_queries, mixed_features
 from rarespec.rankers._anchors import draw_anchors, k_means, nearest_anchor
 from rarespec.rankers.emr import EMR
+from timing import best_of, timed
 
 TARGET_SECONDS = 0.1
 PEER_QUERIES = 3
 
 Rows = NDArray[np.float32]
-
-
-def mock_features(n: int) -> Rows:
-    flux = np.concatenate([block.flux for block in MockSky(n, {"carbon": max(1, n // 250)}, seed=2)])
-    features: Rows = PaperFeatures().fit_transform(flux)
-    return features
-
-
-def low_rank_features(n: int, seed: int = 0) -> Rows:
-    rng = np.random.default_rng(seed)
-    spread = (10.0 / np.arange(1, 51)).astype(np.float32)
-    centres = rng.standard_normal((40, 50), np.float32)
-    X = centres[rng.integers(0, 40, n)]
-    X += 0.3 * rng.standard_normal((n, 50), np.float32)
-    X *= spread
-    X += 0.05 * rng.standard_normal((n, 50), np.float32)
-    return X
-
-
-def queries(n: int, n_queries: int, n_known: int = 10) -> NDArray[np.float64]:
-    rng = np.random.default_rng(1)
-    Y = np.zeros((n, n_queries))
-    for column in Y.T:
-        column[rng.choice(n, n_known, replace=False)] = 1.0
-    return Y
-
-
-def timed(function: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = function()
-    return time.perf_counter() - start, result
-
-
-def best_of(rounds: int, contenders: dict[str, Callable[[], Any]]) -> tuple[dict[str, float], dict[str, Any]]:
-    seconds, results = dict.fromkeys(contenders, np.inf), {}
-    for _ in range(rounds):
-        for name, function in contenders.items():
-            taken, results[name] = timed(function)
-            seconds[name] = min(seconds[name], taken)
-    return seconds, results
 
 
 def by_conjugate_gradients(H: Any, y: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
@@ -86,8 +41,8 @@ def compare_anchors(X: Rows, n_anchors: int, rounds: int) -> None:
     start = draw_anchors(X, n_anchors, np.random.RandomState(0))
     peer = KMeans(n_anchors, init=start.astype(X.dtype), n_init=1, max_iter=5, tol=0)
     seconds, results = best_of(
-        rounds,
         {"rarespec": lambda: k_means(X, start, 5), "scikit-learn": lambda: peer.fit(X).cluster_centers_},
+        rounds,
     )
     spreads = {name: mean_square(X, np.asarray(anchors, np.float64)) for name, anchors in results.items()}
     assert abs(spreads["rarespec"] / spreads["scikit-learn"] - 1) < 0.01, spreads
@@ -109,12 +64,12 @@ def mean_square(X: Rows, anchors: NDArray[np.float64]) -> float:
 
 def compare_queries(emr: EMR, Y: NDArray[np.float64], rounds: int) -> None:
     seconds, results = best_of(
-        rounds,
         {
             "one": lambda: emr.scores_for(Y[:, 0]),
             "many": lambda: emr.scores_for(Y),
             "peer": lambda: [by_conjugate_gradients(emr._prepared.H, y, emr.alpha) for y in Y.T[:PEER_QUERIES]],
         },
+        rounds,
     )
     for query, scores in enumerate(results["peer"]):
         difference = np.abs(results["many"][:, query] - scores).max()
@@ -134,14 +89,12 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=50)
     parser.add_argument("--anchors", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--low-rank", action="store_true", help="drawn features instead of a mock sky's")
     arguments = parser.parse_args()
-    X = (low_rank_features if arguments.low_rank else mock_features)(arguments.n)
+    X = mixed_features(arguments.n)
     seconds, emr = timed(lambda: EMR(arguments.anchors, random_state=0).prepare(X))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"{len(X)} x {X.shape[1]} {X.dtype}, {len(emr.anchors_)} anchors: set-up {seconds:.2f} s, peak {peak:.2f} GB")
+    print(f"{len(X)} x {X.shape[1]} {X.dtype}, {len(emr.anchors_)} anchors: set-up {seconds:.2f} s")
     compare_anchors(X, arguments.anchors, arguments.rounds)
-    compare_queries(emr, queries(len(X), arguments.queries), arguments.rounds)
+    compare_queries(emr, drawn_queries(len(X), arguments.queries), arguments.rounds)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Label propagation on a given graph: conjugate gradients against the paper's iteration f <- alpha S f + y.
 
-    python benchmarks/label_propagation.py [--n 100450] [--d 50] [--queries 50] [--known 10] [--rounds 3]
+    python benchmarks/label_propagation.py [--n 100450] [--queries 50] [--known 10] [--rounds 3]
                                            [--sigma self-tuned] [--tol 1e-8]
 
 Both stop at |y - (I - alpha S) f| <= tol |y|, start from the same prepared graph, and must give the same scores. Also
@@ -11,18 +11,16 @@ are asked at once; seconds of preparing.
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from neighbours import mock_features
+from mock_features import drawn_queries, mixed_features
 from rarespec.rankers._conjugate_gradients import OrderedMatrix
 from rarespec.rankers.label_propagation import LabelPropagation, diagonal, edge_weights, local_scales
 from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours
+from timing import Contenders, best_of, timed
 
 ALPHA, TARGET = 0.99, 10.0
 Column = NDArray[np.float64]
@@ -56,7 +54,6 @@ def _norm(column: Column) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=100_450)
-    parser.add_argument("--d", type=int, default=50)
     parser.add_argument("--queries", type=int, default=50)
     parser.add_argument("--known", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=3)
@@ -64,7 +61,7 @@ def main() -> None:
     parser.add_argument("--tol", type=float, default=1e-8)
     arguments = parser.parse_args()
     sigma = arguments.sigma if arguments.sigma == "self-tuned" else float(arguments.sigma)
-    X = mock_features(arguments.n, arguments.d)
+    X = mixed_features(arguments.n)
     compare(X, LabelPropagation(sigma=sigma, alpha=ALPHA, tol=arguments.tol), arguments)
 
 
@@ -72,41 +69,21 @@ def compare(X: NDArray[np.float32], ranker: LabelPropagation, arguments: argpars
     graph = build_neighbours(X, 5)
     S = normalised_weights(graph, ranker.sigma)
     S_reordered = OrderedMatrix.of(S)
-    start = time.perf_counter()
-    ranker.prepare(X, graph)
-    preparing = time.perf_counter() - start
+    preparing, _ = timed(lambda: ranker.prepare(X, graph))
     Y = drawn_queries(len(X), arguments.queries, arguments.known)
     y, y_reordered = Y[:, 0].copy(), Y[S_reordered.order, 0]
-    contenders: dict[str, Callable[[], Any]] = {
+    contenders: Contenders = {
         "conjugate gradients": lambda: ranker.scores_for(y),
         "iteration": lambda: iterated(S, y, arguments.tol),
         "iteration, reordered": lambda: iterated(S_reordered.matrix, y_reordered, arguments.tol),
         "many": lambda: ranker.scores_for(Y),
     }
-    seconds, answers = interleaved(contenders, arguments.rounds)
+    seconds, answers = best_of(contenders, arguments.rounds)
     ours, (theirs, n_iter) = answers["conjugate gradients"], answers["iteration"]
     report(graph, seconds, preparing, n_iter, arguments)
     # an error is at most the residual over the smallest eigenvalue, 1 - alpha
     assert _norm(ours - theirs) <= 2 * arguments.tol * _norm(y) / (1 - ALPHA)
     assert np.array_equal(np.argsort(-ours)[:100], np.argsort(-theirs)[:100])
-
-
-def drawn_queries(n: int, n_queries: int, n_known: int) -> NDArray[np.float64]:
-    Y, rng = np.zeros((n, n_queries)), np.random.default_rng(0)
-    for j in range(n_queries):
-        Y[rng.choice(n, n_known, replace=False), j] = 1.0
-    return Y
-
-
-def interleaved(contenders: dict[str, Callable[[], Any]], rounds: int) -> tuple[dict[str, float], dict[str, Any]]:
-    """Best seconds and the last answer of each."""
-    seconds, answers = dict.fromkeys(contenders, np.inf), {}
-    for _ in range(rounds):
-        for name, answer in contenders.items():
-            start = time.perf_counter()
-            answers[name] = answer()
-            seconds[name] = min(seconds[name], time.perf_counter() - start)
-    return seconds, answers
 
 
 def report(

@@ -1,23 +1,18 @@
 """LRGA: many queries at once against one direct sparse solve for each, graph given.
 
-    python benchmarks/lrga.py [--n 10000] [--queries 50] [--direct 50] [--extra-factor] [--low-rank]
+    python benchmarks/lrga.py [--n 10000] [--queries 50] [--direct 50] [--without-extra-factor]
 
 Peers: SciPy's `spsolve` as it comes, and SuperLU with the ordering that suits a symmetric matrix best. Both get the
 same matrix L and solve with L + U anew for every query, as U differs. --direct limits how many queries they are timed
 on; 0 leaves them out, for sizes at which their factors do not fit. Scores must agree to 1e-7 of each score that is
 above 1e-8 of the largest, and in order. The best of several rounds counts.
 
-Features are the paper's 50 of a mock sky. With --low-rank they are drawn instead (50 features whose spread falls as
-1 / rank, in 40 blobs, and noise): cheap enough for 10^6 rows. The peak of
-memory is that of the whole process, so of making a mock sky's spectra unless they are drawn.
+The rows are the paper's 50 features of mock spectra, beyond 20 000 of them mixtures of neighbouring ones.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,46 +20,16 @@ from numpy.typing import NDArray
 from scipy.sparse import diags_array
 from scipy.sparse.linalg import splu, spsolve
 
-from rarespec.features import PaperFeatures
-from rarespec.mock import MockSky
+from mock_features import drawn_queries, mixed_features
 from rarespec.rankers.lrga import LRGA
 from rarespec.rankers.neighbours import build_neighbours
+from timing import timed
 
 TARGET = 10
 ROUNDS = 3
 RESOLVED = 1e-8
 
 Rows = NDArray[np.float32]
-
-
-def mock_features(n: int) -> Rows:
-    flux = np.concatenate([block.flux for block in MockSky(n, {"carbon": max(1, n // 250)}, seed=2)])
-    features: Rows = PaperFeatures().fit_transform(flux)
-    return features
-
-
-def low_rank_features(n: int, seed: int = 0) -> Rows:
-    rng = np.random.default_rng(seed)
-    spread = (10.0 / np.arange(1, 51)).astype(np.float32)
-    X = rng.standard_normal((40, 50), np.float32)[rng.integers(0, 40, n)]
-    X += 0.3 * rng.standard_normal((n, 50), np.float32)
-    X *= spread
-    X += 0.05 * rng.standard_normal((n, 50), np.float32)
-    return X
-
-
-def queries(n: int, n_queries: int, n_known: int = 10) -> NDArray[np.float64]:
-    rng = np.random.default_rng(1)
-    Y = np.zeros((n, n_queries))
-    for column in Y.T:
-        column[rng.choice(n, n_known, replace=False)] = 1.0
-    return Y
-
-
-def timed(function: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = function()
-    return time.perf_counter() - start, result
 
 
 def by_spsolve(matrix: Any, y: NDArray[np.float64], query_weight: float) -> NDArray[np.float64]:
@@ -110,15 +75,13 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=10_000)
     parser.add_argument("--queries", type=int, default=50)
     parser.add_argument("--direct", type=int, default=50, help="queries that the peer is timed on; 0: none")
-    parser.add_argument("--extra-factor", action="store_true")
-    parser.add_argument("--low-rank", action="store_true", help="drawn features instead of a mock sky's")
+    parser.add_argument("--without-extra-factor", action="store_true")
     arguments = parser.parse_args()
-    X = (low_rank_features if arguments.low_rank else mock_features)(arguments.n)
+    X = mixed_features(arguments.n)
     graph_seconds, graph = timed(lambda: build_neighbours(X, 4))
-    seconds, ranker = timed(lambda: LRGA(extra_factor=arguments.extra_factor).prepare(X, graph))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"{len(X)} x {X.shape[1]} {X.dtype}: graph {graph_seconds:.2f} s, set-up {seconds:.2f} s, peak {peak:.2f} GB")
-    compare(ranker, queries(len(X), arguments.queries), arguments.direct)
+    seconds, ranker = timed(lambda: LRGA(extra_factor=not arguments.without_extra_factor).prepare(X, graph))
+    print(f"{len(X)} x {X.shape[1]} {X.dtype}: graph {graph_seconds:.2f} s, set-up {seconds:.2f} s")
+    compare(ranker, drawn_queries(len(X), arguments.queries), arguments.direct)
 
 
 if __name__ == "__main__":

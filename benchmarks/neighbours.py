@@ -1,9 +1,8 @@
 """The neighbour graph against scikit-learn's brute force: seconds, recall, memory.
 
-    python benchmarks/neighbours.py [--n 100450] [--d 50] [--k 5] [--rounds 3] [--threads 2] [--peer-rows 20000]
+    python benchmarks/neighbours.py [--n 100450] [--k 5] [--rounds 3] [--threads 2] [--peer-rows 20000]
 
-The rows are features of mock spectra: median-filtered, scaled from 0 to 1, then projected on principal components. Mock
-spectra beyond the first 20 000 are made by mixing neighbouring ones, so that a million rows need no million spectra.
+The rows are the paper's 50 features of mock spectra, beyond 20 000 of them mixtures of neighbouring ones.
 scikit-learn's time grows exactly in proportion to its queries, so it is measured on --peer-rows of them and scaled up
 (0: on all of them). Recall is counted on all those queries, against what scikit-learn found.
 """
@@ -22,28 +21,11 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
-from pca import filtered_mock
-from rarespec.features.pca import StreamingPCA
+from mock_features import mixed_features
 from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours
 
 Rows = NDArray[np.float32]
-MOCK_SPECTRA, TARGET, RECALL = 20_000, 10.0, 0.99
-
-
-def mock_features(n: int, d: int, seed: int = 0) -> Rows:
-    """(n, d) float32; rows beyond the mock spectra lie between one of them and another of similar kind."""
-    spectra = filtered_mock(min(n, MOCK_SPECTRA))
-    seeds = StreamingPCA(d, solver="randomised", random_state=0).fit(spectra).transform(spectra).astype(np.float32)
-    if n <= len(seeds):
-        return seeds
-    rng = np.random.default_rng(seed)
-    near = build_neighbours(seeds, 20).indices
-    first = rng.integers(0, len(seeds), n - len(seeds))
-    second = near[first, rng.integers(0, near.shape[1], len(first))]
-    share = rng.uniform(-0.2, 1.2, (len(first), 1)).astype(np.float32)
-    mixed = seeds[first] + share * (seeds[second] - seeds[first])
-    scatter = np.linalg.norm(seeds[near[:, 0]] - seeds, axis=1).mean() / np.sqrt(d) / 2
-    return np.concatenate([seeds, mixed + rng.normal(0, scatter, mixed.shape).astype(np.float32)])
+TARGET, RECALL = 10.0, 0.99
 
 
 def ours(X: Rows, k: int, threads: int) -> tuple[float, NeighbourGraph]:
@@ -89,14 +71,13 @@ def recall(graph: NeighbourGraph, rows: NDArray[np.int64], found: NDArray[np.int
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=100_450)
-    parser.add_argument("--d", type=int, default=50)
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--peer-rows", type=int, default=20_000, help="queries that scikit-learn answers; 0: all")
     parser.add_argument("--without-peer", action="store_true", help="time and memory of ours alone")
     arguments = parser.parse_args()
-    X = mock_features(arguments.n, arguments.d)
+    X = mixed_features(arguments.n)
     with threadpool_limits(arguments.threads):
         compare(X, arguments)
 

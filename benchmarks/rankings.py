@@ -1,11 +1,11 @@
 """How well each ranker finds the rest of a rare class from a few known examples: AUC and average precision.
 
-    python benchmarks/rankings.py [--survey mock | --survey PATH/make_survey.py] [--rare CARBON] [--n 100000] [--n-rare 450]
-                                  [--seed 1] [--draws 10] [--known 1 3 10 30] [--methods ocsvm lrga ...]
+    python benchmarks/rankings.py [--survey mock | --survey PATH/make_survey.py] [--rare CARBON] [--n 100000]
+                                  [--n-rare 450] [--seed 1] [--draws 10] [--known 1 3 10 30] [--methods ocsvm lrga ...]
 
-Features are those of the paper. Known examples are drawn at random from the rare class, the same draws for every method,
-and each method is judged on the rows that are not known. Printed: mean and standard deviation over the draws, and the
-paired difference of BaggingTopPush to each other method with its standard error. Graphs and anchors are built once.
+Features are those of the paper. Known examples are drawn at random from the rare class, the same draws for every
+method, and each method is judged on the rows that are not known. Printed: mean and standard deviation over the draws,
+and the paired difference of BaggingTopPush to each other method with its standard error. Graphs are built once.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from mock_features import mock_features
 from numpy.typing import NDArray
 
+from mock_features import mock_features
 from rarespec.evaluation import average_precision_at_k, relevance_in_order, roc_auc_of_scores
 from rarespec.features import PaperFeatures
-from rarespec.rankers import BaggingTopPush, MatchedFilter, TopPush, by_name
+from rarespec.rankers import BaggingTopPush, MatchedFilter, by_name
 from rarespec.rankers._graph_ranker import GraphRanker
 from rarespec.rankers._ranker import Ranker
 
@@ -103,9 +103,8 @@ def compare(
             difference = results[JUDGED] - results[name]
             error = difference.std(axis=0, ddof=1) / np.sqrt(n_draws)
             mean = difference.mean(axis=0)
-            print(
-                f"{n_known:5d}  {JUDGED} - {name:19s} AUC {mean[0]:+.3f} ± {error[0]:.3f}   AP {mean[1]:+.3f} ± {error[1]:.3f}"
-            )
+            figures = [f"{kind} {m:+.3f} ± {e:.3f}" for kind, m, e in zip(("AUC", "AP"), mean, error, strict=True)]
+            print(f"{n_known:5d}  {JUDGED} - {name:19s}", *figures)
 
 
 def main() -> None:
@@ -123,9 +122,8 @@ def main() -> None:
         X, rare = mock_features(chosen.n, chosen.n_rare, chosen.seed, chosen.rare.lower())
     else:
         X, rare = template_features(Path(chosen.survey), chosen.rare, chosen.n, chosen.n_rare, chosen.seed)
-    print(
-        f"{chosen.survey}: {len(X)} spectra, {rare.sum()} {chosen.rare}, seed {chosen.seed}, {chosen.draws} draws; known, method, ..."
-    )
+    print(f"{chosen.survey}: {len(X)} spectra, {rare.sum()} {chosen.rare}, seed {chosen.seed}, {chosen.draws} draws")
+    print("known  method")
     for n_known in chosen.known:
         compare(X, rare, tuple(chosen.methods), n_known, chosen.draws, chosen.seed)
 

@@ -2,43 +2,27 @@
 
     python benchmarks/top_push.py [--n 100000] [--rounds 5] [--without-pulearn] [--without-growth]
 
-Features are those of the paper, (n + 450, 50) float32, from a mock survey; 10 known carbon stars, 50 bags of 200, lam 100,
-relative duality gap <= 1e-4. Rounds are interleaved and the best one counts. The published scheme gets the same bags and
-runs until its own gap is as small; both answers are compared. Needs pulearn (the extra `benchmark`) for the last peer.
+Features are those of the paper, (n + 450, 50) float32, from a mock survey; 10 known carbon stars, 50 bags of 200, lam
+100, relative duality gap <= 1e-4. Rounds are interleaved and the best one counts. The published scheme gets the same
+bags and runs until its own gap is as small; both answers are compared. Needs pulearn (the extra `benchmark`).
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable
 
 import numpy as np
-from mock_features import mock_features
 from sklearn.svm import SVC, OneClassSVM
 
+from mock_features import mock_features
 from rarespec.evaluation import roc_auc_of_scores
 from rarespec.rankers._push_loss import LOSSES
 from rarespec.rankers._push_nesterov import solve_published
-from rarespec.rankers._push_problem import Objective
+from rarespec.rankers._push_problem import Objective, stacked
 from rarespec.rankers.bagging_top_push import BaggingTopPush
+from timing import best_of, timed
 
 T, K, LAM, GAP, KNOWN = 50, 200, 100.0, 1e-4, 10
-
-
-def seconds(function: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
-
-
-def best_of(functions: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Best seconds of each, rounds interleaved."""
-    best = dict.fromkeys(functions, np.inf)
-    for _ in range(rounds):
-        for name, function in functions.items():
-            best[name] = min(best[name], seconds(function))
-    return best
 
 
 def ours(n_bags: int = T, bag_size: int = K, keep_bags: bool = False) -> BaggingTopPush:
@@ -51,31 +35,24 @@ def published(X: np.ndarray, y: np.ndarray, bags: np.ndarray) -> list:
 
 
 def against_published(X: np.ndarray, y: np.ndarray, rounds: int) -> None:
-    fitted = ours(keep_bags=True).fit(X, y)
-    reference = published(X, y, fitted.bag_rows_)
-    weights = np.concatenate([solution.weights for solution in reference])
-    worst = max(np.max(solution.relative_gap) for solution in reference)
-    cosine = (
-        np.sum(weights.mean(axis=0) * fitted.coef_)
-        / np.linalg.norm(weights.mean(axis=0))
-        / np.linalg.norm(fitted.coef_)
-    )
-    ranks = [set(np.argsort(-(X @ w))[:1000]) for w in (fitted.coef_, weights.mean(axis=0))]
-    best = best_of({"ours": lambda: ours().fit(X, y), "published": lambda: published(X, y, fitted.bag_rows_)}, rounds)
+    bags = ours(keep_bags=True).fit(X, y).bag_rows_
+    best, results = best_of({"ours": lambda: ours().fit(X, y), "published": lambda: published(X, y, bags)}, rounds)
+    own, theirs = results["ours"], stacked(results["published"])
+    weights = [own.coef_, theirs.weights.mean(axis=0)]
+    cosine = weights[0] @ weights[1] / np.linalg.norm(weights[0]) / np.linalg.norm(weights[1])
+    first = [set(np.argsort(-(X @ w))[:1000]) for w in weights]
+    print(f"fit until the relative gap is {GAP:g}: {best['ours']:.4f} s; published Nesterov scheme", end=" ")
     print(
-        f"fit to a relative gap of {GAP:g}: interior point {best['ours']:.4f} s (worst gap {fitted.relative_gap_:.1e}),"
+        f"{best['published']:.3f} s, {theirs.n_iter.mean():.0f} iterations: {best['published'] / best['ours']:.0f} times"
     )
-    print(f"  published Nesterov scheme {best['published']:.3f} s (worst gap {worst:.1e}, ", end="")
-    print(
-        f"{np.mean([s.n_iter[0] for s in reference]):.0f} iterations a bag): {best['published'] / best['ours']:.0f} times"
-    )
-    print(f"  cosine of the two weight vectors {cosine:.6f}, {len(ranks[0] & ranks[1])} of the first 1000 rows shared")
+    print(f"  worst gaps {own.relative_gap_:.1e} and {theirs.relative_gap.max():.1e}, cosine of the weights", end=" ")
+    print(f"{cosine:.6f}, {len(first[0] & first[1])} of the first 1000 rows shared")
     assert cosine > 0.999, "the two solvers disagree"
 
 
 def against_one_class_svm(X: np.ndarray, y: np.ndarray, rounds: int) -> None:
     known = X[y == 1]
-    best = best_of(
+    best, _ = best_of(
         {
             "ours": lambda: ours().fit(X, y).rank(X),
             "OneClassSVM": lambda: OneClassSVM().fit(known).decision_function(X),
@@ -83,17 +60,16 @@ def against_one_class_svm(X: np.ndarray, y: np.ndarray, rounds: int) -> None:
         rounds,
     )
     ratio = best["ours"] / best["OneClassSVM"]
-    print(
-        f"fit + score + sort {best['ours']:.3f} s; OneClassSVM fit + score {best['OneClassSVM']:.3f} s: {ratio:.2f} times"
-    )
+    peer = f"OneClassSVM fit + score {best['OneClassSVM']:.3f} s"
+    print(f"fit + score + sort {best['ours']:.3f} s; {peer}: {ratio:.2f} times")
 
 
 def against_pulearn(X: np.ndarray, y: np.ndarray, rare: np.ndarray) -> None:
     from pulearn import BaggingPuClassifier
 
     peer = BaggingPuClassifier(SVC(kernel="linear", probability=False), n_estimators=T, max_samples=K, random_state=0)
-    peer_time = seconds(lambda: peer.fit(X, y))
-    own_time = seconds(lambda: ours().fit(X, y))
+    peer_time = timed(lambda: peer.fit(X, y))[0]
+    own_time = timed(lambda: ours().fit(X, y))[0]
     unlabelled = y == 0
     scores = ours().fit(X, y).decision_function(X)
     print(
@@ -109,7 +85,7 @@ def growth(X: np.ndarray, rare: np.ndarray, rounds: int) -> None:
 
     def fit(known: int = KNOWN, bag_size: int = K, n_bags: int = T, d: int = 50) -> float:
         y = np.isin(np.arange(len(X)), rows[:known])
-        return min(seconds(lambda: ours(n_bags, bag_size).fit(X[:, :d], y)) for _ in range(rounds))
+        return min(timed(lambda: ours(n_bags, bag_size).fit(X[:, :d], y))[0] for _ in range(rounds))
 
     for name, values in {
         "known": (1, 3, 10, 30, 100, 300),
