@@ -17,10 +17,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from mock_features import drawn_queries, mixed_features
-from timing import timed
 
+from mock_features import drawn_queries, mixed_features
 from rarespec.rankers import EMR, LRGA, LabelPropagation, build_neighbours
+from timing import timed
 
 STAGES = ("graph", "LP set-up", "LP query", "LRGA set-up", "LRGA query", "EMR set-up", "EMR query")
 PLOTTED = ("graph", "LP query", "LRGA query", "EMR set-up", "EMR query")

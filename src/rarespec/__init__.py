@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rarespec.survey import Survey as Survey
     from rarespec.survey.features import features_of as features_of
     from rarespec.survey.ingest import ingest as ingest
+    from rarespec.survey.neighbours import graph_of as graph_of
 
 _HOME_OF = {
     "PAPER_GRID": "rarespec.spectrum",
@@ -30,6 +31,7 @@ _HOME_OF = {
     "WavelengthGrid": "rarespec.spectrum",
     "features_of": "rarespec.survey.features",
     "from_specutils": "rarespec.formats.specutils_objects",
+    "graph_of": "rarespec.survey.neighbours",
     "ingest": "rarespec.survey.ingest",
     "read": "rarespec.formats",
 }
