@@ -2,10 +2,12 @@
 
     python benchmarks/rankings.py [--survey mock | --survey PATH/make_survey.py] [--rare CARBON] [--n 100000]
                                   [--n-rare 450] [--seed 1] [--draws 10] [--known 1 3 10 30] [--methods ocsvm lrga ...]
+                                  [--against bagging_top_push]
 
 Features are those of the paper. Known examples are drawn at random from the rare class, the same draws for every
 method, and each method is judged on the rows that are not known. Printed: mean and standard deviation over the draws,
-and the paired difference of BaggingTopPush to each other method with its standard error. Graphs are built once.
+and the paired difference of one method, BaggingTopPush by default, to each other with its standard error. Graphs and
+anchors are built once.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from numpy.typing import NDArray
 from mock_features import mock_features
 from rarespec.evaluation import average_precision_at_k, relevance_in_order, roc_auc_of_scores
 from rarespec.features import PaperFeatures
-from rarespec.rankers import BaggingTopPush, MatchedFilter, by_name
+from rarespec.rankers import LRGA, BaggingTopPush, MatchedFilter, by_name
 from rarespec.rankers._graph_ranker import GraphRanker
 from rarespec.rankers._ranker import Ranker
 
@@ -39,12 +41,13 @@ OTHERS = (
     "bipartite_logistic",
     "bipartite_boosting",
 )
-JUDGED = "bagging_top_push"
 
 
 def ranker(name: str, seed: int) -> Ranker:
     if name in ("lda", "cosine"):
         return MatchedFilter(method=name)
+    if name == "lrga_as_printed":
+        return LRGA(extra_factor=False)
     if name == "whitened_top_push":
         return BaggingTopPush(scaling="whiten", regularisation=1.0, random_state=seed)
     made = by_name(name)()
@@ -82,7 +85,7 @@ def judged(scores: NDArray[np.float64], rare: NDArray[np.bool_], known: NDArray[
 
 
 def compare(
-    X: NDArray, rare: NDArray[np.bool_], methods: tuple[str, ...], n_known: int, n_draws: int, seed: int
+    X: NDArray, rare: NDArray[np.bool_], methods: list[str], n_known: int, n_draws: int, seed: int, against: str
 ) -> None:
     rng = np.random.default_rng(seed)
     draws = [rng.choice(np.flatnonzero(rare), n_known, replace=False) for _ in range(n_draws)]
@@ -99,12 +102,12 @@ def compare(
             flush=True,
         )
     for name in methods:
-        if name != JUDGED and JUDGED in results:
-            difference = results[JUDGED] - results[name]
+        if name != against and against in results:
+            difference = results[against] - results[name]
             error = difference.std(axis=0, ddof=1) / np.sqrt(n_draws)
             mean = difference.mean(axis=0)
             figures = [f"{kind} {m:+.3f} ± {e:.3f}" for kind, m, e in zip(("AUC", "AP"), mean, error, strict=True)]
-            print(f"{n_known:5d}  {JUDGED} - {name:19s}", *figures)
+            print(f"{n_known:5d}  {against} - {name:19s}", *figures)
 
 
 def main() -> None:
@@ -117,6 +120,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--known", type=int, nargs="+", default=[1, 3, 10, 30])
     parser.add_argument("--methods", nargs="+", default=list(PAPER + OTHERS))
+    parser.add_argument("--against", default="bagging_top_push", help="method whose paired differences are printed")
     chosen = parser.parse_args()
     if chosen.survey == "mock":
         X, rare = mock_features(chosen.n, chosen.n_rare, chosen.seed, chosen.rare.lower())
@@ -125,7 +129,7 @@ def main() -> None:
     print(f"{chosen.survey}: {len(X)} spectra, {rare.sum()} {chosen.rare}, seed {chosen.seed}, {chosen.draws} draws")
     print("known  method")
     for n_known in chosen.known:
-        compare(X, rare, tuple(chosen.methods), n_known, chosen.draws, chosen.seed)
+        compare(X, rare, chosen.methods, n_known, chosen.draws, chosen.seed, chosen.against)
 
 
 if __name__ == "__main__":
