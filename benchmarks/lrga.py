@@ -1,11 +1,12 @@
 """LRGA: many queries at once against one direct sparse solve for each, graph given.
 
-    python benchmarks/lrga.py [--n 10000] [--queries 50] [--direct 50] [--without-extra-factor]
+    python benchmarks/lrga.py [--n 10000] [--queries 50] [--direct 5] [--without-extra-factor]
 
 Peers: SciPy's `spsolve` as it comes, and SuperLU with the ordering that suits a symmetric matrix best. Both get the
 same matrix L and solve with L + U anew for every query, as U differs. --direct limits how many queries they are timed
 on; 0 leaves them out, for sizes at which their factors do not fit. Scores must agree to 1e-7 of each score that is
-above 1e-8 of the largest, and in order. The best of several rounds counts.
+above 1e-8 of the largest, and in order. Rounds are interleaved and
+the best one counts.
 
 The rows are the paper's 50 features of mock spectra, beyond 20 000 of them mixtures of neighbouring ones.
 """
@@ -23,9 +24,8 @@ from scipy.sparse.linalg import splu, spsolve
 from mock_features import drawn_queries, mixed_features
 from rarespec.rankers.lrga import LRGA
 from rarespec.rankers.neighbours import build_neighbours
-from timing import timed
+from timing import best_of, timed
 
-TARGET = 10
 ROUNDS = 3
 RESOLVED = 1e-8
 
@@ -48,18 +48,21 @@ def system_of(matrix: Any, y: NDArray[np.float64], query_weight: float) -> tuple
 
 
 def compare(ranker: LRGA, Y: NDArray[np.float64], n_direct: int) -> None:
-    ours, scores = min((timed(lambda: ranker.scores_for(Y)) for _ in range(ROUNDS)), key=lambda timing: timing[0])
-    single = min(timed(lambda: ranker.scores_for(Y[:, 0]))[0] for _ in range(ROUNDS))
-    each = ours / Y.shape[1]
-    print(f"  {Y.shape[1]} queries at once {ours:.2f} s ({each:.4f} s each), one alone {single:.4f} s")
-    peers = {f"spsolve (target {TARGET})": by_spsolve, "SuperLU, best ordering": by_superlu}
-    matrix, weight = ranker._prepared.matrix, ranker.query_weight
-    for name, peer in peers.items() if n_direct else ():
-        seconds, expected = timed(lambda peer=peer: [peer(matrix, y, weight) for y in Y.T[:n_direct]])
-        for ours_of_one, direct_of_one in zip(scores.T, expected, strict=False):
+    matrix, weight, asked = ranker._prepared.matrix, ranker.query_weight, Y.T[:n_direct]
+    contenders = {
+        "many": lambda: ranker.scores_for(Y),
+        "one": lambda: ranker.scores_for(Y[:, 0]),
+        "spsolve": lambda: [by_spsolve(matrix, y, weight) for y in asked],
+        "SuperLU, best ordering": lambda: [by_superlu(matrix, y, weight) for y in asked],
+    }
+    seconds, results = best_of(contenders, ROUNDS)
+    each = seconds["many"] / Y.shape[1]
+    print(f"  {Y.shape[1]} queries at once: {each:.4f} s each; one alone {seconds['one']:.4f} s")
+    for name in ("spsolve", "SuperLU, best ordering") if n_direct else ():
+        for ours_of_one, direct_of_one in zip(results["many"].T, results[name], strict=False):
             require_same(ours_of_one, direct_of_one)
-        peers_each = seconds / len(expected)
-        print(f"  {name}: {peers_each:.3f} s each, over {len(expected)} queries: ratio {peers_each / each:.1f}")
+        peers_each = seconds[name] / n_direct
+        print(f"  {name}: {peers_each:.3f} s each, over {n_direct} queries: ratio {peers_each / each:.1f}")
 
 
 def require_same(ours: NDArray[np.float64], direct: NDArray[np.float64]) -> None:
@@ -74,7 +77,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=10_000)
     parser.add_argument("--queries", type=int, default=50)
-    parser.add_argument("--direct", type=int, default=50, help="queries that the peer is timed on; 0: none")
+    parser.add_argument("--direct", type=int, default=5, help="queries that the peer is timed on; 0: none")
     parser.add_argument("--without-extra-factor", action="store_true")
     arguments = parser.parse_args()
     X = mixed_features(arguments.n)
