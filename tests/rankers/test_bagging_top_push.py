@@ -91,11 +91,30 @@ def test_out_of_bag_scores_leave_out_the_bags_that_drew_a_row(survey: tuple) -> 
     X, y, _ = survey
     ranker = BaggingTopPush(n_bags=12, bag_size=500, keep_bags=True, random_state=0).fit(X, y)
     scores = ranker.out_of_bag_scores(X)
+    origin = X.mean(axis=0, dtype=float)
     for row in (5, 100, 1000, 2999):
         unseen = [w for w, rows in zip(ranker.bag_coef_, ranker.bag_rows_, strict=True) if row not in rows]
-        assert scores[row] == pytest.approx(np.mean(unseen, axis=0) @ X[row], rel=1e-6)
+        expected = np.mean(unseen, axis=0) @ (X[row] - origin) + ranker.coef_ @ origin
+        assert scores[row] == pytest.approx(expected, rel=1e-6)
     with pytest.raises(ValueError, match="2999 rows, but fit saw 3000"):
         ranker.out_of_bag_scores(X[1:])
+
+
+def test_out_of_bag_scores_do_not_depend_on_the_origin(survey: tuple) -> None:
+    X, y, _ = survey
+    here, there = (
+        BaggingTopPush(n_bags=12, bag_size=500, keep_bags=True, random_state=0).fit(rows, y).out_of_bag_scores(rows)
+        for rows in (X.astype(float), X + 100.0)
+    )
+    np.testing.assert_allclose(there - there.mean(), here - here.mean(), atol=1e-5 * np.ptp(here))
+
+
+def test_bags_of_an_earlier_fit_are_forgotten(survey: tuple) -> None:
+    X, y, _ = survey
+    ranker = BaggingTopPush(n_bags=3, keep_bags=True, random_state=0).fit(X, y)
+    ranker.set_params(keep_bags=False).fit(X, y)
+    with pytest.raises(ValueError, match="keep_bags=True"):
+        ranker.spread(X)
 
 
 def test_rows_drawn_by_every_bag_have_the_score_of_all_bags() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import nnls
@@ -68,7 +70,7 @@ def test_conditions_of_karush_kuhn_and_tucker(seed: int) -> None:
     w, a, b = solution.weights[0], solution.a[0], solution.b[0]
     s_positive, s_negative = positives @ w, negatives @ w
     t = s_negative.max()
-    np.testing.assert_allclose(a, 2 * np.maximum(0, 1 + t - s_positive), atol=1e-3)
+    np.testing.assert_allclose(a, 2 * np.maximum(0, 1 + t - s_positive), atol=1e-4 * a.max())
     assert a.sum() == pytest.approx(b.sum())
     np.testing.assert_allclose(lam * len(a) * w, a @ positives - b @ negatives, atol=1e-9 * max(1, np.abs(b).sum()))
     assert b @ (t - s_negative) <= 1e-5 * max(1, b.sum())  # only negatives at the threshold carry weight
@@ -108,6 +110,47 @@ def test_invariant_to_order_shift_and_duplicated_negatives() -> None:
     doubled_positives = fitted(np.repeat(positives, 2, axis=0), negatives, 1.0, tol=1e-10).coef_
     for other in (shuffled, shifted, doubled, doubled_positives):
         np.testing.assert_allclose(other, reference, atol=1e-5 * np.abs(reference).max())
+
+
+@pytest.mark.parametrize("top_k", [350, 1000, 2500])
+def test_a_threshold_over_more_rows_than_the_working_set_starts_with(top_k: int) -> None:
+    rng = np.random.default_rng(0)
+    positives, negatives = rng.normal(size=(10, 5)) + 1, rng.normal(size=(5000, 5))
+    ours = fitted(positives, negatives, 1.0, top_k=top_k)
+    reference, _ = optimum(positives, negatives, 1.0, "truncated-quadratic", top_k)
+    assert ours.converged_
+    assert ours.objective_ == pytest.approx(reference, rel=1e-5)
+
+
+@pytest.mark.parametrize("top_k", [1, 5])
+def test_one_negative_whatever_the_threshold(top_k: int) -> None:
+    rng = np.random.default_rng(0)
+    positives, negatives = rng.normal(size=(5, 3)), rng.normal(size=(1, 3))
+    ours = fitted(positives, negatives, 1.0, top_k=top_k, tol=1e-9)
+    reference, _ = optimum(positives, negatives, 1.0, "truncated-quadratic")
+    assert ours.converged_
+    assert ours.objective_ == pytest.approx(reference, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("lam", [1e-10, 1e-6, 1e6, 1e10])
+def test_extreme_regularisation_converges_or_says_that_it_did_not(lam: float, loss: str) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        positives, negatives = rng.normal(size=(5, 5)) + rng.choice([0, 2]), rng.normal(size=(50, 5))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            ours = fitted(positives, negatives, lam, loss=loss)
+        assert np.isfinite(ours.coef_).all()
+        assert ours.duality_gap_ >= 0
+        assert ours.converged_ == (ours.relative_gap_ <= 1e-6)
+        assert ours.relative_gap_ < 1e-2
+
+
+def test_published_scheme_gives_up_on_numbers_out_of_range() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.warns(ConvergenceWarning), np.errstate(all="ignore"):
+        fitted(1e160 * rng.normal(size=(3, 2)), 1e160 * rng.normal(size=(9, 2)), 1.0, solver="published")
 
 
 def test_scale_of_the_features_and_regularisation_belong_together() -> None:

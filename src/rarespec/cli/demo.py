@@ -124,7 +124,7 @@ def _rank(survey: Survey, picture: Path) -> None:
 
     _step(
         f"5. {N_KNOWN} carbon stars are known: which spectra are most like them?",
-        "in Python, rarespec.rankers.BaggingTopPush().fit(features.values, y).rank(features.values)",
+        "in Python, rarespec.rankers.BaggingTopPush().fit(X, y).rank(X) with X = features.values[features.usable]",
     )
     features = features_of(survey, PaperFeatures())
     rows = np.flatnonzero(features.usable)

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from rarespec.rankers._push_loss import Values
 from rarespec.rankers._push_newton import Direction, NewtonStep
-from rarespec.rankers._push_problem import Objective, Solution, dual_value, primal_value
-from rarespec.rankers._push_state import Rows, State
+from rarespec.rankers._push_problem import Objective, Solution, duality_gap, primal_value, threshold
+from rarespec.rankers._push_state import Problems, State
 
 TO_THE_BOUNDARY = 0.99
 """Share of the way to the boundary that a step may go."""
-PATIENCE = 15
+PATIENCE = 40
 """Iterations without progress after which the best weights so far are returned."""
 SMALLEST_SLACK = 1e-3
 """Multipliers start no smaller; the losses change over a distance of 1."""
@@ -32,20 +32,22 @@ SMALLEST_SLACK = 1e-3
 def solve(positives: Values, negatives: Values, objective: Objective, tol: float, max_iter: int) -> Solution:
     """Solve B problems, positives (B, m, d) against negatives (B, n, d), until gap <= tol * primal value."""
     n = negatives.shape[1]
-    if objective.top_k >= n > 1:  # the threshold is the mean score of all negatives: the score of their mean
+    if (
+        objective.top_k > 1 and objective.top_k >= n
+    ):  # the threshold is the mean score of all negatives: the score of their mean
         mean = solve(positives, negatives.mean(axis=1, keepdims=True), replace(objective, top_k=1), tol, max_iter)
         return replace(mean, b=np.repeat(mean.b / n, n, axis=1))
-    rows = Rows.of(positives, negatives, objective)
-    if rows.x.shape[1] >= rows.x.shape[2]:
-        return _solved(rows, tol, max_iter)
-    rows, basis = rows.in_their_span()
-    solution = _solved(rows, tol, max_iter)
+    problems = Problems.of(positives, negatives, objective)
+    if problems.x.shape[1] >= problems.x.shape[2]:
+        return _solved(problems, tol, max_iter)
+    problems, basis = problems.in_their_span()
+    solution = _solved(problems, tol, max_iter)
     return replace(solution, weights=np.matmul(basis, solution.weights[..., None])[..., 0])
 
 
-def _solved(rows: Rows, tol: float, max_iter: int) -> Solution:
-    n_problems = len(rows.x)
-    state = _start(rows)
+def _solved(problems: Problems, tol: float, max_iter: int) -> Solution:
+    n_problems = len(problems.x)
+    state = _start(problems)
     best, n_iter, since_best = state, np.zeros(n_problems, np.int64), np.zeros(n_problems, np.int64)
     live = np.arange(n_problems)
     for _ in range(max_iter):
@@ -53,9 +55,9 @@ def _solved(rows: Rows, tol: float, max_iter: int) -> Solution:
         if not unfinished.any():
             break
         if not unfinished.all():
-            live, rows, state = live[unfinished], rows.at(unfinished), state.at(unfinished)
+            live, problems, state = live[unfinished], problems.at(unfinished), state.at(unfinished)
         try:
-            state = _advance(rows, state)
+            state = _advance(problems, state)
         except np.linalg.LinAlgError:
             break
         n_iter[live] += 1
@@ -65,52 +67,52 @@ def _solved(rows: Rows, tol: float, max_iter: int) -> Solution:
     return Solution(best.weights, best.primal, best.gap, n_iter, best.within(tol), best.a, best.b)
 
 
-def _start(rows: Rows) -> State:
+def _start(problems: Problems) -> State:
     """A feasible dual point whose scores are of order one, and multipliers well away from zero."""
-    n_problems, m, n = len(rows.x), rows.m, rows.n
-    a = np.full((n_problems, m), rows.objective.loss.start)
-    b = np.full((n_problems, n), rows.objective.loss.start * m / n)
-    _, s = rows.weights_and_scores(a, b)
+    n_problems, m, n = len(problems.x), problems.m, problems.n
+    a = np.full((n_problems, m), problems.objective.loss.start)
+    b = np.full((n_problems, n), problems.objective.loss.start * m / n)
+    _, s = problems.weights_and_scores(a, b)
     spread = np.abs((s * np.concatenate([a, -b], axis=1)).sum(axis=1)) / a.sum(axis=1)
     shrink = (1 / np.maximum(spread, 1))[:, None]
     a, b, s = a * shrink, b * shrink, s * shrink
     top = s[:, m:].max(axis=1)
     slack = np.maximum(top - s[:, m:].mean(axis=1), SMALLEST_SLACK)
     tau = top + slack
-    u = np.repeat(slack[:, None], n, axis=1) if rows.bounded else np.zeros((n_problems, 0))
-    c = tau[:, None] - s[:, m:] + (u if rows.bounded else 0)
-    p = np.ones_like(a) if rows.objective.loss.bounded_below else np.zeros((n_problems, 0))
-    return _evaluated(rows, a, b, p, c, u, tau)
+    u = np.repeat(slack[:, None], n, axis=1) if problems.bounded else np.zeros((n_problems, 0))
+    c = tau[:, None] - s[:, m:] + (u if problems.bounded else 0)
+    p = np.ones_like(a) if problems.objective.loss.bounded_below else np.zeros((n_problems, 0))
+    return _evaluated(problems, a, b, p, c, u, tau)
 
 
-def _evaluated(rows: Rows, a: Values, b: Values, p: Values, c: Values, u: Values, tau: Values) -> State:
+def _evaluated(problems: Problems, a: Values, b: Values, p: Values, c: Values, u: Values, tau: Values) -> State:
     b = b * (a.sum(axis=1) / b.sum(axis=1))[:, None]  # feasible to the last digit: the certificate rests on it
-    weights, s = rows.weights_and_scores(a, b)
-    primal = primal_value(rows.objective, weights, s[:, : rows.m], s[:, rows.m :])
-    gap = primal - dual_value(rows.objective, weights, a)
-    gap = np.where(np.isfinite(gap), gap, np.inf)
+    weights, s = problems.weights_and_scores(a, b)
+    t = threshold(s[:, problems.m :], problems.objective.top_k)
+    primal = primal_value(problems.objective, weights, s[:, : problems.m], t)
+    gap = duality_gap(problems.objective, a, b, s[:, : problems.m], s[:, problems.m :], t)
     return State(a, b, p, c, u, tau, weights, s, primal, gap)
 
 
-def _advance(rows: Rows, state: State) -> State:
+def _advance(problems: Problems, state: State) -> State:
     """One predictor-corrector step."""
-    pairs = rows.pairs(state)
-    newton = NewtonStep(rows, state)
+    pairs = problems.pairs(state)
+    newton = NewtonStep(problems, state)
     predicted = newton.direction([-x * y for x, y in pairs])
     mu = _mean_product(pairs)
-    reach = np.minimum(1, _largest_step(rows, state, predicted))[:, None]
+    reach = np.minimum(1, _largest_step(problems, state, predicted))[:, None]
     ahead = [(x + reach * dx, y + reach * dy) for (x, y), (dx, dy) in zip(pairs, predicted.pairs, strict=True)]
     target = ((_mean_product(ahead) / mu) ** 3 * mu)[:, None]
     targets = [target - x * y - dx * dy for (x, y), (dx, dy) in zip(pairs, predicted.pairs, strict=True)]
     direction = newton.direction(targets)
-    step = np.minimum(1, TO_THE_BOUNDARY * _largest_step(rows, state, direction))
-    return _moved(rows, state, direction, step)
+    step = np.minimum(1, TO_THE_BOUNDARY * _largest_step(problems, state, direction))
+    return _moved(problems, state, direction, step)
 
 
-def _moved(rows: Rows, state: State, direction: Direction, step: Values) -> State:
+def _moved(problems: Problems, state: State, direction: Direction, step: Values) -> State:
     by = step[:, None]
     return _evaluated(
-        rows,
+        problems,
         state.a + by * direction.a,
         state.b + by * direction.b,
         state.p + by * direction.p,
@@ -125,12 +127,12 @@ def _mean_product(pairs: list[tuple[Values, Values]]) -> Values:
     return np.asarray(total) / sum(x.shape[1] for x, _ in pairs)
 
 
-def _largest_step(rows: Rows, state: State, direction: Direction) -> Values:
+def _largest_step(problems: Problems, state: State, direction: Direction) -> Values:
     """How far each problem can go until a variable leaves its domain, (B,)."""
     moving = [(state.a, direction.a)]
-    for (x, y), (dx, dy) in zip(rows.pairs(state), direction.pairs, strict=True):
+    for (x, y), (dx, dy) in zip(problems.pairs(state), direction.pairs, strict=True):
         moving += [(x, dx), (y, dy)]
-    if np.isfinite(rows.objective.loss.upper):
-        moving.append((rows.objective.loss.upper - state.a, -direction.a))
+    if np.isfinite(problems.objective.loss.upper):
+        moving.append((problems.objective.loss.upper - state.a, -direction.a))
     speed: NDArray[np.float64] = np.max([(-dx / x).max(axis=1) for x, dx in moving], axis=0)
     return 1 / np.maximum(speed, np.finfo(float).tiny)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rarespec.rankers._push_loss import Values
-from rarespec.rankers._push_problem import Objective, Solution, dual_value, primal_value
+from rarespec.rankers._push_problem import Objective, Solution, duality_gap, primal_value, threshold
 from rarespec.rankers._push_projection import project
 
 
@@ -52,9 +52,10 @@ class _Problem:
 
     def certified(self, point: _Point) -> tuple[float, float]:
         """Primal value and gap."""
-        w, s_positive, s_negative = point.weights, self.positives @ point.weights, self.negatives @ point.weights
-        primal = float(primal_value(self.objective, w, s_positive, s_negative))
-        return primal, primal - float(dual_value(self.objective, w, point.a))
+        s_positive, s_negative = self.positives @ point.weights, self.negatives @ point.weights
+        t = threshold(s_negative, self.objective.top_k)
+        gap = duality_gap(self.objective, point.a, point.b, s_positive, s_negative, t)
+        return float(primal_value(self.objective, point.weights, s_positive, t)), float(gap)
 
 
 def solve_published(
@@ -94,19 +95,22 @@ def _descend(problem: _Problem, finished: Finished, max_iter: int) -> tuple[_Poi
         momentum_before, momentum = momentum, (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         if finished(n_iter, now, before):
             return now, n_iter, True
+        if not np.isfinite(lipschitz):
+            return before, n_iter, False
     return now, max_iter, False
 
 
 def _backtracked(problem: _Problem, search: _Point, lipschitz: float) -> tuple[_Point, float]:
     """A projected gradient step; `lipschitz` doubles until the quadratic model bounds g from above."""
     of_a, of_b = problem.gradient(search)
-    while True:
+    while np.isfinite(lipschitz):
         point = problem.at(*project(search.a - of_a / lipschitz, search.b - of_b / lipschitz))
         da, db = point.a - search.a, point.b - search.b
         model = search.g + of_a @ da + of_b @ db + lipschitz / 2 * (da @ da + db @ db)
         if point.g <= model + 1e-12 * abs(model):  # rounding must not keep it doubling at the optimum
             return point, lipschitz
         lipschitz *= 2
+    return search, lipschitz  # numbers beyond the range of a double: `_descend` gives up
 
 
 def _change_is_small(tol: float) -> Finished:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rarespec.rankers._push_loss import Values
-from rarespec.rankers._push_state import Rows, State
+from rarespec.rankers._push_state import Problems, State
 
 N_STRONG = 24
 """Rows with an unknown of their own."""
@@ -25,7 +25,7 @@ ILL_CONDITIONED = 1e8
 
 @dataclass(frozen=True)
 class Direction:
-    """Changes of all variables; `pairs` in the order of `Rows.pairs`."""
+    """Changes of all variables; `pairs` in the order of `Problems.pairs`."""
 
     a: Values
     b: Values
@@ -39,35 +39,35 @@ class Direction:
 class NewtonStep:
     """The linear system at one iterate; `direction` solves it for given targets of the products."""
 
-    def __init__(self, rows: Rows, state: State) -> None:
-        self.rows, self.state = rows, state
-        loss, self.top_k = rows.objective.loss, rows.objective.top_k
+    def __init__(self, problems: Problems, state: State) -> None:
+        self.problems, self.state = problems, state
+        loss, self.top_k = problems.objective.loss, problems.objective.top_k
         eta = state.u.sum(axis=1, keepdims=True) / self.top_k
         above = state.s - state.tau[:, None]  # score minus threshold
         no_multiplier = not loss.bounded_below
-        self.off_a = above[:, : rows.m] - eta + loss.slope(state.a) - (0 if no_multiplier else state.p)
-        self.off_b = -above[:, rows.m :] - state.c + (state.u if rows.bounded else 0)
-        self.rho = state.u / rows.distance_from_bound(state) if rows.bounded else np.zeros((len(state.a), 0))
+        self.off_a = above[:, : problems.m] - eta + loss.slope(state.a) - (0 if no_multiplier else state.p)
+        self.off_b = -above[:, problems.m :] - state.c + (state.u if problems.bounded else 0)
+        self.rho = state.u / problems.distance_from_bound(state) if problems.bounded else np.zeros((len(state.a), 0))
         give_a = loss.curvature(state.a) + (0 if no_multiplier else state.p / state.a)
-        give_b = state.c / state.b + (self.rho if rows.bounded else 0)
+        give_b = state.c / state.b + (self.rho if problems.bounded else 0)
         self.omega = 1 / np.concatenate([give_a, give_b], axis=1)
         self.g = self._extended_rows()
         self._assemble()
 
     def _extended_rows(self) -> Values:
-        n_problems, n_rows, d = self.rows.x.shape
-        g = np.zeros((n_problems, n_rows, d + (3 if self.rows.bounded else 1)))
-        g[..., :d] = self.rows.x
+        n_problems, n_rows, d = self.problems.x.shape
+        g = np.zeros((n_problems, n_rows, d + (3 if self.problems.bounded else 1)))
+        g[..., :d] = self.problems.x
         g[..., d] = -1
-        if self.rows.bounded:
-            g[:, : self.rows.m, d + 1] = -1
-            g[:, self.rows.m :, d + 2] = self.rho / self.top_k
+        if self.problems.bounded:
+            g[:, : self.problems.m, d + 1] = -1
+            g[:, self.problems.m :, d + 2] = self.rho / self.top_k
         return g
 
     def _assemble(self) -> None:
-        d, size = self.rows.x.shape[2], self.g.shape[2]
-        largest = (self.omega * np.square(self.rows.x).sum(axis=2)).max()
-        self.n_strong = min(N_STRONG, self.omega.shape[1]) if largest > ILL_CONDITIONED * self.rows.scale else 0
+        d, size = self.problems.x.shape[2], self.g.shape[2]
+        largest = (self.omega * np.square(self.problems.x).sum(axis=2)).max()
+        self.n_strong = min(N_STRONG, self.omega.shape[1]) if largest > ILL_CONDITIONED * self.problems.scale else 0
         weak = self.omega
         if self.n_strong:
             self.strong = np.argpartition(-self.omega, self.n_strong - 1, axis=1)[:, : self.n_strong]
@@ -77,8 +77,8 @@ class NewtonStep:
         matrix = np.zeros((len(weak), size + self.n_strong, size + self.n_strong))
         core = matrix[:, :size, :size]
         np.matmul((self.g * weak[..., None]).transpose(0, 2, 1), self.g, out=core)
-        core[:, range(d), range(d)] += self.rows.scale
-        if self.rows.bounded:
+        core[:, range(d), range(d)] += self.problems.scale
+        if self.problems.bounded:
             core[:, d + 1, d + 2] -= 1
             core[:, d + 2, d + 1] -= 1
             core[:, d + 2, d + 2] -= self.rho.sum(axis=1) / self.top_k**2
@@ -94,18 +94,18 @@ class NewtonStep:
         matrix[:, own, own] = 1 / np.take_along_axis(self.omega, self.strong, axis=1)
 
     def direction(self, targets: list[Values]) -> Direction:
-        """`targets`: how much each product of a pair should change, in the order of `Rows.pairs`."""
-        state, rows = self.state, self.rows
+        """`targets`: how much each product of a pair should change, in the order of `Problems.pairs`."""
+        state, problems = self.state, self.problems
         to_b, *others = targets
-        to_a = others.pop(0) if rows.objective.loss.bounded_below else None
-        to_bound = others.pop(0) if rows.bounded else None
+        to_a = others.pop(0) if problems.objective.loss.bounded_below else None
+        to_bound = others.pop(0) if problems.bounded else None
         r_a = -self.off_a if to_a is None else -self.off_a + to_a / state.a
         r_b = -self.off_b + to_b / state.b
         if to_bound is not None:
-            gamma = rows.distance_from_bound(state)
+            gamma = problems.distance_from_bound(state)
             r_b = r_b - to_bound / gamma
         z, dy = self._solved(np.concatenate([r_a, -r_b], axis=1), 0 if to_bound is None else to_bound / gamma)
-        da, db = dy[:, : rows.m], -dy[:, rows.m :]
+        da, db = dy[:, : problems.m], -dy[:, problems.m :]
         dc = (to_b - state.c * db) / state.b
         pairs = [(db, dc)]
         dp = np.zeros_like(state.p)
@@ -117,13 +117,13 @@ class NewtonStep:
             dgamma = da.sum(axis=1, keepdims=True) / self.top_k - db
             du = (to_bound - state.u * dgamma) / gamma
             pairs.append((dgamma, du))
-        return Direction(da, db, dp, dc, du, z[:, rows.x.shape[2]], pairs)
+        return Direction(da, db, dp, dc, du, z[:, problems.x.shape[2]], pairs)
 
     def _solved(self, r: Values, lift: Values | int) -> tuple[Values, Values]:
         """z (B, columns of G) and dy (B, m + n)."""
         size = self.g.shape[2]
         right = np.matmul((self.weak * r)[:, None, :], self.g)[:, 0]
-        if self.rows.bounded:
+        if self.problems.bounded:
             right[:, -1] -= np.sum(lift, axis=1) / self.top_k
         if self.n_strong:
             right = np.concatenate([right, np.take_along_axis(r, self.strong, axis=1)], axis=1)

@@ -7,8 +7,10 @@ the mean of the K largest (TopPushK).
     dual     -g/m,  g(a, b) = |a'P - b'N|^2 / (2 lam m) + sum_i l*(a_i)
              over a >= 0, 0 <= b <= sum(a)/K, sum(a) = sum(b)
     weights  w = (a'P - b'N) / (lam m)
-Any feasible (a, b) gives a lower bound of the optimum, so primal - dual bounds how far w is from it. By strong
-convexity |w - w*|^2 <= 2 (primal - dual) / lam.
+Any feasible (a, b) gives a lower bound of the optimum, so the gap, primal - dual, bounds how far w is from it. By
+strong convexity |w - w*|^2 <= 2 gap / lam. With w from (a, b) the gap is a sum of terms none of which is negative,
+    gap      1/m [ sum_i l(z_i) + l*(a_i) - a_i z_i  +  sum_j b_j (t - s_j) ],   z_i = t - s_i,
+and is computed as such: the difference of two nearly equal values would lose its digits.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ class Solution:
     def weight_error(self, regularisation: float) -> Values:
         """Upper bound of |w - w*| / |w|, (B,); inf where w is zero."""
         norms = np.linalg.norm(self.weights, axis=1)
-        bound = np.sqrt(2 * np.maximum(self.gap, 0) / regularisation)
+        bound = np.sqrt(2 * self.gap / regularisation)
         return np.divide(bound, norms, out=np.full_like(norms, np.inf), where=norms > 0)
 
 
@@ -66,16 +68,24 @@ def threshold(scores: Values, top_k: int) -> Values:
     return np.partition(scores, n - top_k, axis=-1)[..., n - top_k :].mean(axis=-1)
 
 
-def primal_value(objective: Objective, w: Values, s_positive: Values, s_negative: Values) -> Values:
-    """Primal values from weights (B, d) and scores (B, m), (B, n)."""
-    t = threshold(s_negative, objective.top_k)
+def primal_value(objective: Objective, w: Values, s_positive: Values, t: Values) -> Values:
+    """Primal values (B,) of weights (B, d) with scores (B, m) of the positives and thresholds (B,)."""
     fit = objective.loss.loss(t[..., None] - s_positive).mean(axis=-1)
     return objective.regularisation / 2 * (w * w).sum(axis=-1) + fit
 
 
-def dual_value(objective: Objective, w: Values, a: Values) -> Values:
-    """Dual values of feasible (a, b) whose weights are w."""
-    return -objective.regularisation / 2 * (w * w).sum(axis=-1) - objective.loss.conjugate(a).mean(axis=-1)
+def duality_gap(
+    objective: Objective, a: Values, b: Values, s_positive: Values, s_negative: Values, t: Values
+) -> Values:
+    """Gaps (B,) of feasible (a, b), whose weights gave the scores; inf where they are not finite.
+
+    `s_negative` needs to hold the negatives with b > 0 only, when `t` is the threshold of all.
+    """
+    z = t[..., None] - s_positive
+    of_positives = objective.loss.loss(z) + objective.loss.conjugate(a) - a * z
+    of_negatives = b * (t[..., None] - s_negative)
+    gap = (of_positives.sum(axis=-1) + of_negatives.sum(axis=-1)) / a.shape[-1]
+    return np.where(np.isfinite(gap), np.maximum(gap, 0), np.inf)
 
 
 def stacked(solutions: list[Solution]) -> Solution:

@@ -12,7 +12,7 @@ from rarespec.rankers._push_problem import Objective
 
 
 @dataclass(frozen=True)
-class Rows:
+class Problems:
     """Positives, then negatives, of B problems."""
 
     x: Values

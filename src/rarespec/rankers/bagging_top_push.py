@@ -13,7 +13,7 @@ from rarespec.processes import available_cores
 from rarespec.rankers._bag_size import bag_size_for, estimated_prevalence
 from rarespec.rankers._bags import draw_bags
 from rarespec.rankers._known import Rows, checked_rows
-from rarespec.rankers._linear import LinearRanker, weighted_sums
+from rarespec.rankers._linear import BLOCK_ROWS, LinearRanker, weighted_sums
 from rarespec.rankers._linear_map import LinearMap, linear_map
 from rarespec.rankers._parameters import require, require_count
 from rarespec.rankers._push_bags import solve_bags
@@ -39,8 +39,9 @@ class BaggingTopPush(LinearRanker):
     bag_size : int or "auto", default 200
         K of the paper, its default. A bag spoils when it holds a hidden positive, and on average it holds K times
         their share of the survey. "auto" takes K = 1 / share, between 50 and 500, with the share estimated by hiding
-        known examples in turn (from five known up; 200 otherwise, or when hidden ones are not found again). More than
-        the number of unlabelled rows counts as all of them.
+        known examples in turn. It stays at 200 with fewer than five known, and when the estimate exceeds 5 %, which
+        as a rule means that hidden ones are not found again: give `prevalence` for kinds that are as common as that.
+        More than the number of unlabelled rows counts as all of them.
     regularisation : float, default 100
         lam of the paper, its default. It has a meaning only relative to |x|^2, X after `scaling`: the default refers
         to the paper's features, 50 principal components of spectra scaled from 0 to 1, not whitened, whose median
@@ -111,9 +112,12 @@ class BaggingTopPush(LinearRanker):
     def spread(self, X: Any) -> Scores:
         """Standard deviation over the bags of each row's score above that of the mean row, (n,)."""
         self._require_bags()
-        rows = checked_rows(self, X, reset=False)
-        offsets = self.bag_coef_ @ self.origin_
-        return np.std([weighted_sums(rows, w) - offset for w, offset in zip(self.bag_coef_, offsets, strict=True)], 0)
+        rows, offsets = checked_rows(self, X, reset=False), self.bag_coef_ @ self.origin_
+        spread = np.empty(len(rows))
+        for start in range(0, len(rows), BLOCK_ROWS):
+            block = slice(start, start + BLOCK_ROWS)
+            spread[block] = np.std(rows[block].astype(np.float64) @ self.bag_coef_.T - offsets, axis=1)
+        return spread
 
     def out_of_bag_scores(self, X: Any) -> Scores:
         """Scores of the rows of fit, (n,), each from the bags that did not draw it.
@@ -124,11 +128,13 @@ class BaggingTopPush(LinearRanker):
         rows = checked_rows(self, X, reset=False)
         if len(rows) != self.n_rows_:
             raise ValueError(f"X has {len(rows)} rows, but fit saw {self.n_rows_}: out-of-bag scores are for those")
-        total, n_left = weighted_sums(rows, self.bag_coef_.sum(axis=0)), np.full(len(rows), len(self.bag_coef_))
+        # each bag's scores count from the mean row, as means over different bags need a common origin
+        scores, origin = weighted_sums(rows, self.coef_), self.origin_ @ self.coef_
+        total, n_left = (scores - origin) * len(self.bag_coef_), np.full(len(rows), len(self.bag_coef_))
         for w, drawn in zip(self.bag_coef_, self.bag_rows_, strict=True):
-            total[drawn] -= weighted_sums(rows[drawn], w)
+            total[drawn] -= weighted_sums(rows[drawn], w) - self.origin_ @ w
             n_left[drawn] -= 1
-        return np.where(n_left > 0, total / np.maximum(n_left, 1), weighted_sums(rows, self.coef_))
+        return np.where(n_left > 0, total / np.maximum(n_left, 1) + origin, scores)
 
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
         self._check()
@@ -174,6 +180,9 @@ class BaggingTopPush(LinearRanker):
         self.n_iter_ = int(solution.n_iter.max())
         self.converged_ = bool(solution.converged.all())
         self.n_rows_ = len(X)
+        for name in ("bag_coef_", "bag_rows_", "origin_"):  # those of an earlier fit
+            if hasattr(self, name):
+                delattr(self, name)
         if self.keep_bags:
             self.bag_coef_ = scaled.weights_of(solution.weights)
             self.bag_rows_ = bags

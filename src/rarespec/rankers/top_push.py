@@ -43,7 +43,8 @@ class TopPush(LinearRanker):
     tol : float, optional
         1e-6 for "interior-point", 1e-4 for "published" (the published default) when not given.
     max_iter : int, optional
-        200 for "interior-point" (a few dozen are ever needed), 10000 for "published", when not given.
+        200 for "interior-point", 10000 for "published", when not given. With more than 2000 unlabelled rows it limits
+        each of the problems that are solved one after the other, and `n_iter_` is their sum.
 
     Attributes
     ----------
