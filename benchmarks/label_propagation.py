@@ -1,9 +1,10 @@
 """Label propagation on a given graph: conjugate gradients against the paper's iteration f <- alpha S f + y.
 
     python benchmarks/label_propagation.py [--n 100450] [--queries 50] [--known 10] [--rounds 3]
-                                           [--sigma self-tuned] [--tol 1e-8]
+                                           [--sigma self-tuned] [--tol 1e-10]
 
-Both stop at |y - (I - alpha S) f| <= tol |y|, start from the same prepared graph, and must give the same scores. Also
+Both stop when the residual of every row, (y - (I - alpha S) f)_i, is within tol of its score f_i, start from the same
+prepared graph, and must give the same scores in the same order. Also
 printed: the iteration on the matrix with the rows reordered, as conjugate gradients have it; seconds a query when many
 are asked at once; seconds of preparing.
 """
@@ -17,12 +18,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from mock_features import drawn_queries, mixed_features
-from rarespec.rankers._conjugate_gradients import OrderedMatrix
+from rarespec.rankers._conjugate_gradients import LEAST_SHARE, OrderedMatrix
 from rarespec.rankers.label_propagation import LabelPropagation, diagonal, edge_weights, local_scales
 from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours
 from timing import Contenders, best_of, timed
 
-ALPHA, TARGET = 0.99, 10.0
+ALPHA, CHECK_EVERY = 0.99, 4
 Column = NDArray[np.float64]
 
 
@@ -35,20 +36,15 @@ def normalised_weights(graph: NeighbourGraph, sigma: float | str) -> csr_array:
 
 def iterated(S: csr_array, y: Column, tol: float) -> tuple[Column, int]:
     """f <- alpha S f + y; the step it makes is just the residual of the f it started from."""
-    f, n_iter, wanted = y, 0, tol * _norm(y)
+    f, n_iter = y, 0
     while True:
         following = S @ f
         following *= ALPHA
         following += y
         n_iter += 1
-        if _norm(following - f) <= wanted:
-            return f, n_iter
+        if n_iter % CHECK_EVERY == 0 and (np.abs(following - f) <= tol * np.maximum(f, LEAST_SHARE * f.max())).all():
+            return following, n_iter
         f = following
-
-
-def _norm(column: Column) -> float:
-    # np.linalg.norm goes through BLAS, whose threads cost more than the sum itself
-    return float(np.sqrt(np.einsum("i,i->", column, column)))
 
 
 def main() -> None:
@@ -58,7 +54,7 @@ def main() -> None:
     parser.add_argument("--known", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sigma", default="self-tuned")
-    parser.add_argument("--tol", type=float, default=1e-8)
+    parser.add_argument("--tol", type=float, default=1e-10)
     arguments = parser.parse_args()
     sigma = arguments.sigma if arguments.sigma == "self-tuned" else float(arguments.sigma)
     X = mixed_features(arguments.n)
@@ -82,8 +78,8 @@ def compare(X: NDArray[np.float32], ranker: LabelPropagation, arguments: argpars
     ours, (theirs, n_iter) = answers["conjugate gradients"], answers["iteration"]
     report(graph, seconds, preparing, n_iter, arguments)
     # an error is at most the residual over the smallest eigenvalue, 1 - alpha
-    assert _norm(ours - theirs) <= 2 * arguments.tol * _norm(y) / (1 - ALPHA)
-    assert np.array_equal(np.argsort(-ours)[:100], np.argsort(-theirs)[:100])
+    np.testing.assert_allclose(ours, theirs, rtol=2 * arguments.tol / (1 - ALPHA), atol=1e-30)
+    assert np.array_equal(np.argsort(-ours)[:1000], np.argsort(-theirs)[:1000])
 
 
 def report(
@@ -93,7 +89,7 @@ def report(
     print(f"{graph.summary()}")
     print(f"  sigma {arguments.sigma}, alpha {ALPHA}, residual {arguments.tol:.0e}; prepared in {preparing:.2f} s")
     print(f"  conjugate gradients: {ours:.3f} s a query; iteration: {theirs:.3f} s in {n_iter} steps")
-    print(f"  ratio: {theirs / ours:.1f} (target {TARGET:.0f})")
+    print(f"  ratio: {theirs / ours:.1f}")
     print(f"  iteration on our reordered matrix: {reordered:.3f} s, ratio {reordered / ours:.1f}")
     print(f"  {arguments.queries} queries at once: {seconds['many'] / max(1, arguments.queries):.3f} s each")
 

@@ -83,6 +83,12 @@ def test_nearest_anchor_over_several_blocks(dtype: type, offset: float) -> None:
     np.testing.assert_allclose(found, distances.min(axis=1), rtol=1e-9)
 
 
+@pytest.mark.parametrize("factor", [1e-200, 1e200])
+def test_the_size_of_values_does_not_matter(factor: float) -> None:
+    X = blobs(200, 3)
+    np.testing.assert_allclose(k_means(X * factor, X[:9] * factor, 5) / factor, k_means(X, X[:9], 5), rtol=1e-12)
+
+
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     X = blobs(5000, 7)
     found = []

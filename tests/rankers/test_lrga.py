@@ -15,7 +15,8 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rarespec.rankers._global_alignment import _QueryBlock, align, alignment_system
+from rarespec.rankers import _conjugate_gradients
+from rarespec.rankers._global_alignment import align, alignment_system
 from rarespec.rankers._local_regression import alignment_matrix, regressed_scores
 from rarespec.rankers._ranker import best_first
 from rarespec.rankers.lrga import LRGA
@@ -95,6 +96,22 @@ def test_the_matrix_costs_nothing_for_constant_scores_and_never_less(seed: int, 
     assert np.linalg.eigvalsh(L).min() > -1e-9
 
 
+@pytest.mark.parametrize("d", [2, 6])
+def test_costs_of_large_features_are_those_of_a_plain_regression(d: int) -> None:
+    """Without rounding, features that are 1e9 times as large, and lam 1e18 times, change nothing."""
+    X, _ = rows_and_known(50, d=d)
+    neighbourhoods = np.argsort(cdist(X, X), axis=1)[:, :5].astype(np.int32)
+    expected = alignment_matrix(X, neighbourhoods, 1e-2).toarray()
+    np.testing.assert_allclose(alignment_matrix(X * 1e9, neighbourhoods, 1e16).toarray(), expected, atol=1e-9)
+    hardly = alignment_matrix(X * 1e120, neighbourhoods, 1.0).toarray()
+    np.testing.assert_allclose(hardly, alignment_matrix(X, neighbourhoods, 1e-9).toarray(), atol=1e-4)
+    new = X[:9] + 0.1
+    found, large = (
+        regressed_scores(new * size, X * size, X[:, 0], neighbourhoods[:9], 1e-2 * size**2) for size in (1.0, 1e120)
+    )
+    np.testing.assert_allclose(large, found, rtol=1e-9)
+
+
 def test_scores_linear_in_the_features_cost_nothing_without_regularisation() -> None:
     X, _ = rows_and_known(50, d=2)
     graph = build_neighbours(X, 5)
@@ -141,7 +158,7 @@ def test_factors_change_nothing(n_known: int) -> None:
     weights = y[:, None] * np.linspace(0.5, 1.5, len(X))[:, None]
     iterated, direct = (align(alignment_system(L, factored), weights, 1e4, 1e-9, 5000) for factored in (False, True))
     assert iterated.n_iter[0] > 20 and (direct.n_iter[0] < 10) == (n_known <= 64)
-    np.testing.assert_allclose(direct.scores, iterated.scores, rtol=1e-7)
+    np.testing.assert_allclose(direct.x, iterated.x, rtol=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -155,12 +172,13 @@ def test_the_order_of_rows_does_not_matter(seed: int, extra_factor: bool, both_w
     np.testing.assert_array_equal(order[best_first(other)], best_first(one))
 
 
-def test_threads_do_not_matter(both_ways: None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("extra_factor", [False, True])
+def test_threads_do_not_matter(extra_factor: bool, both_ways: None, monkeypatch: pytest.MonkeyPatch) -> None:
     X, _ = rows_and_known(1000)
     scores = []
     for n_cores in (1, 3):
         monkeypatch.setattr(os, "cpu_count", lambda n_cores=n_cores: n_cores)
-        scores.append(LRGA(extra_factor=False).prepare(X).scores_for(np.eye(1000)[:, :30]))
+        scores.append(LRGA(extra_factor=extra_factor).prepare(X).scores_for(np.eye(1000)[:, :30]))
     np.testing.assert_array_equal(*scores)
 
 
@@ -251,15 +269,15 @@ def test_running_residuals_that_drift_are_caught(iterated: None, monkeypatch: py
     """Scores that are not what the first descent believes: the true residual must be looked at, and work taken up."""
     X, y = rows_and_known()
     expected = LRGA(extra_factor=False).fit(X, y).scores_
-    descend, calls = _QueryBlock._descend, []
+    descend, calls = _conjugate_gradients._descend, []
 
-    def drifting(self: Any, F: np.ndarray, *others: Any) -> None:
-        descend(self, F, *others)
+    def drifting(times: Any, R: np.ndarray, X: np.ndarray, *others: Any) -> None:
+        descend(times, R, X, *others)
         calls.append(1)
         if len(calls) == 1:
-            F *= 1.01
+            X *= 1.01
 
-    monkeypatch.setattr(_QueryBlock, "_descend", drifting)
+    monkeypatch.setattr(_conjugate_gradients, "_descend", drifting)
     np.testing.assert_allclose(LRGA(extra_factor=False).fit(X, y).scores_, expected, rtol=1e-7)
     assert len(calls) == 2
 

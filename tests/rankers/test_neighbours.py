@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rarespec.rankers import _neighbour_search
-from rarespec.rankers._exact_neighbours import exact_nearest
+from rarespec.rankers import _exact_neighbours, _neighbour_search
+from rarespec.rankers._exact_neighbours import exact_nearest, pair_distances
 from rarespec.rankers._faiss_neighbours import recall_of_each
 from rarespec.rankers.neighbours import (
     NeighbourGraph,
@@ -76,6 +76,28 @@ def test_extreme_values(factor):
     X = clusters(60, dtype=np.float64)
     graph = build_neighbours(X * factor, 4)
     assert np.array_equal(graph.indices, build_neighbours(X, 4).indices) and np.isfinite(graph.distances).all()
+
+
+def test_distances_below_single_precision_are_not_zero():
+    graph = build_neighbours(clusters(60, dtype=np.float64) * 1e-60, 4)
+    assert (graph.distances > 0).all() and graph.summary().n_duplicates == 0
+    assert (neighbours_of([[0.0], [1e-60]], [[0.0]], 2)[1] > 0).tolist() == [[False, True]]
+
+
+@pytest.mark.parametrize("far", [1e8, 1e12])
+def test_one_row_far_off_does_not_make_all_pairs_candidates(far, monkeypatch):
+    X = clusters(2000, dtype=np.float64)
+    X[0] = far
+    compared = []
+
+    def counted(A, a, B, b):
+        compared.append(len(a))
+        return pair_distances(A, a, B, b)
+
+    monkeypatch.setattr(_exact_neighbours, "pair_distances", counted)
+    graph = build_neighbours(X, 4)
+    assert sum(compared) < 2 * 2000 * 5
+    assert np.array_equal(graph.indices[1:40], literal(X, X[:40], 4)[0][1:])
 
 
 def test_close_pairs_far_from_the_origin_keep_their_distance():
@@ -176,6 +198,19 @@ def test_a_faiss_graph_grows(faiss_from_few_rows):
     assert 0.99 <= grown.recall <= 1 and np.mean(grown.indices == exact) > 0.97
 
 
+def test_progress_of_growing_ends_at_all_rows():
+    X, seen = clusters(900), []
+    extend_neighbours(build_neighbours(X[:600], 3), X, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (900, 900) and seen == sorted(seen) and seen[0][0] <= 300
+
+
+def test_a_recall_below_the_target_is_said(faiss_from_few_rows):
+    X = clusters(1000, dtype=np.float64)
+    X[0] = 1e12  # beside it all others are one point in single precision
+    with pytest.warns(UserWarning, match="instead of 99.0%"):
+        assert build_neighbours(X, 5).recall < 0.99
+
+
 def test_a_graph_of_other_rows_is_not_grown():
     X = clusters(50)
     graph = build_neighbours(X[:40], 3)
@@ -234,7 +269,7 @@ def components(indices):
 def test_nearest_cuts_the_graph():
     graph = build_neighbours(clusters(50), 6)
     assert np.array_equal(graph.nearest(2).indices, graph.indices[:, :2]) and graph.nearest(6).n_neighbours == 6
-    for k in (0, 7):
+    for k in (0, 7, 2.5):
         with pytest.raises(ValueError, match=f"k = {k}: this graph keeps 6"):
             graph.nearest(k)
     assert repr(graph) == "<NeighbourGraph: 50 rows, 6 neighbours each, recall 1.0>"
@@ -264,6 +299,9 @@ def test_missing_faiss_is_named(faiss_from_few_rows, monkeypatch):
     ("wrong", "message"),
     [
         ({"k": 0}, "k = 0"),
+        ({"k": 2.5}, "k = 2.5"),
+        ({"k": "3"}, "k = '3'"),
+        ({"target_recall": "high"}, "target_recall = 'high'"),
         ({"target_recall": 1.5}, "target_recall = 1.5"),
         ({"X": np.array([[0.0], [np.nan], [1.0]])}, "rows 1"),
     ],
@@ -271,6 +309,14 @@ def test_missing_faiss_is_named(faiss_from_few_rows, monkeypatch):
 def test_wrong_use_is_named(wrong, message):
     with pytest.raises(ValueError, match=message):
         build_neighbours(**({"X": clusters(10), "k": 2} | wrong))
+
+
+def test_the_target_is_checked_wherever_it_is_given():
+    X = clusters(10)
+    with pytest.raises(ValueError, match="target_recall = 0"):
+        neighbours_of(X, X, 2, target_recall=0)
+    with pytest.raises(ValueError, match="target_recall = 2"):
+        extend_neighbours(build_neighbours(X[:8], 2), X, target_recall=2)
 
 
 def test_a_seed_or_a_generator(faiss_from_few_rows):

@@ -1,5 +1,7 @@
 """The neighbour graph that is kept with a survey."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -66,7 +68,7 @@ def test_a_ranker_takes_the_graph_and_the_usable_features(survey):
 
 def test_the_second_call_only_reads(survey, monkeypatch):
     first = graph_of(features(survey), 4)
-    forbid(monkeypatch, "build_neighbours", "extend_neighbours", "write_whole")
+    forbid(monkeypatch, "build_neighbours", "extend_neighbours", "keep_if_possible")
     again = graph_of(features(Survey.open(survey.path)), 4)
     assert_same(again, first)
     assert again.recall == first.recall == 1.0
@@ -124,6 +126,86 @@ def test_a_damaged_file_is_made_anew(survey, keep):
     assert path.read_bytes() == content
 
 
+def test_growing_keeps_all_neighbours(survey):
+    graph_of(features(survey), 8)
+    survey.append(make_spectra(30, SMALL_GRID, seed=9, prefix="t"))
+    assert graph_of(features(survey), 3).n_neighbours == 3
+    (path,) = files(survey)
+    assert path.stem.endswith("-k8")
+    assert_same(graph_of(features(survey), 8), build_neighbours(features(survey).values[features(survey).usable], 8))
+
+
+def test_an_earlier_state_leaves_the_graph_of_a_later_one(survey):
+    earlier = features(survey)
+    survey.append(make_spectra(30, SMALL_GRID, seed=9, prefix="t"))
+    graph_of(features(survey), 4)
+    (later,) = files(survey)
+    graph_of(earlier, 4)
+    assert later in files(survey) and len(files(survey)) == 2
+    graph_of(features(survey), 6)
+    assert len(files(survey)) == 1
+
+
+def test_flipped_bits_are_found_and_the_graph_is_made_anew(survey):
+    first = graph_of(features(survey), 4)
+    (path,) = files(survey)
+    content = path.read_bytes()
+    directory = content.find(b"PK\x01\x02")
+    for place in [*range(directory, directory + 46), *range(0, 30)]:
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        kept = kept_graphs._read(path)
+        assert kept is None or np.array_equal(kept[0].indices, first.indices)
+    for place in (6, 8, 10):  # a version, a flag and a method that zipfile does not know
+        damaged = bytearray(content)
+        damaged[directory + place] ^= 0x41
+        path.write_bytes(damaged)
+        assert_same(graph_of(features(survey), 4), first)
+        assert path.read_bytes() == content
+
+
+def full_disk(monkeypatch):
+    def no_space(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", no_space)
+
+
+def test_a_graph_that_cannot_be_kept_is_returned(survey, monkeypatch):
+    found = features(survey)
+    full_disk(monkeypatch)
+    with pytest.warns(UserWarning, match="could not be kept .No space left"):
+        graph = graph_of(found, 4)
+    assert_same(graph, build_neighbours(found.values[found.usable], 4))
+    assert not [path for path in (survey.path / "graphs").rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("kept_model", [False, True])
+def test_features_that_cannot_be_kept_are_returned(survey, monkeypatch, kept_model):
+    expected = features(survey).values
+    folder = features(survey).folder
+    for path in folder.iterdir():
+        if path.name != "model.npz":
+            path.unlink()
+    full_disk(monkeypatch)
+    with pytest.warns(UserWarning, match="could not be kept .No space left"):
+        found = features(survey, refit=not kept_model).values
+    assert np.array_equal(found, expected, equal_nan=True)
+    assert [path.name for path in folder.iterdir()] == ["model.npz"]
+
+
+def test_kept_files_have_the_usual_mode(survey):
+    graph_of(features(survey), 4)
+    before = os.umask(0o027)
+    try:
+        survey.append(make_spectra(30, SMALL_GRID, seed=9, prefix="t"))
+        graph_of(features(survey), 4)
+        assert files(survey)[0].stat().st_mode & 0o777 == 0o640
+    finally:
+        os.umask(before)
+
+
 def test_a_survey_with_a_graph_is_sound(survey):
     graph_of(features(survey), 4)
     assert verify(survey.path).sound
@@ -154,5 +236,6 @@ def test_a_survey_without_features_has_no_graph(tmp_path, monkeypatch):
 
 
 def test_k_must_be_positive(survey):
-    with pytest.raises(ValueError, match="k = 0"):
-        graph_of(features(survey), 0)
+    for k in (0, 2.5, "3", None):
+        with pytest.raises(ValueError, match=f"k = {k!r}"):
+            graph_of(features(survey), k)

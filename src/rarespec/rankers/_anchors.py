@@ -59,11 +59,12 @@ def _sums_by_anchor(X: Rows, anchors: Anchors) -> tuple[Anchors, NDArray[np.int6
 def nearest_anchor(X: Rows, anchors: Anchors) -> NDArray[np.int64]:
     """(n,) which anchor is nearest to each row: that of the largest u.x - |u|^2 / 2, about the anchors' mean."""
     nearest, centre = np.empty(len(X), np.int64), anchors.mean(axis=0)
-    u = (anchors - centre).T
+    scale = float(np.abs(anchors - centre).max()) or 1.0  # squares of large or small values stay in range
+    u = ((anchors - centre) / scale).T
     half_squares = 0.5 * (u**2).sum(axis=0)
 
     def fill(start: int) -> int:
-        similarities = (X[start : start + ROWS_AT_ONCE] - centre) @ u
+        similarities = ((X[start : start + ROWS_AT_ONCE] - centre) / scale) @ u
         similarities -= half_squares
         similarities.argmax(axis=1, out=nearest[start : start + ROWS_AT_ONCE])
         return start

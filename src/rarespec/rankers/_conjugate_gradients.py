@@ -1,7 +1,7 @@
-"""Conjugate gradients for many right-hand sides of one symmetric positive definite system.
+"""Conjugate gradients for many right-hand sides, each row of the solution accurate relative to itself.
 
 Notation (Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 9.1): A the matrix, b a right-hand side,
-x its solution, r = b - A x, z = r / diag(A), p the search direction.
+x its solution, r = b - A x, z = r / diag(A), p the search direction, q = A p.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
+from threadpoolctl import threadpool_limits
 
 Block = NDArray[np.float64]
 """Columns side by side, (n, q) float64, C order."""
 
 Operator = Callable[[Block], Block]
-"""A times a block of columns."""
+"""A times a block of columns; A may differ from column to column."""
 
 COLUMNS_AT_ONCE = 8
 """Right-hand sides that share one product. Fixed, so that the number of threads cannot change a result."""
@@ -29,8 +30,14 @@ COLUMNS_AT_ONCE = 8
 TILE = 64
 """Rows that are scaled as one: the inner loop over a few columns alone would cost more than the arithmetic."""
 
+CHECK_EVERY = 8
+"""Iterations between two looks at whether a column is done; a look costs as much as half an iteration."""
+
+LEAST_SHARE = 1e-40
+"""Values that are a smaller share of the largest in their column need not be accurate relative to themselves."""
+
 MAX_RESTARTS = 5
-"""How often a column starts again from its true residual, where rounding has let the running one drift away from it."""
+"""How often columns start again from their true residuals, where rounding has let the running ones drift away."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +47,11 @@ class Solution:
     x: Block
     """(n, q) float64."""
     n_iter: NDArray[np.int64]
-    """(q,) products with A that each column took part in."""
+    """(q,) products with A that each column took."""
     residuals: NDArray[np.float64]
-    """(q,) |b - A x| / |b|, computed from x itself; 0 where b is 0."""
+    """(q,) |b - A x| / |x|, computed from x itself; 0 where x is 0."""
     converged: NDArray[np.bool_]
-    """(q,) whether the residual is within the tolerance."""
+    """(q,) whether every entry of the residual is within the tolerance."""
 
 
 @dataclass(frozen=True)
@@ -68,123 +75,126 @@ class OrderedMatrix:
         return cls(matrix, order)
 
 
-def solve(
-    A: Any,
-    B: Block,
-    *,
-    rtol: float = 1e-8,
-    max_iter: int = 1000,
-    diagonal: NDArray[np.float64] | None = None,
-    n_jobs: int | None = None,
-) -> Solution:
-    """Solve A X = B column by column, with one product of A and a block of columns per iteration.
+def solve_ordered(A: OrderedMatrix, B: Block, *, rtol: float, max_iter: int, n_jobs: int | None = None) -> Solution:
+    """Solve A x = b for each column of B as `solve` does, without a preconditioner."""
+    reordered = B[A.order]
 
-    Parameters
-    ----------
-    A : CSR matrix or array, OrderedMatrix, or callable
-        Symmetric positive definite, (n, n). A callable maps (n, w) float64 to (n, w) float64 for any w.
-    B : (n, q) float64
-        The right-hand sides.
-    rtol : float
-        A column is done, and leaves the block, when |b - A x| <= rtol |b|.
-    max_iter : int
-        Products after which a column is given up; `converged` then says so.
-    diagonal : (n,) float64, optional
-        Diagonal of A for the Jacobi preconditioner; by default that of the sparse matrix, and 1 for a callable.
-    n_jobs : int, optional
-        Threads that work on blocks of columns; by default one for each processor. The result does not depend on it.
-    """
-    if isinstance(A, OrderedMatrix):
-        reordered = None if diagonal is None else diagonal[A.order]
-        solution = solve(A.matrix, B[A.order], rtol=rtol, max_iter=max_iter, diagonal=reordered, n_jobs=n_jobs)
-        x = np.empty_like(solution.x)
-        x[A.order] = solution.x
-        return replace(solution, x=x)
-    operator, inverse_diagonal = _operator_and_preconditioner(A, len(B), diagonal)
+    def solve_block(columns: slice) -> Solution:
+        block = np.ascontiguousarray(reordered[:, columns])
+        return solve(A.matrix.__matmul__, block, np.zeros_like(block), rtol=rtol, max_iter=max_iter)
 
-    def solved(start: int) -> Solution:
-        block = np.ascontiguousarray(B[:, start : start + COLUMNS_AT_ONCE], dtype=np.float64)
-        return _solve_block(operator, block, inverse_diagonal, rtol, max_iter)
-
-    starts = range(0, B.shape[1], COLUMNS_AT_ONCE)
-    if len(starts) == 1:  # memory that is new to a thread makes one short solution a quarter slower
-        return solved(0)
-    with ThreadPoolExecutor(os.cpu_count() if n_jobs in (None, -1) else n_jobs) as pool:
-        return _side_by_side(len(B), list(pool.map(solved, starts)))
+    solution = solve_in_blocks(solve_block, B, n_jobs)
+    x = np.empty_like(solution.x)
+    x[A.order] = solution.x
+    return replace(solution, x=x)
 
 
-def _side_by_side(n: int, parts: list[Solution]) -> Solution:
+def solve_in_blocks(solve_block: Callable[[slice], Solution], B: Block, n_jobs: int | None = None) -> Solution:
+    """Solutions of a few columns of B at a time, in threads, side by side. The result does not depend on n_jobs."""
+    columns = [slice(start, start + COLUMNS_AT_ONCE) for start in range(0, B.shape[1], COLUMNS_AT_ONCE)]
+    if len(columns) == 1:  # memory that is new to a thread makes one short solution a quarter slower
+        with threadpool_limits(1):
+            return solve_block(columns[0])
+    with threadpool_limits(1), ThreadPoolExecutor(os.cpu_count() if n_jobs in (None, -1) else n_jobs) as pool:
+        parts = list(pool.map(solve_block, columns))
     return Solution(
-        np.concatenate([part.x for part in parts], axis=1) if parts else np.empty((n, 0)),
+        np.concatenate([np.empty((len(B), 0)), *(part.x for part in parts)], axis=1),
         np.concatenate([np.empty(0, np.int64), *(part.n_iter for part in parts)]),
         np.concatenate([np.empty(0), *(part.residuals for part in parts)]),
         np.concatenate([np.empty(0, np.bool_), *(part.converged for part in parts)]),
     )
 
 
-def _operator_and_preconditioner(A: Any, n: int, diagonal: NDArray[np.float64] | None) -> tuple[Operator, Block | None]:
-    """The product with A, and 1 / diag(A) as a column; None where a constant diagonal would change nothing."""
-    if diagonal is None:
-        diagonal = np.ones(n) if callable(A) else np.asarray(A.diagonal(), np.float64)
-    if not (diagonal > 0).all():
-        raise ValueError("the diagonal of A has values that are not positive: A is not positive definite")
-    constant = bool((diagonal == diagonal[:1]).all())
-    return (A if callable(A) else A.__matmul__), None if constant else 1.0 / diagonal[:, None]
+def solve(
+    times: Operator,
+    B: Block,
+    X: Block,
+    *,
+    rtol: float,
+    max_iter: int,
+    inverse_diagonal: Block | None = None,
+) -> Solution:
+    """Solve A x = b for each column of B, starting from X, with one product of A and all columns per iteration.
 
+    Solutions on a graph can fall by orders of magnitude with every step away from where b is, so a residual that is
+    small against b says nothing about most of their values. A column is done when the residual of every row is within
+    rtol of that row's value, down to 1e-40 of the largest. Where b has both signs, values may cancel, and rtol counts
+    against the largest.
 
-def _solve_block(operator: Operator, B: Block, inverse_diagonal: Block | None, rtol: float, max_iter: int) -> Solution:
-    """Rounds of conjugate gradients, each from the true residual, until every column is done or has used its turns."""
-    X, sizes = np.zeros_like(B), _norms(B)
+    Parameters
+    ----------
+    times : callable
+        A times (n, q) float64. A is symmetric positive definite, and may differ from column to column.
+    B : (n, q) float64
+        The right-hand sides.
+    X : (n, q) float64
+        Where to start; it is changed in place and becomes the solution.
+    rtol : float
+        As above.
+    max_iter : int
+        Products after which a column is given up; `converged` then says so.
+    inverse_diagonal : (n, q) float64, optional
+        1 / diag(A) for the Jacobi preconditioner; without it there is none.
+    """
+    least_share = np.where((B >= 0).all(axis=0) | (B <= 0).all(axis=0), LEAST_SHARE, 1.0)
     n_iter = np.zeros(B.shape[1], np.int64)
-    R, residual_sizes = B, sizes
+    R = B - times(X) if X.any() else B.copy()
     for _ in range(1 + MAX_RESTARTS):
-        going = np.flatnonzero((residual_sizes > rtol * sizes) & (n_iter < max_iter))
-        if not len(going):
+        going = ~_done(R, X, rtol, least_share) & (n_iter < max_iter)
+        if not going.any():
             break
-        wanted = rtol * sizes[going]
-        correction, used = _one_round(operator, R[:, going], inverse_diagonal, wanted, max_iter - n_iter[going])
-        X[:, going] += correction
-        n_iter[going] += used
-        R = B - operator(X)
-        residual_sizes = _norms(R)
-    residuals = np.divide(residual_sizes, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-    return Solution(X, n_iter, residuals, residual_sizes <= rtol * sizes)
+        _descend(times, R, X, going, n_iter, inverse_diagonal, lambda R, X: _done(R, X, rtol, least_share), max_iter)
+        R = B - times(X)
+    sizes = _norms(X)
+    residuals = np.divide(_norms(R), sizes, out=np.zeros_like(sizes), where=sizes > 0)
+    return Solution(X, n_iter, residuals, _done(R, X, rtol, least_share))
 
 
-def _one_round(
-    operator: Operator, R: Block, inverse_diagonal: Block | None, wanted: NDArray[np.float64], turns: NDArray[np.int64]
-) -> tuple[Block, NDArray[np.int64]]:
-    """Solutions of A x = r started from 0, and the products each column took; columns that are done leave the block."""
-    solutions, used = np.zeros_like(R), np.zeros(R.shape[1], np.int64)
-    going = np.arange(R.shape[1])
-    R = R.copy()
-    X, P, room = np.zeros_like(R), _preconditioned(R, inverse_diagonal).copy(), np.empty_like(R)
+def _descend(
+    times: Operator,
+    R: Block,
+    X: Block,
+    going: NDArray[np.bool_],
+    n_iter: NDArray[np.int64],
+    inverse_diagonal: Block | None,
+    done: Callable[[Block, Block], NDArray[np.bool_]],
+    max_iter: int,
+) -> None:
+    """Iterations on X, R and n_iter in place, until every column is done; those that are stand still."""
+    P, room = _preconditioned(R, inverse_diagonal).copy(), np.empty_like(R)
     rz = _dots(R, P)
-    while len(going):
-        Q = operator(P)
-        curvature = _dots(P, Q)
-        usable = curvature > 0  # rounding can bring an exhausted column to 0; it gets no further
-        step = np.divide(rz, curvature, out=np.zeros_like(rz), where=usable)
+    turn = 0
+    while going.any():
+        Q = times(P)
+        step = np.where(going, _quotient(rz, _dots(P, Q)), 0.0)
         X += _scaled(P, step, room)
         R -= _scaled(Q, step, room)
+        n_iter += going
+        turn += 1
+        going = going & (n_iter < max_iter) & (step > 0)
+        if turn % CHECK_EVERY == 0:
+            going &= ~done(R, X)
         Z = _preconditioned(R, inverse_diagonal)
         rz, rz_before = _dots(R, Z), rz
-        used[going] += 1
-        sizes = np.sqrt(rz if Z is R else _dots(R, R))
-        done = ~usable | (sizes <= wanted) | (used[going] >= turns)
-        if done.any():
-            solutions[:, going[done]] = X[:, done]
-            going, turns, wanted = going[~done], turns[~done], wanted[~done]
-            rz, rz_before = rz[~done], rz_before[~done]
-            X, R, P = (np.ascontiguousarray(values[:, ~done]) for values in (X, R, P))
-            Z, room = _preconditioned(R, inverse_diagonal), np.empty_like(R)
-        P = _scaled(P, rz / rz_before, P)
+        P = _scaled(P, _quotient(rz, rz_before), P)
         P += Z
-    return solutions, used
+
+
+def _done(R: Block, X: Block, rtol: float, least_share: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """(q,) whether every residual is within rtol of its value."""
+    sizes = np.abs(X)
+    np.maximum(sizes, least_share * sizes.max(axis=0, initial=0.0), out=sizes)
+    sizes *= rtol
+    return np.asarray((np.abs(R) <= sizes).all(axis=0))
 
 
 def _preconditioned(R: Block, inverse_diagonal: Block | None) -> Block:
     return R if inverse_diagonal is None else R * inverse_diagonal
+
+
+def _quotient(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """a / b, and 0 where b has vanished because a column is solved to the last digit."""
+    return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
 
 
 def _scaled(U: Block, factors: NDArray[np.float64], out: Block) -> Block:

@@ -30,6 +30,9 @@ PAIRS_AT_ONCE = 1 << 12
 HUGE = 1e280
 """Sums of squares beyond this, or below its inverse, are computed from scaled values."""
 
+SAMPLE_ROWS = 1000
+"""Rows whose median is taken for the centre of all."""
+
 STRIDES = 16
 """Distances of which the smallest stands for all, when a row's threshold is looked for."""
 
@@ -69,7 +72,9 @@ class _CentredRows:
 
     def __init__(self, base: Rows) -> None:
         self.base = base
-        self.centre = base.mean(axis=0, dtype=np.float64)
+        # the median of some rows: a mean would follow a single row that lies far off
+        some = np.sort(base[:: max(1, len(base) // SAMPLE_ROWS)], axis=0)
+        self.centre = some[len(some) // 2].astype(np.float64)
         self.scale = 1.0
         self.scale = float(max(np.abs(piece).max() for _, piece in self.pieces())) or 1.0
         self.squares = np.concatenate([(piece**2).sum(axis=1) for _, piece in self.pieces()])
@@ -87,17 +92,19 @@ def _nearest_of_block(base_rows: _CentredRows, queries: Rows, k: int) -> tuple[I
     """Piece by piece: keep what is within the k smallest values so far, and sift again at the end."""
     base, inside = base_rows.base, base_rows.inside(queries)
     smallest = np.full((len(queries), k), np.inf)
-    error = 8 * (base.shape[1] + 8) * np.finfo(np.float64).eps * ((inside**2).sum(axis=1) + base_rows.squares.max())
+    error = 4 * (base.shape[1] + 8) * np.finfo(np.float64).eps  # of each value, relative to |q|^2 + |x|^2
+    query_errors = 2 * error * (inside**2).sum(axis=1)
     kept, room, minus_twice = [], np.empty((len(queries), min(ROWS_AT_ONCE, len(base)))), -2.0 * inside
     for where, piece in base_rows.pieces():
         # |q|^2 is left out: it is the same for a whole row
         squares = np.matmul(minus_twice, piece.T, out=room[:, : len(piece)])
-        squares += base_rows.squares[where]
+        squares += (1 + error) * base_rows.squares[where]  # at most so large
         smallest = _k_smallest(np.concatenate([smallest, _small_values(squares, k)], axis=1), k)
-        rows, columns = np.nonzero(squares <= (smallest.max(axis=1) + error)[:, None])
+        squares -= 2 * error * base_rows.squares[where]  # at least so large
+        rows, columns = np.nonzero(squares <= (smallest.max(axis=1) + query_errors)[:, None])
         kept.append((rows, columns + where.start, squares[rows, columns]))
     rows, candidates, values = (np.concatenate(parts) for parts in zip(*kept, strict=True))
-    near = values <= (smallest.max(axis=1) + error)[rows]
+    near = values <= (smallest.max(axis=1) + query_errors)[rows]
     rows, candidates = rows[near], candidates[near]
     return first_of_each(rows, candidates, pair_distances(queries, rows, base, candidates), len(queries), k)
 

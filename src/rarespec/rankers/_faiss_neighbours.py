@@ -9,6 +9,7 @@ order of the rows and the number of threads cannot change the result.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -144,6 +145,12 @@ def faiss_nearest(
     sample = queries[query_order[drawn]]
     truth = exact_nearest(base, sample, k, n_jobs=n_jobs)[1]
     n_probes, recall = _enough_probes(index, sample, truth, int(own_first), target_recall, n_jobs)
+    if recall < target_recall:  # although all cells were looked into
+        warnings.warn(
+            f"{recall:.1%} of the nearest rows were found instead of {target_recall:.1%}: single precision cannot tell "
+            "rows apart beside others that lie very far off; leave those out or scale them down",
+            stacklevel=6,
+        )
     if queries is base:
         query_order = by_cell  # rows of a cell look into the same cells, which then stay in the cache
     found, distances = index.nearest(queries, query_order, k, n_probes, progress, n_jobs)

@@ -22,7 +22,8 @@ class GraphRanker(Ranker):
     `fit(X, y)` is both for one query. The rows themselves are kept, not copied: new rows are placed among them.
 
     A row that equals a fitted row gets the score of that row (the highest one, where several fitted rows are equal);
-    any other row is scored in the way the method's own page describes.
+    any other row is scored in the way the method's own page describes. The fitted matrix as a whole gets `scores_`:
+    there, and in no other batch, each of several equal rows has a score of its own.
     """
 
     fitted_rows_: Rows
@@ -38,7 +39,8 @@ class GraphRanker(Ranker):
     def scores_for(self, Y: Any) -> NDArray[np.float64]:
         """Scores of the prepared rows for the queries Y, (n,) or (n, q): 1 = known, 0 = unlabelled, or weights.
 
-        The result has the shape of Y. It does not change `scores_`.
+        The result has the shape of Y. It does not change `scores_`. Other than in `fit`, unlabelled is 0 and nothing
+        else: -1 is a weight, and says that a row is unlike what is looked for.
         """
         if not hasattr(self, "_prepared"):
             raise ValueError(f"this {type(self).__name__} has no prepared rows: call prepare(X) or fit(X, y) first")

@@ -21,7 +21,7 @@ from rarespec.rankers._push_newton import Direction, NewtonStep
 from rarespec.rankers._push_problem import Objective, Solution, duality_gap, primal_value, threshold
 from rarespec.rankers._push_state import Problems, State
 
-TO_THE_BOUNDARY = 0.99
+TO_THE_BOUNDARY = 0.95
 """Share of the way to the boundary that a step may go."""
 PATIENCE = 40
 """Iterations without progress after which the best weights so far are returned."""

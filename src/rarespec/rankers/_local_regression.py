@@ -15,22 +15,37 @@ from scipy.sparse import coo_array, csr_array
 from rarespec.rankers._known import Rows
 from rarespec.rankers._linear import BLOCK_ROWS
 
+RANK_TOLERANCE = 1e-14
+"""Eigenvalues that are a smaller share of the largest are rounding: features do not vary in that direction."""
 
-def centred_neighbourhoods(X: Rows, neighbourhoods: NDArray[np.int32]) -> NDArray[np.float64]:
-    """(m, k, d) float64, the vectors of each neighbourhood about their mean."""
-    vectors = X[neighbourhoods].astype(np.float64)
-    vectors -= vectors.mean(axis=1, keepdims=True)
-    return vectors
+
+def gram_spectrum(vectors: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Eigenvalues (m, k) and eigenvectors (m, k, k) of V V' for each V of (m, k, d); 0 where rounding alone is left."""
+    values, directions = np.linalg.eigh(vectors @ vectors.transpose(0, 2, 1))
+    values[values <= RANK_TOLERANCE * values[:, -1:]] = 0.0
+    return values, directions
 
 
 def local_costs(X: Rows, neighbourhoods: NDArray[np.int32], lam: float) -> NDArray[np.float64]:
-    """A_i of each neighbourhood, (m, k, k), from k x k systems whatever the number of features."""
+    """A_i of each neighbourhood, (m, k, k), from k x k matrices whatever the number and the size of the features."""
     k = neighbourhoods.shape[1]
     H = np.eye(k) - 1.0 / k
-    vectors = centred_neighbourhoods(X, neighbourhoods)
-    gram = vectors @ vectors.transpose(0, 2, 1)
-    costs = H @ np.linalg.solve(np.eye(k) + gram / lam, np.broadcast_to(H, gram.shape))
-    return 0.5 * (costs + costs.transpose(0, 2, 1))
+    vectors = X[neighbourhoods].astype(np.float64)
+    vectors -= vectors.mean(axis=1, keepdims=True)
+    sizes = _sizes(vectors)
+    values, directions = gram_spectrum(vectors / sizes)
+    with np.errstate(over="ignore"):
+        strengths = np.minimum((sizes[:, :, 0] / np.sqrt(lam)) ** 2, np.finfo(np.float64).max)
+        shares = 1.0 / (1.0 + values * strengths)
+    costs = H @ (directions * shares[:, None, :]) @ directions.transpose(0, 2, 1) @ H
+    return np.asarray(0.5 * (costs + costs.transpose(0, 2, 1)))
+
+
+def _sizes(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The largest value of each neighbourhood, (m, 1, 1); 1 where all are 0."""
+    sizes = np.abs(vectors).max(axis=(1, 2), keepdims=True)
+    sizes[sizes == 0] = 1.0
+    return sizes
 
 
 def alignment_matrix(X: Rows, neighbourhoods: NDArray[np.int32], lam: float) -> csr_array:
@@ -51,9 +66,16 @@ def regressed_scores(
     vectors = X_fit[neighbourhoods].astype(np.float64)
     centres = vectors.mean(axis=1)
     vectors -= centres[:, None, :]
-    gram = vectors @ vectors.transpose(0, 2, 1)
+    from_centres = (X_new - centres)[:, None, :]
+    sizes = np.maximum(_sizes(vectors), _sizes(from_centres))
+    vectors /= sizes
+    values, directions = gram_spectrum(vectors)
     local = scores[neighbourhoods]
     means = local.mean(axis=1)
-    pull = (vectors @ (X_new - centres)[:, :, None])[:, :, 0]
-    weights = np.linalg.solve(lam * np.eye(gram.shape[1]) + gram, (local - means[:, None])[:, :, None])
-    return means + (pull * weights[:, :, 0]).sum(axis=1)
+    pull = (from_centres / sizes) @ vectors.transpose(0, 2, 1) @ directions
+    slopes = (local - means[:, None])[:, None, :] @ directions
+    with np.errstate(over="ignore"):
+        ridge = np.minimum((np.sqrt(lam) / sizes) ** 2, np.finfo(np.float64).max)
+    varies = values[:, None, :] > 0
+    added = np.divide(pull * slopes, ridge + values[:, None, :], out=np.zeros_like(pull), where=varies)
+    return np.asarray(means + added.sum(axis=(1, 2)))

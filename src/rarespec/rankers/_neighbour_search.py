@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ class NeighbourSearch:
         n_jobs: int | None,
         progress: Progress | None = None,
     ) -> None:
+        _require_share(target_recall)
         self.target_recall, self.n_jobs, self.progress = target_recall, n_jobs, progress
         self.seed = int(check_random_state(random_state).randint(2**31 - 1))
         self.X = X
@@ -92,6 +94,11 @@ class NeighbourSearch:
         others = candidates != own[rows]
         far = np.repeat(distances.ravel(), counts)
         return first_of_each(rows[others], candidates[others], far[others], len(groups), k)
+
+
+def _require_share(target_recall: Any) -> None:
+    if not (isinstance(target_recall, Real) and 0 < float(target_recall) <= 1):
+        raise ValueError(f"target_recall = {target_recall!r}: it must be above 0 and at most 1")
 
 
 def _groups(digests: NDArray[np.bytes_]) -> tuple[Indices, Indices]:

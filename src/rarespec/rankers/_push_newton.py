@@ -55,18 +55,15 @@ class NewtonStep:
         self._assemble()
 
     def _extended_rows(self) -> Values:
-        n_problems, n_rows, d = self.problems.x.shape
-        g = np.zeros((n_problems, n_rows, d + (3 if self.problems.bounded else 1)))
-        g[..., :d] = self.problems.x
-        g[..., d] = -1
-        if self.problems.bounded:
-            g[:, : self.problems.m, d + 1] = -1
-            g[:, self.problems.m :, d + 2] = self.rho / self.top_k
+        if not self.problems.bounded:
+            return self.problems.extended
+        g = self.problems.extended.copy()
+        g[:, self.problems.m :, -1] = self.rho / self.top_k
         return g
 
     def _assemble(self) -> None:
         d, size = self.problems.x.shape[2], self.g.shape[2]
-        largest = (self.omega * np.square(self.problems.x).sum(axis=2)).max()
+        largest = (self.omega * self.problems.squared_lengths).max()
         self.n_strong = min(N_STRONG, self.omega.shape[1]) if largest > ILL_CONDITIONED * self.problems.scale else 0
         weak = self.omega
         if self.n_strong:

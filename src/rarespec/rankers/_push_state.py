@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -44,6 +45,22 @@ class Problems:
     def bounded(self) -> bool:
         """Whether b has an upper bound that matters: for K = 1 it follows from sum(b) = sum(a)."""
         return self.objective.top_k > 1
+
+    @cached_property
+    def squared_lengths(self) -> Values:
+        """(B, m + n)."""
+        return np.einsum("bij,bij->bi", self.x, self.x)
+
+    @cached_property
+    def extended(self) -> Values:
+        """The rows (x, -1); where b is bounded with two more columns, of which the last is left to the Newton step."""
+        n_problems, n_rows, d = self.x.shape
+        extended = np.zeros((n_problems, n_rows, d + (3 if self.bounded else 1)))
+        extended[..., :d] = self.x
+        extended[..., d] = -1
+        if self.bounded:
+            extended[:, : self.m, d + 1] = -1
+        return extended
 
     def at(self, selection: Any) -> Self:
         return type(self)(self.x[selection], self.m, self.objective)

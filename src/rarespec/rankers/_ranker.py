@@ -56,4 +56,8 @@ class Ranker(BaseEstimator, ABC):
 
 def best_first(scores: Scores) -> NDArray[np.intp]:
     """Positions in order of falling score; ties stay in their order."""
-    return np.argsort(-scores, kind="stable")
+    order = np.argsort(-scores)
+    in_order = scores[order]
+    if (in_order[1:] == in_order[:-1]).any():  # the plain sort is twice as fast, but shuffles ties
+        return np.argsort(-scores, kind="stable")
+    return order

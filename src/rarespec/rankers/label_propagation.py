@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from scipy.sparse import csr_array, dia_array, eye_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
-from rarespec.rankers._conjugate_gradients import OrderedMatrix, solve
+from rarespec.rankers._conjugate_gradients import OrderedMatrix, solve_ordered
 from rarespec.rankers._graph_ranker import GraphRanker
 from rarespec.rankers._known import Rows
 from rarespec.rankers._parameters import is_positive, require, require_count, require_share
@@ -21,7 +20,7 @@ from rarespec.rankers.neighbours import NeighbourGraph, neighbours_of
 
 SELF_TUNED = "self-tuned"
 MAX_ITER = 10_000
-"""Far beyond what any alpha in use needs: about 130 products at 0.99, 1300 at 0.9999."""
+"""Far beyond what is needed: 200 to 520 products at 30 150 rows with alpha = 0.99."""
 
 SMALLEST_WEIGHT = 1e-280
 """Weights below count as none: a division by them would overflow, and near the smallest numbers digits are lost."""
@@ -32,7 +31,9 @@ class Diffusion:
     """A weighted graph ready for queries."""
 
     matrix: OrderedMatrix
-    """(n, n) symmetric positive definite: the system that a query is solved with."""
+    """(n, n) I - alpha S, symmetric positive definite."""
+    degrees: NDArray[np.float64]
+    """(n,) row sums of W; 1 for a row without edges."""
     component: NDArray[np.int32]
     """(n,) which connected part of the weighted graph each row is in."""
 
@@ -56,7 +57,12 @@ class LabelPropagation(GraphRanker):
     alpha : float, default 0.99
         How far known examples reach, between 0 (nowhere) and 1 (excluded); the value of the paper.
     tol : float, default 1e-10
-        The system is solved until |y - (I - alpha S) f| <= tol |y|.
+        The system is solved until the residual y - (I - alpha S) f of every row is within tol of that row's score.
+        Scores are then accurate to about tol / (1 - alpha) relative to themselves, and rows are in the order of the
+        exact solution, down to 1e-40 of the highest score. (For weights of both signs, scores may cancel, and tol
+        counts against the largest.) A tolerance against |y|, as is usual, takes 130 to 140 products at 30 150 rows
+        instead of 200 to 520, and leaves the order of faint scores to rounding: half of the scores are below 3e-6 of
+        the highest with sigma = 1 there, and below 1e-19 with 0.3.
     graph : NeighbourGraph, optional
         The neighbour graph of the rows that will be fitted, with at least `n_neighbours`; by default it is built.
 
@@ -69,7 +75,7 @@ class LabelPropagation(GraphRanker):
     scales_ : (n,) float64 or None
         s_i of each row when self-tuned.
     n_iter_, residual_ : int, float
-        Products with S, and |y - (I - alpha S) f| / |y|.
+        Products with S, and |y - (I - alpha S) f| / |f|.
     n_isolated_ : int
         Rows whose weights all vanished; a warning says so.
     n_unreached_ : int
@@ -81,7 +87,10 @@ class LabelPropagation(GraphRanker):
     them: they come last, in the order of X.
 
     A new row gets the mean of the scores of its nearest fitted rows, weighted by W (Delalleau, Bengio & Le Roux 2005,
-    equation 7): the value that costs least when all others stay as they are. The graph itself is not changed by it.
+    equation 7). That is the value of least cost for W itself; for S it would be alpha sum_j w_j f_j / sqrt(d_x d_j),
+    which ranked held-out rows no better where that was tried. The mean lacks alpha and the pull towards y = 0, so new
+    rows score higher than they would as fitted rows: in the median by 7 % to 15 % among 30 150 simulated spectra, and
+    by 36 % to 87 % among 4000. The graph itself is not changed by them.
 
     Not to be confused with scikit-learn's LabelPropagation and LabelSpreading, which normalise over classes: with known
     examples of one class only, they give every row the score 1.
@@ -123,17 +132,14 @@ class LabelPropagation(GraphRanker):
         _, component = connected_components(weights, directed=False)
         self.n_isolated_ = int((degrees == 0).sum())
         self._warn_of_isolated(len(X))
-        return Diffusion(OrderedMatrix.of(self._system(weights, degrees)), component)
-
-    def _system(self, weights: csr_array, degrees: NDArray[np.float64]) -> csr_array:
-        """I - alpha S; a row without edges has a row of 0 in S."""
-        scaling = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
-        between = diagonal(scaling) @ weights @ diagonal(scaling)
-        return csr_array(eye_array(len(degrees), format="csr") - self.alpha * between)
+        degrees[degrees == 0] = 1.0
+        scaling = dia_array((1.0 / np.sqrt(degrees)[None, :], [0]), shape=weights.shape)
+        system = eye_array(len(X), format="csr") - self.alpha * (scaling @ weights @ scaling)
+        return Diffusion(OrderedMatrix.of(system), degrees, component)
 
     def _solve(self, Y: NDArray[np.float64], fitting: bool = False) -> NDArray[np.float64]:
         prepared: Diffusion = self._prepared
-        solution = solve(prepared.matrix, Y, rtol=self.tol, max_iter=MAX_ITER)
+        solution = solve_ordered(prepared.matrix, Y, rtol=self.tol, max_iter=MAX_ITER)
         if not solution.converged.all():
             _warn_of_residuals(solution.residuals, self.tol)
         reached = reached_rows(prepared.component, Y)
@@ -145,11 +151,7 @@ class LabelPropagation(GraphRanker):
     def _scores_of_new_rows(self, X: Rows) -> Scores:
         k = min(self.n_neighbours, len(self.fitted_rows_))
         indices, distances = neighbours_of(self.fitted_rows_, X, k)
-        exponents = distances.astype(np.float64) ** 2
-        if self.scales_ is None:
-            exponents /= 2.0 * float(self.sigma) ** 2
-        else:
-            exponents /= distances[:, -1:] * self.scales_[indices]
+        exponents = _exponents(distances, indices, self.sigma, distances[:, -1].astype(np.float64), self.scales_)
         weights = np.exp(exponents.min(axis=1, keepdims=True) - exponents)  # the largest is 1: they cannot all vanish
         return (weights * self.scores_[indices]).sum(axis=1) / weights.sum(axis=1)
 
@@ -175,14 +177,29 @@ class LabelPropagation(GraphRanker):
 def edge_weights(graph: NeighbourGraph, sigma: float | str, scales: NDArray[np.float64] | None = None) -> csr_array:
     """W, (n, n): exp(-d^2 / 2 sigma^2), or exp(-d^2 / s_i s_j), on the edges in both directions."""
     n, k = graph.indices.shape
-    exponents = graph.distances.astype(np.float64) ** 2
-    exponents /= 2.0 * float(sigma) ** 2 if scales is None else scales[:, None] * scales[graph.indices]
-    weights = np.exp(-exponents)
+    weights = np.exp(-_exponents(graph.distances, graph.indices, sigma, scales, scales))
     weights[weights < SMALLEST_WEIGHT] = 0.0
     one_way = csr_array((weights.ravel(), graph.indices.ravel(), np.arange(n + 1) * k), (n, n))
     both_ways = csr_array(one_way.maximum(one_way.T))
     both_ways.eliminate_zeros()
     return both_ways
+
+
+def _exponents(
+    distances: NDArray[np.float32],
+    indices: NDArray[np.int32],
+    sigma: float | str,
+    own_scales: NDArray[np.float64] | None,
+    scales: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """d^2 / 2 sigma^2, or d^2 / s_i s_j, (m, k), finite: divided before anything is squared."""
+    far = distances.astype(np.float64)
+    with np.errstate(over="ignore"):
+        if scales is None or own_scales is None:
+            exponents = 0.5 * (far / float(sigma)) ** 2
+        else:
+            exponents = far / own_scales[:, None] * (far / scales[indices])
+    return np.minimum(exponents, np.finfo(np.float64).max)
 
 
 def local_scales(graph: NeighbourGraph) -> NDArray[np.float64]:
@@ -201,10 +218,6 @@ def reached_rows(component: NDArray[np.int32], Y: NDArray[np.float64]) -> NDArra
     return reached[component]
 
 
-def diagonal(values: NDArray[np.float64]) -> Any:
-    return dia_array((values[None, :], [0]), shape=(len(values), len(values)))
-
-
 def _above_unreached(
     scores: NDArray[np.float64], Y: NDArray[np.float64], reached: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
@@ -215,8 +228,8 @@ def _above_unreached(
 
 def _warn_of_residuals(residuals: NDArray[np.float64], tol: float) -> None:
     warnings.warn(
-        f"a query was solved to {residuals.max():.1e} only, not to tol = {tol:.1e}: a larger tol or a smaller alpha "
-        "is within reach",
+        f"a query was not solved to tol = {tol:.1e} in every row; its residual is {residuals.max():.1e} of its scores "
+        "as a whole: a larger tol or a smaller alpha is within reach",
         ConvergenceWarning,
         stacklevel=4,
     )

@@ -21,7 +21,11 @@ MAX_ITER = 20_000
 """Far beyond what is needed: 550 at 100 450 rows, with the extra factor."""
 
 FACTORED_BELOW = 20_000
-"""Rows up to which a matrix with the extra factor is factored: within a second there, but in 20 seconds at 100 000."""
+"""Rows up to which a matrix with the extra factor is factored.
+
+It takes half a second at 20 000 rows of a survey, and 20 seconds at 100 000. Factors are fuller where neighbours are
+random: 14 000 rows of 50 independent features took 5 seconds.
+"""
 
 
 class LRGA(GraphRanker):
@@ -34,7 +38,8 @@ class LRGA(GraphRanker):
     Parameters
     ----------
     n_neighbours : int, default 5
-        Rows of a neighbourhood, the row itself among them; from 2 up.
+        Rows of a neighbourhood, the row itself among them; from 2 up. 5 is taken over from label
+        propagation, and not a value of the paper.
     regularisation : float, default 1e4
         lam of the local regressions, in units of squared features; the value of the authors' code. See the notes.
     query_weight : float, default 1e4
@@ -44,7 +49,9 @@ class LRGA(GraphRanker):
         other parameter: see the notes.
     rtol : float, default 1e-8
         A query is solved until the residual of every row is within rtol of that row's score. A tolerance against the
-        right-hand side, as is usual, leaves most scores undecided, as these are many orders of magnitude smaller.
+        right-hand side, as is usual, leaves most scores undecided, as these are many orders of magnitude smaller. With
+        the extra factor rounding alone is of the order 1e-16 lam: from lam = 1e7 on the default is out of reach, and a
+        warning says what was reached.
     graph : NeighbourGraph, optional
         The neighbour graph of the rows that will be fitted, with at least n_neighbours - 1; by default it is built.
 
@@ -71,13 +78,14 @@ class LRGA(GraphRanker):
     what is well connected. With one known example that is mostly better (.87 against .47 in average precision over 100
     450 spectra, as means of 4 draws), with 10 or more neither wins everywhere.
 
-    Rows in parts of the graph without a known example score exactly 0. Where lam is large all others score more; where
-    it is small, local regressions can extrapolate to scores below 0.
+    Rows in parts of the graph without a known example score exactly 0. Where lam is large all others have a positive
+    exact score, and so do the scores found, down to 1e-40 of the highest: fainter ones can be 0, or lose their order.
+    Where lam is small, local regressions can extrapolate to scores below 0.
 
     The paper has no rule for new rows. Here a new row gets the value, at its place, of the ridge regression of the
-    scores of its `n_neighbours` nearest fitted rows: the paper's local model, without the pull towards y = 0. Its
-    scores are therefore higher than those of fitted rows in the same place, by 40 % in the median where that was tried,
-    and by 7 % with the extra factor.
+    scores of its `n_neighbours` nearest fitted rows: the paper's local model, without the pull towards y = 0. With the
+    extra factor that is, in the median, 0.96 to 1.00 of what the row would score if it were fitted, among 30 150 and
+    4000 simulated spectra; without it 1.1 and 2.8 times as much.
 
     Below 20 000 rows L is factored once when it has the extra factor; otherwise queries are solved by conjugate
     gradients, about 80 iterations without the extra factor and 550 with it at 100 450 rows.
@@ -121,7 +129,7 @@ class LRGA(GraphRanker):
             _warn_of_residuals(alignment.residuals, self.rtol)
         if fitting:
             self.n_iter_, self.residual_ = int(alignment.n_iter[0]), float(alignment.residuals[0])
-        return alignment.scores
+        return alignment.x
 
     def _scores_of_new_rows(self, X: Rows) -> Scores:
         k = min(self.n_neighbours, len(self.fitted_rows_))
@@ -143,8 +151,8 @@ class LRGA(GraphRanker):
 
 def _warn_of_residuals(residuals: NDArray[np.float64], rtol: float) -> None:
     warnings.warn(
-        f"a query was not solved to rtol = {rtol:.1e} in every row; its scores are accurate to "
-        f"{residuals.max():.1e} of the largest",
+        f"a query was not solved to rtol = {rtol:.1e} in every row; the error of its scores as a whole is at most "
+        f"{residuals.max():.1e} of their size, but faint ones may be out of order",
         ConvergenceWarning,
         stacklevel=4,
     )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from rarespec.rankers.label_propagation import LabelPropagation, diagonal
+from rarespec.rankers.label_propagation import LabelPropagation
 from rarespec.rankers.neighbours import NeighbourGraph
 
 
@@ -56,8 +55,8 @@ class ManifoldRanking(LabelPropagation):
         super().__init__(n_neighbours, sigma, alpha, tol, graph)
         self.normalised = normalised
 
-    def _system(self, weights: csr_array, degrees: NDArray[np.float64]) -> csr_array:
-        """I - alpha S, or D - alpha W; a row without edges has the degree 1 in D, so that it keeps its y."""
+    def _solve(self, Y: NDArray[np.float64], fitting: bool = False) -> NDArray[np.float64]:
         if self.normalised:
-            return super()._system(weights, degrees)
-        return csr_array(diagonal(np.where(degrees > 0, degrees, 1.0)) - self.alpha * weights)
+            return super()._solve(Y, fitting)
+        roots = np.sqrt(self._prepared.degrees)[:, None]
+        return super()._solve(Y / roots, fitting) / roots

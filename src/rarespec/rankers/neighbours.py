@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -77,8 +78,10 @@ class NeighbourGraph:
 
     def nearest(self, k: int) -> NeighbourGraph:
         """The graph cut to the k nearest neighbours of each row."""
-        if not 1 <= k <= self.n_neighbours:
-            raise ValueError(f"k = {k}: this graph keeps {self.n_neighbours} neighbours of each row, ask for 1 to that")
+        if not isinstance(k, Integral) or not 1 <= int(k) <= self.n_neighbours:
+            raise ValueError(
+                f"k = {k!r}: this graph keeps {self.n_neighbours} neighbours a row, ask for 1 to that many"
+            )
         return NeighbourGraph(self.indices[:, :k], self.distances[:, :k], self.recall, self.fingerprint)
 
     def summary(self) -> GraphSummary:
@@ -129,7 +132,6 @@ def build_neighbours(
     """
     X = _checked(X)
     k = _possible(k, len(X) - 1)
-    _require_share("target_recall", target_recall)
     search = NeighbourSearch(X, target_recall, random_state, n_jobs, progress)
     indices, distances, recall = search.nearest_to(X, np.arange(len(X)), k)
     return NeighbourGraph(indices.astype(np.int32), _single(distances), recall, fingerprint_of_rows(X))
@@ -156,8 +158,10 @@ def extend_neighbours(
         return graph
     settings = target_recall, random_state, n_jobs
     new_rows = np.arange(n_old, len(X))
-    indices, distances, recall = NeighbourSearch(X, *settings, progress).nearest_to(X[n_old:], new_rows, k)
-    closer, _, old_recall = NeighbourSearch(X[n_old:], *settings).nearest_to(X[:n_old], None, min(k, len(new_rows)))
+    among_all = NeighbourSearch(X, *settings, _part_of(progress, 0, len(X)))
+    among_new = NeighbourSearch(X[n_old:], *settings, _part_of(progress, len(new_rows), len(X)))
+    indices, distances, recall = among_all.nearest_to(X[n_old:], new_rows, k)
+    closer, _, old_recall = among_new.nearest_to(X[:n_old], None, min(k, len(new_rows)))
     updated = _nearest_of_both(X, graph.indices, closer + n_old, k)
     return NeighbourGraph(
         np.concatenate([updated[0], indices]).astype(np.int32),
@@ -187,6 +191,11 @@ def neighbours_of(
     return indices.astype(np.int32), _single(distances)
 
 
+def _part_of(progress: Progress | None, before: int, total: int) -> Progress | None:
+    """The progress of one search of several, which begins after this many rows."""
+    return None if progress is None else lambda done, _: progress(before + done, total)
+
+
 def _checked(X: Any) -> Rows:
     X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False)
     require_finite(X)
@@ -194,21 +203,22 @@ def _checked(X: Any) -> Rows:
 
 
 def _single(distances: Distances) -> NDArray[np.float32]:
-    """In single precision; what is beyond its range becomes its largest number, and stays finite."""
-    return np.minimum(distances, np.finfo(np.float32).max).astype(np.float32)
+    """In single precision; what is beyond its range becomes its largest or smallest number, neither inf nor 0."""
+    single = np.finfo(np.float32)
+    inside = np.clip(distances, single.smallest_subnormal, single.max)
+    return np.where(distances > 0, inside, 0.0).astype(np.float32)
+
+
+def require_neighbours(k: Any) -> None:
+    if not isinstance(k, Integral) or int(k) < 1:
+        raise ValueError(f"k = {k!r}: it must be a whole number >= 1")
 
 
 def _possible(k: int, most: int) -> int:
-    if k < 1:
-        raise ValueError(f"k = {k}: at least 1 neighbour is needed")
+    require_neighbours(k)
     if k > most:
         warnings.warn(f"{k} neighbours were asked for and only {most} are possible: {most} are kept", stacklevel=3)
     return min(k, most)
-
-
-def _require_share(name: str, value: float) -> None:
-    if not 0 < value <= 1:
-        raise ValueError(f"{name} = {value}: must be above 0 and at most 1")
 
 
 def _nearest_of_both(X: Rows, old: NDArray[np.int32], new: Indices, k: int) -> tuple[Indices, Distances]:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rarespec.features.for_grid import for_grid
 from rarespec.features.recipe import Recipe
 from rarespec.spectrum import Defect, Reason
-from rarespec.survey.kept_arrays import UNREADABLE, load_arrays, npz, write_whole
+from rarespec.survey.kept_arrays import UNREADABLE, keep_if_possible, load_arrays, npz
 from rarespec.survey.manifest import BlockRecord, SurveyError, WrongUseError
 from rarespec.survey.survey import Survey
 
@@ -88,13 +88,13 @@ class FeatureSet:
             return self.compute(i)
 
     def compute(self, i: int) -> dict[str, NDArray[Any]]:
-        """Features of one block, from its flux, written to its file."""
+        """Features of one block, from its flux, written to its file where that is possible."""
         flux = self.survey.masked_flux(i)
         n_bad = np.isnan(flux).sum(axis=1, dtype=np.int32)
         values, lost_at = self.recipe.transform_and_locate(flux)
         arrays: dict[str, NDArray[Any]] = {"values": values.astype(np.float32), "lost_at": lost_at, "n_bad": n_bad}
         if self.folder.is_dir():  # a model that was replaced meanwhile has lost its directory
-            write_whole(self.folder / block_file(self.survey.manifest.blocks[i], i), npz(arrays))
+            keep_if_possible(self.folder / block_file(self.survey.manifest.blocks[i], i), npz(arrays))
         return arrays
 
 
@@ -102,7 +102,8 @@ def features_of(survey: Survey, recipe: Recipe, refit: bool = False, progress: P
     """The features of this survey under this recipe; only what is not there yet is computed.
 
     The recipe learns once from all spectra the survey has, and what it learned is kept: when the survey grows, the new
-    spectra are transformed as the old ones were, so the old features stay valid. `refit` learns anew from all.
+    spectra are transformed as the old ones were, so the old features stay valid. `refit` learns anew from all. What
+    cannot be kept, in a survey that cannot be written for instance, is computed when it is asked for, with a warning.
     """
     if not len(survey):
         raise SurveyError(f"{survey.path}: an empty survey has no features; ingest spectra first")
@@ -114,7 +115,7 @@ def features_of(survey: Survey, recipe: Recipe, refit: bool = False, progress: P
     home = survey.path / FOLDER / recipe.fingerprint
     features = (None if refit else _kept(state, recipe, home)) or _learned(state, recipe, home)
     for i, record in enumerate(state.manifest.blocks):
-        if not (features.folder / block_file(record, i)).exists():
+        if features.folder.is_dir() and not (features.folder / block_file(record, i)).exists():
             features.compute(i)
         if progress:
             progress(i + 1, state.n_blocks)
@@ -142,15 +143,18 @@ def _learned(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet:
     recipe.fit_blocks(lambda: (survey.masked_flux(i) for i in range(survey.n_blocks)))
     content = npz(recipe.state() | {"n_fitted": np.array(len(survey))})
     name = hashlib.sha256(content).hexdigest()[:20]
-    (home / name).mkdir(parents=True, exist_ok=True)
-    write_whole(home / name / MODEL, content)
-    write_whole(home / CURRENT, json.dumps({"model": name, "recipe": repr(recipe), "n_fitted": len(survey)}).encode())
+    current = json.dumps({"model": name, "recipe": repr(recipe), "n_fitted": len(survey)}).encode()
+    if keep_if_possible(home / name / MODEL, content):
+        keep_if_possible(home / CURRENT, current)
     return FeatureSet(survey, recipe, home / name, len(survey))
 
 
 def _sweep(features: FeatureSet, home: Path) -> None:
     """Remove models that were replaced, and blocks as they were before the survey grew."""
-    current = json.loads((home / CURRENT).read_bytes())["model"]
+    try:
+        current = json.loads((home / CURRENT).read_bytes())["model"]
+    except UNREADABLE:  # it could not be kept
+        return
     wanted = {block_file(record, i) for i, record in enumerate(features.survey.manifest.blocks)} | {MODEL}
     for path in home.iterdir():
         if path.is_dir() and path.name not in (current, features.folder.name):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 from zipfile import BadZipFile
 
 import numpy as np
@@ -17,8 +18,14 @@ UNREADABLE = (OSError, ValueError, EOFError, KeyError, BadZipFile)
 
 
 def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    with np.load(path, allow_pickle=False) as arrays:
-        return dict(arrays)
+    """Raises one of UNREADABLE for a file that is missing or damaged."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return dict(arrays)
+    except UNREADABLE:
+        raise
+    except Exception as error:  # zipfile has many ways to stumble over a flipped bit
+        raise ValueError(f"{path}: damaged ({type(error).__name__}: {error})") from None
 
 
 def npz(arrays: dict[str, NDArray[Any]]) -> bytes:
@@ -29,9 +36,26 @@ def npz(arrays: dict[str, NDArray[Any]]) -> bytes:
 
 def write_whole(path: Path, content: bytes) -> None:
     """Whole or not at all, so that an interruption leaves the file as it was."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    temporary = path.with_name(f"{path.name}.{uuid4().hex}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def keep_if_possible(path: Path, content: bytes) -> bool:
+    """Whether the file could be written; a warning says so if not, as what was computed is good without its file."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content)
+    except OSError as error:
+        warnings.warn(
+            f"{path.parent}: results could not be kept ({error.strerror}) and will be computed again", stacklevel=3
+        )
+        return False
+    return True

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from rarespec.rankers._exact_neighbours import pair_distances
 from rarespec.rankers._row_identity import fingerprint_of_rows
-from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours, extend_neighbours
+from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours, extend_neighbours, require_neighbours
 from rarespec.survey.features import FeatureSet, Progress
-from rarespec.survey.kept_arrays import UNREADABLE, load_arrays, npz, write_whole
+from rarespec.survey.kept_arrays import UNREADABLE, keep_if_possible, load_arrays, npz
 from rarespec.survey.manifest import SurveyError
 
 FOLDER = "graphs"
@@ -37,10 +37,10 @@ def graph_of(features: FeatureSet, k: int = 5, progress: Progress | None = None)
 
     Spectra without features are left out: row i of the graph is row `rows_of_graph(features)[i]` of the survey, and
     `features.values[features.usable]` is the matrix to fit a ranker on together with the graph. When the survey has
-    grown, the graph of its earlier state is extended. `progress` is called with the rows done and in all.
+    grown, the graph of its earlier state is extended. Where the graph cannot be kept, a warning says so. `progress` is
+    called with the rows done and in all.
     """
-    if k < 1:
-        raise ValueError(f"k = {k}: at least 1 neighbour is needed")
+    require_neighbours(k)
     rows = rows_of_graph(features)
     if not len(rows):
         raise SurveyError(f"{features.survey.path}: no spectrum has features, so there is nothing to join in a graph")
@@ -49,8 +49,9 @@ def graph_of(features: FeatureSet, k: int = 5, progress: Progress | None = None)
     graph = _kept(home, fingerprint_of_rows(X), k)
     if graph is None:
         graph = _grown(home, X, rows, k, progress) or build_neighbours(X, max(k, 1), progress)
-        _keep(home, graph, rows)
-        _sweep(home, graph, features)
+        path = home / f"{graph.fingerprint}-k{graph.n_neighbours}.npz"
+        if keep_if_possible(path, npz(_as_arrays(graph, rows))):
+            _sweep(home, graph, rows, features)
     return graph.nearest(k) if k else graph
 
 
@@ -95,7 +96,7 @@ def _grown(
         n = len(earlier)
         if len(rows) / 2 <= n <= len(rows) and np.array_equal(earlier, rows[:n]) and _distances_hold(graph, X):
             # a block that grew is computed anew, and its features may differ by rounding: the graph is still theirs
-            same = replace(graph.nearest(k), fingerprint=fingerprint_of_rows(X[:n]))
+            same = replace(graph, fingerprint=fingerprint_of_rows(X[:n]))
             return extend_neighbours(same, X, progress)
     return None
 
@@ -108,11 +109,6 @@ def _distances_hold(graph: NeighbourGraph, X: NDArray[np.float32]) -> bool:
     return np.allclose(apart, graph.distances.ravel(), rtol=ROUNDING, atol=ROUNDING * scale)
 
 
-def _keep(home: Path, graph: NeighbourGraph, rows: NDArray[np.int64]) -> None:
-    home.mkdir(parents=True, exist_ok=True)
-    write_whole(home / f"{graph.fingerprint}-k{graph.n_neighbours}.npz", npz(_as_arrays(graph, rows)))
-
-
 def _as_arrays(graph: NeighbourGraph, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
     return {
         "indices": graph.indices,
@@ -123,10 +119,16 @@ def _as_arrays(graph: NeighbourGraph, rows: NDArray[np.int64]) -> dict[str, NDAr
     }
 
 
-def _sweep(home: Path, graph: NeighbourGraph, features: FeatureSet) -> None:
-    """Remove graphs of earlier states, those that this one holds within it, and those of models that were replaced."""
+def _sweep(home: Path, graph: NeighbourGraph, rows: NDArray[np.int64], features: FeatureSet) -> None:
+    """Remove graphs of earlier states, those that this one holds within it, and those of models that were replaced.
+
+    A graph of a later state stays: whoever asks for this one may hold an earlier state of the survey.
+    """
     for path, fingerprint, k in _files(home):
-        if fingerprint != graph.fingerprint or k < graph.n_neighbours:
+        if fingerprint == graph.fingerprint and k >= graph.n_neighbours:
+            continue
+        found = _read(path)
+        if found is None or np.array_equal(found[1], rows[: len(found[1])]):
             path.unlink(missing_ok=True)
     for other in home.parent.iterdir():
         if not (features.folder.parent / other.name).is_dir():
