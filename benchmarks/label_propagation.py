@@ -4,8 +4,7 @@
                                            [--sigma self-tuned] [--tol 1e-10]
 
 Both stop when the residual of every row, (y - (I - alpha S) f)_i, is within tol of its score f_i, start from the same
-prepared graph, and must give the same scores in the same order. Also
-printed: the iteration on the matrix with the rows reordered, as conjugate gradients have it; seconds a query when many
+prepared graph, and must give the same scores in the same order. Also printed: the iteration on the matrix with the rows reordered, as conjugate gradients have it; seconds a query when many
 are asked at once; seconds of preparing.
 """
 
@@ -15,11 +14,11 @@ import argparse
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
 
 from mock_features import drawn_queries, mixed_features
 from rarespec.rankers._conjugate_gradients import LEAST_SHARE, OrderedMatrix
-from rarespec.rankers.label_propagation import LabelPropagation, diagonal, edge_weights, local_scales
+from rarespec.rankers.label_propagation import LabelPropagation, edge_weights, local_scales
 from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours
 from timing import Contenders, best_of, timed
 
@@ -31,7 +30,7 @@ def normalised_weights(graph: NeighbourGraph, sigma: float | str) -> csr_array:
     weights = edge_weights(graph, sigma, local_scales(graph) if sigma == "self-tuned" else None)
     degrees = np.asarray(weights.sum(axis=1)).ravel()
     roots = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
-    return csr_array(diagonal(roots) @ weights @ diagonal(roots))
+    return csr_array(diags_array(roots) @ weights @ diags_array(roots))
 
 
 def iterated(S: csr_array, y: Column, tol: float) -> tuple[Column, int]:

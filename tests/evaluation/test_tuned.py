@@ -12,9 +12,12 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarespec.evaluation import PAPER_GRIDS, Tuned, paper_grid, recall_at_k
+from rarespec.evaluation import tuned as tuned_module
+from rarespec.rankers import _graph_ranker
 from rarespec.rankers._known import Rows
 from rarespec.rankers._ranker import Ranker, Scores
-from rarespec.rankers.by_name import NAMES
+from rarespec.rankers.by_name import NAMES, by_name
+from rarespec.rankers.neighbours import build_neighbours
 
 
 class OneColumn(Ranker):
@@ -106,6 +109,27 @@ def test_a_ranker_on_a_graph_is_prepared_once_for_all_folds() -> None:
     assert PreparedMemory.n_prepared - before == 3
 
 
+@pytest.mark.parametrize("name", ["label_propagation", "lrga", "manifold_ranking"])
+def test_one_graph_serves_all_combinations(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = []
+
+    def noted(X: Any, k: int) -> Any:
+        built.append(k)
+        return build_neighbours(X, k)
+
+    monkeypatch.setattr(tuned_module, "build_neighbours", noted)
+    monkeypatch.setattr(_graph_ranker, "build_neighbours", noted)
+    X, y = made_up(4)
+    grid = {"n_neighbours": [3, "many", 7, 100, 5]}
+    with pytest.warns(UserWarning, match="1 of 5 combinations .*n_neighbours='many'"):
+        tuned = Tuned(by_name(name)(), grid).fit(X, y)
+    assert built[0] == len(X) - 1
+    assert len(built) == 2  # the other for the last fit
+    with_graph = Tuned(by_name(name)(graph=build_neighbours(X, 20)), {"n_neighbours": [3, 7]}).fit(X, y)
+    assert len(built) == 2
+    np.testing.assert_array_equal(with_graph.results_["mean"], tuned.results_["mean"][[0, 2]])
+
+
 def test_of_equally_good_ones_the_earliest_is_taken() -> None:
     X, y = made_up(3)
     for values in ([2.0, 1.0], [1.0, 2.0]):
@@ -122,8 +146,9 @@ def test_ties_in_scores_earn_nothing() -> None:
 
 def test_one_failing_combination_is_counted_and_the_others_go_on() -> None:
     X, y = made_up(3)
-    with pytest.warns(UserWarning, match="1 of 3 combinations of parameters failed.*no such column"):
+    with pytest.warns(UserWarning, match="1 of 3 combinations of parameters failed.*no such column") as heard:
         tuned = Tuned(OneColumn(), {"column": [0, -1, 1]}).fit(X, y)
+    assert heard[0].filename == __file__
     assert tuned.best_params_ == {"column": 1}
     assert tuned.n_failed_ == 1
     assert tuned.results_["error"] == [None, "RuntimeError: no such column", None]

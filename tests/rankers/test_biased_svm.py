@@ -1,13 +1,18 @@
 """BiasedSVM: the optimum of its loss, and costs chosen by the published criterion on rows not seen."""
 
+from functools import partial
+
 import cvxpy as cp
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from rarespec.rankers import _linear, _squared_hinge, biased_svm
-from rarespec.rankers._squared_hinge import Scaling, fit_squared_hinge
+from rarespec.rankers._scaling import Scaling
+from rarespec.rankers._squared_hinge import fit_squared_hinge
 from rarespec.rankers.biased_svm import BiasedSVM
 
 
@@ -127,6 +132,36 @@ def test_with_few_known_the_documented_costs_are_used(n_known):
     assert ranker.C_plus_ == pytest.approx(0.05 * max(10.0, 0.1 * (~known).sum() / n_known))
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("n_unlabelled", [1, 2, 4])
+def test_with_few_unlabelled_rows_the_documented_costs_are_used(kernel, n_unlabelled):
+    X, known = survey(5, 0, n_unlabelled)
+    ranker = BiasedSVM(kernel=kernel).fit(X, known)
+    assert ranker.criterion_.shape == (0, 5) and (ranker.C_plus_, ranker.C_minus_) == (0.5, 0.05)
+    assert np.isfinite(ranker.decision_function(X)).all()
+
+
+def test_too_few_steps_are_reported(monkeypatch):
+    monkeypatch.setattr(biased_svm, "fit_squared_hinge", partial(fit_squared_hinge, max_iter=1))
+    X, known = survey(3)
+    with pytest.warns(ConvergenceWarning, match="stopped after 1 steps") as heard:
+        ranker = BiasedSVM().fit(X, known)
+    assert not ranker.converged_ and len(heard) == 1 and heard[0].filename == __file__
+
+
+def test_one_thread_is_used_for_small_matrices(monkeypatch):
+    n_threads = []
+
+    def noted(*arguments, **named):
+        n_threads.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return fit_squared_hinge(*arguments, **named)
+
+    monkeypatch.setattr(biased_svm, "fit_squared_hinge", noted)
+    with threadpool_limits(2, user_api="blas"):
+        BiasedSVM(random_state=0).fit(*survey())
+    assert len(n_threads) > 1 and set(n_threads) == {1}
+
+
 def test_costs_that_are_given_are_kept():
     X, known = survey()
     both = BiasedSVM(C_plus=7.0, C_minus=0.3).fit(X, known)
@@ -176,7 +211,7 @@ def test_identical_rows_have_finite_scores(kernel, n_known, rows):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"kernel": "poly"}, {"C_plus": 0.0}, {"C_minus": -1}, {"gamma": "auto"}, {"selection_size": 3}],
+    [{"kernel": "poly"}, {"C_plus": 0.0}, {"C_plus": True}, {"C_minus": -1}, {"gamma": "auto"}, {"selection_size": 3}],
 )
 def test_a_wrong_parameter_is_named_with_its_value(wrong):
     [(name, value)] = wrong.items()

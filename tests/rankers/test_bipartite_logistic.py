@@ -178,6 +178,16 @@ def test_far_outliers_where_a_full_newton_step_is_too_long(loss: str) -> None:
         assert BipartiteLogistic(loss=loss, regularisation=1e-3, scaling="none").fit(X, y).converged_
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_identical_unlabelled_rows_in_large_units(seed: int) -> None:
+    X = np.random.default_rng(seed).normal(size=(55, 30)) * 1e6
+    X[:5] += 3e6
+    X[5:] = X[-1]
+    ranker = BipartiteLogistic(loss="exponential", scaling="none", regularisation=1e-4).fit(X, np.arange(55) < 5)
+    assert ranker.converged_
+    assert np.isfinite(ranker.decision_function(X)).all()
+
+
 def test_stopping_early_is_said() -> None:
     X, y = problem()
     with pytest.warns(ConvergenceWarning, match="Newton decrement"):
@@ -189,7 +199,16 @@ def test_stopping_early_is_said() -> None:
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"loss": "hinge"}, {"regularisation": 0.0}, {"scaling": "minmax"}, {"n_bags": 0}, {"bag_size": 2.5}, {"tol": -1}],
+    [
+        {"loss": "hinge"},
+        {"regularisation": 0.0},
+        {"regularisation": True},
+        {"n_bags": True},
+        {"scaling": "minmax"},
+        {"n_bags": 0},
+        {"bag_size": 2.5},
+        {"tol": -1},
+    ],
 )
 def test_wrong_parameters_are_named(parameters: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(parameters))):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rarespec.rankers import _covariance
-from rarespec.rankers._covariance import inverse_square_root, ledoit_wolf, mean_and_covariance, shrunk_covariance
+from rarespec.rankers._covariance import inverse_square_root, ledoit_wolf, mean_and_covariance
 from rarespec.rankers._linear import BLOCK_ROWS
 
 
@@ -88,9 +88,3 @@ def test_inverse_square_root_is_one_and_leaves_empty_directions_out() -> None:
 def test_no_row_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one row"):
         mean_and_covariance(np.ones((3, 2)), np.zeros(3, dtype=bool))
-
-
-@pytest.mark.parametrize("shrinkage", [-0.1, 1.1, "oas", None, np.nan])
-def test_wrong_shrinkage_is_named(shrinkage: object) -> None:
-    with pytest.raises(ValueError, match="shrinkage="):
-        shrunk_covariance(np.eye(3), None, shrinkage)  # type: ignore[arg-type]

@@ -119,7 +119,7 @@ def test_refit_with_the_other_method_leaves_nothing_behind() -> None:
     X, y = problem()
     ranker = MatchedFilter().fit(X, y)
     ranker.set_params(method="cosine").fit(X, y)
-    assert not hasattr(ranker, "coef_")
+    assert ranker.coef_ is None
     ranker.set_params(method="lda").fit(X, y)
     assert ranker.whitening_ is None
     np.testing.assert_allclose(ranker.decision_function(X), X @ ranker.coef_)
@@ -129,3 +129,9 @@ def test_refit_with_the_other_method_leaves_nothing_behind() -> None:
 def test_wrong_parameters_are_named(parameters: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(parameters))):
         MatchedFilter(**parameters).fit(*problem())
+
+
+@pytest.mark.parametrize("shrinkage", [-0.1, 1.1, "oas", None, np.nan, True, np.array([0.1, 0.2])])
+def test_wrong_shrinkage_is_named(shrinkage: Any) -> None:
+    with pytest.raises(ValueError, match=r"MatchedFilter: shrinkage=.* must be"):
+        MatchedFilter(shrinkage=shrinkage).fit(*problem())

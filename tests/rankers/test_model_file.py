@@ -80,6 +80,15 @@ def test_the_seed_is_told_when_there_is_one(tmp_path: Path) -> None:
         assert load_model(saved(tmp_path, ranker)).seed == 11
 
 
+def test_a_generator_does_not_tell_its_seed(tmp_path: Path) -> None:
+    for random_state in (None, np.random.RandomState(3)):
+        ranker = BaggingTopPush(n_bags=3, bag_size=5, random_state=random_state).fit(X, Y)
+        model = load_model(saved(tmp_path, ranker))
+        assert model.seed is None
+        assert model.ranker.get_params()["random_state"] is None
+        np.testing.assert_array_equal(model.ranker.decision_function(X), ranker.decision_function(X))
+
+
 def test_names_of_features_are_kept(tmp_path: Path) -> None:
     ranker = fitted()
     ranker.feature_names_in_ = np.array(["a", "bb", "ccc", "d"], dtype=object)
@@ -373,6 +382,10 @@ CHANGES: list[tuple[str, Callable[[dict[str, Any], dict[str, NDArray[Any]]], Any
     ("its format is 'other'", lambda d, a: d.update(format="other")),
     ("its format is None", lambda d, a: d.clear()),
     ("model format 2; .* use a newer rarespec", lambda d, a: d.update(version=2)),
+    ("model format True; ", lambda d, a: d.update(version=True)),
+    (r"model format 1\.0; ", lambda d, a: d.update(version=1.0)),
+    ("a parameter is wrong .*method='x'", lambda d, a: d["params"].update(method="x")),
+    ("a parameter is wrong .*shrinkage=True", lambda d, a: d["params"].update(shrinkage=True)),
     ("unknown ranker 'nearest'", lambda d, a: d.update(ranker="nearest")),
     ("unknown ranker", lambda d, a: d.update(ranker=["matched_filter"])),
     (r"other parameters \(depth\)", lambda d, a: d["params"].update(depth=3)),
@@ -386,7 +399,9 @@ CHANGES: list[tuple[str, Callable[[dict[str, Any], dict[str, NDArray[Any]]], Any
     ("coef_' holds values that are not finite", lambda d, a: a.update({coef_in(a): np.full(4, np.nan)})),
     ("coef_ has shape", lambda d, a: d["fitted"].update(n_features_in_=7)),
     ("n_features_in_ is missing", lambda d, a: d["fitted"].pop("n_features_in_")),
-    ("it does not score", lambda d, a: (a.pop(coef_in(a)), d["fitted"].pop("coef_"))),
+    ("it does not score", lambda d, a: (a.pop(coef_in(a)), d["fitted"].update(coef_=None))),
+    ("coef_ of MatchedFilter is missing", lambda d, a: (a.pop(coef_in(a)), d["fitted"].pop("coef_"))),
+    ("shrinkage_ of MatchedFilter is missing", lambda d, a: d["fitted"].pop("shrinkage_")),
     ("nothing that MatchedFilter could have learned", lambda d, a: d["fitted"].update(__class__="x")),
     ("nothing that MatchedFilter could have learned", lambda d, a: d["fitted"].update(fit="x")),
     ("cannot be understood", lambda d, a: d["fitted"].update(mean_={"pickle": "x"})),
@@ -395,6 +410,7 @@ CHANGES: list[tuple[str, Callable[[dict[str, Any], dict[str, NDArray[Any]]], Any
     ("malformed", lambda d, a: d["fitted"].update(mean_={"number": "one"})),
     ("malformed", lambda d, a: d["fitted"].update(mean_={"text": {"dtype": "O", "shape": [1], "items": [1]}})),
     ("malformed", lambda d, a: d["fitted"].update(mean_={"text": {"dtype": "U1", "shape": [3], "items": ["a"]}})),
+    ("malformed", lambda d, a: d["extra"].update(x={"text": {"dtype": "V9", "shape": [1], "items": ["a"]}})),
     ("created is missing", lambda d, a: d.pop("created")),
     ("n_known is missing or of the wrong kind", lambda d, a: d.update(n_known="3")),
     ("grid is no wavelength grid", lambda d, a: d.update(grid={"spacing": "log"})),
@@ -405,6 +421,12 @@ CHANGES: list[tuple[str, Callable[[dict[str, Any], dict[str, NDArray[Any]]], Any
 def test_sound_files_with_wrong_contents(content: bytes, folder: Path, reason: str, change: Any) -> None:
     with pytest.raises(ModelFileError, match=reason):
         load_model_from(changed(content, change), folder)
+
+
+def test_a_width_of_text_beyond_any_memory_is_not_believed(content: bytes, folder: Path) -> None:
+    wide = {"text": {"dtype": "<U500000000", "shape": [8], "items": ["ab"] * 8}}
+    model = load_model_from(changed(content, lambda d, a: d["extra"].update(x=wide)), folder)
+    assert model.extra["x"].dtype == np.dtype("<U2")
 
 
 def test_a_property_of_the_class_cannot_be_set(content: bytes, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarespec.rankers._kernel import Kernel
@@ -64,9 +65,18 @@ def test_weights_are_feasible_and_satisfy_kkt(m, nu, rank):
         assert distances[inside].max() <= distances[outside].min() + 1e-6 * np.square(rows).sum(axis=1).mean()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_kernel_matrix_that_is_singular_by_rounding(seed):
+    X = (np.random.default_rng(seed).normal(size=(6, 30)) + 1000).astype(np.float32)
+    ranker = SVDD(kernel="poly").fit(X, np.arange(6) < 5)
+    assert ranker.converged_ and np.isfinite(ranker.decision_function(X)).all()
+
+
 def test_too_few_steps_are_reported():
     X, known, _ = problem(1, n_known=200)
-    ranker = SVDD(kernel="linear", nu=0.1, max_iter=3).fit(X, known)
+    with pytest.warns(ConvergenceWarning, match=r"KKT violation of .* above tol=1e-08") as heard:
+        ranker = SVDD(kernel="linear", nu=0.1, max_iter=3).fit(X, known)
+    assert heard[0].filename == __file__
     assert not ranker.converged_ and ranker.kkt_violation_ > ranker.tol and ranker.n_iter_ <= 3 + 5
 
 
@@ -143,7 +153,17 @@ def test_identical_rows_have_finite_scores(kernel, rows):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"kernel": "cosine"}, {"nu": 2}, {"gamma": 0}, {"degree": 0}, {"coef0": -1}, {"tol": 0}, {"max_iter": 0}]
+    "wrong",
+    [
+        {"kernel": "cosine"},
+        {"nu": 2},
+        {"gamma": 0},
+        {"degree": 0},
+        {"coef0": -1},
+        {"coef0": np.inf},
+        {"tol": 0},
+        {"max_iter": 0},
+    ],
 )
 def test_a_wrong_parameter_is_named_with_its_value(wrong):
     [(name, value)] = wrong.items()

@@ -2,8 +2,8 @@
 
 Notation
 --------
-Kotlowski, Dembczynski & Huellermeier (2011), section 5, with a ridge; m known rows, n unlabelled rows, z = M (x - mean)
-the mapped rows:
+Kotlowski, Dembczynski & Huellermeier (2011), with a ridge; m known rows, n unlabelled rows, z = M (x - mean) the mapped
+rows:
 
     F(w, b) = 1/2 [ mean_known l(z.w + b) + mean_unlabelled l(-(z.w + b)) ] + regularisation/2 |w|^2
     l(t) = log(1 + e^-t)  (logistic)   or   l(t) = e^-t  (exponential)
@@ -120,10 +120,16 @@ def minimise(loss: BalancedLoss, tol: float, max_iter: int) -> Minimum:
         n_iter += 1
 
 
-def _newton_step(gradient: Array, hessian: Array) -> Array:
-    # the Hessian is positive definite; a last-digit addition keeps it so after rounding, and moves no minimum
-    diagonal = np.diag(hessian) * 1e-14 + np.finfo(np.float64).tiny
-    return cho_solve(cho_factor(hessian + np.diag(diagonal)), -gradient)
+def _newton_step(gradient: Array, hessian: Array, ridge: float = 1e-14) -> Array:
+    """The Hessian is positive definite but for rounding: the ridge, a share of its diagonal, grows until it is so.
+
+    The step is one of descent whatever the ridge: that changes the way to the minimum, not the minimum.
+    """
+    diagonal = np.diag(hessian) * ridge + np.finfo(np.float64).tiny
+    try:
+        return cho_solve(cho_factor(hessian + np.diag(diagonal)), -gradient)
+    except np.linalg.LinAlgError:
+        return _newton_step(gradient, hessian, 100.0 * ridge)
 
 
 def _line_search(loss: BalancedLoss, theta: Array, state: State, step: Array) -> tuple[Array, State] | None:

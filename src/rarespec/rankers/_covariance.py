@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,10 +73,8 @@ def ledoit_wolf(X: Rows, keep: Keep = None) -> tuple[Vector, Matrix, float]:
 
 def shrunk_covariance(X: Rows, keep: Keep, shrinkage: float | str) -> tuple[Vector, Matrix, float]:
     """As `ledoit_wolf`, which shrinkage="ledoit-wolf" asks for, or with the shrinkage given, from 0 to 1."""
-    if shrinkage == "ledoit-wolf":
+    if isinstance(shrinkage, str):
         return ledoit_wolf(X, keep)
-    if not isinstance(shrinkage, Real) or not 0 <= shrinkage <= 1:
-        raise ValueError(f"shrinkage={shrinkage!r} is not allowed: 'ledoit-wolf' or a number from 0 to 1")
     mean, covariance = mean_and_covariance(X, keep)
     return mean, shrunk(covariance, float(shrinkage)), float(shrinkage)
 
@@ -100,7 +97,7 @@ def inverse_square_root(covariance: Matrix) -> Matrix:
 def _ledoit_wolf_shrinkage(X: Rows, keep: Keep, mean: Vector, covariance: Matrix) -> float:
     """The least of 1 and b^2 / d^2.
 
-    Notation: Ledoit & Wolf (2004), section 3.2: S the covariance, m I the sphere it is shrunk to, d^2 = |S - m I|^2 and
+    Notation: Ledoit & Wolf (2004): S the covariance, m I the sphere it is shrunk to, d^2 = |S - m I|^2 and
     b^2 = mean_k |x_k x_k' - S|^2 / n, where the mean over the rows is mean_k |x_k|^4 - |S|^2.
     """
     n_features = len(covariance)

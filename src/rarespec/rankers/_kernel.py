@@ -96,7 +96,8 @@ def resolved_gamma(gamma: float | str, X: Rows) -> float:
 
 
 def require_gamma(ranker: Any) -> None:
-    require(ranker, "gamma", ranker.gamma == "scale" or is_positive(ranker.gamma), '"scale" or a number > 0')
+    fine = ranker.gamma == "scale" if isinstance(ranker.gamma, str) else is_positive(ranker.gamma)
+    require(ranker, "gamma", fine, '"scale" or a number > 0')
 
 
 def level_on_margin(values: Array, weights: Array, upper: float) -> float:
@@ -105,7 +106,8 @@ def level_on_margin(values: Array, weights: Array, upper: float) -> float:
     Examples with a weight strictly between 0 and `upper` lie on the boundary, those of weight 0 at or above it, those
     at `upper` at or below it. Without any on it, the middle of the gap is taken.
     """
-    free = (weights > 1e-9 * upper) & (weights < (1 - 1e-9) * upper)
+    rounding = 1e-9 * weights.max()  # not a share of `upper`, which may be far above every weight
+    free = (weights > rounding) & (weights < upper - rounding)
     if free.any():
         return float(values[free].mean())
     below = weights > upper / 2

@@ -22,12 +22,6 @@ class LinearMap:
     matrix: NDArray[np.float64]
     """(d, d) float64, or (d,) float64 where M is diagonal."""
 
-    @property
-    def n_constant(self) -> int:
-        """Number of features that the map drops, as they have no variance."""
-        weights = self.matrix if self.matrix.ndim == 1 else self.matrix.any(axis=1)
-        return len(self.mean) - int(np.count_nonzero(weights))
-
     def apply(self, X: Rows) -> NDArray[np.float64]:
         """Mapped rows, (k, d) float64; for a few rows, as the answer takes 8 bytes for each number."""
         return self.weights_of(X - self.mean)
@@ -58,7 +52,7 @@ def identity(n_features: int) -> LinearMap:
 
 
 def standard(X: Rows, keep: Keep = None) -> LinearMap:
-    """Each feature to mean 0 and variance 1; constant features get weight 0 and are counted in `n_constant`."""
+    """Each feature to mean 0 and variance 1; constant features get weight 0."""
     mean, covariance = mean_and_covariance(X, keep)
     deviations = np.sqrt(np.diag(covariance))
     varies = deviations > 0

@@ -16,6 +16,7 @@ MAX_DEPTH = 20
 
 ARRAY_KINDS = "biuf"
 ARRAY_SIZES = (1, 2, 4, 8)
+TEXT_KINDS: dict[str, type] = {"U": str, "O": object}
 
 
 def described_all(values: Mapping[str, Any], what: str, arrays: Arrays) -> dict[str, Any]:
@@ -102,9 +103,11 @@ def _rebuilt_array(content: dict[str, Any], arrays: Arrays) -> Any:
 
 
 def _rebuilt_text(content: dict[str, Any], arrays: Arrays) -> NDArray[Any]:
-    if np.dtype(content["dtype"]).kind not in "UO" or any(not isinstance(item, str) for item in content["items"]):
+    if any(not isinstance(item, str) for item in content["items"]):
         raise ValueError("an array of text holds something else")
-    return np.array(content["items"], dtype=content["dtype"]).reshape(content["shape"])
+    # the width follows from the items: one that is only written down could be beyond any memory
+    kind = TEXT_KINDS[content["dtype"].lstrip("<>=|")[:1]]
+    return np.array(content["items"], dtype=kind).reshape(content["shape"])
 
 
 _REBUILD: dict[str, Any] = {

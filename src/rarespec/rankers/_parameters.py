@@ -13,7 +13,9 @@ def require(ranker: Any, name: str, holds: bool, allowed: str) -> None:
 
 
 def require_one_of(ranker: Any, name: str, allowed: tuple[str, ...]) -> None:
-    require(ranker, name, getattr(ranker, name) in allowed, f"one of {', '.join(map(repr, allowed))}")
+    value = getattr(ranker, name)
+    fine = isinstance(value, str) and value in allowed
+    require(ranker, name, fine, f"one of {', '.join(map(repr, allowed))}")
 
 
 def require_positive(ranker: Any, *names: str, optional: bool = False) -> None:
@@ -28,15 +30,28 @@ def require_count(ranker: Any, *names: str, optional: bool = False, least: int =
     """Whole numbers from `least` up; `optional` ones may be None."""
     for name in names:
         value = getattr(ranker, name)
-        fine = (optional and value is None) or (isinstance(value, Integral) and int(value) >= least)
+        fine = (optional and value is None) or (is_whole(value) and int(value) >= least)
         require(ranker, name, fine, f"a whole number >= {least}" + (" or None" if optional else ""))
 
 
 def require_share(ranker: Any, name: str) -> None:
     """A number above 0 and at most 1."""
     value = getattr(ranker, name)
-    require(ranker, name, isinstance(value, Real) and 0 < float(value) <= 1, "a number above 0 and at most 1")
+    require(ranker, name, is_positive(value) and float(value) <= 1, "a number above 0 and at most 1")
 
 
 def is_positive(value: Any) -> bool:
-    return isinstance(value, Real) and 0 < float(value) < float("inf")
+    return is_number(value) and 0 < float(value) < float("inf")
+
+
+def is_from_0_to_1(value: Any) -> bool:
+    return is_number(value) and 0 <= float(value) <= 1
+
+
+def is_number(value: Any) -> bool:
+    """True and False are none, though Python counts them among the whole numbers."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_whole(value: Any) -> bool:
+    return is_number(value) and isinstance(value, Integral)

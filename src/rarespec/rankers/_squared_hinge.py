@@ -12,36 +12,20 @@ copied as a whole. The intercept b is not penalised.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from rarespec.rankers._kernel import Array, centre_and_variance
+from rarespec.rankers._kernel import Array
 from rarespec.rankers._known import Rows
 from rarespec.rankers._linear import BLOCK_ROWS, weighted_sums
+from rarespec.rankers._scaling import Scaling
 
 SUFFICIENT = 1e-4
 """Share of the predicted decrease that a step must bring (Armijo's rule)."""
 
 SHORTEST = 2.0**-40
 """Steps shorter than this share of a Newton step only stir rounding errors."""
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """z = (x - centre) / unit: one unit for all columns."""
-
-    centre: Array
-    unit: float
-
-    @classmethod
-    def of(cls, X: Rows) -> Self:
-        """To a mean of 0 and a mean squared length of 1; constant rows keep their unit."""
-        centre, variance = centre_and_variance(X)
-        return cls(centre, float(np.sqrt(variance)) if variance > 0 else 1.0)
-
-    def scaled(self, rows: Rows) -> Array:
-        return (rows - self.centre) / self.unit
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,10 @@ class _Search:
     def _newton_step(self, free: NDArray[np.intp]) -> bool:
         """True if a bound was reached, so that a further step makes sense."""
         K_free = self.K[np.ix_(free, free)]
-        p = _newton_direction(K_free, self.g[free])
+        try:
+            p = _newton_direction(K_free, self.g[free])
+        except np.linalg.LinAlgError:  # not positive definite by rounding: pair steps go on without it
+            return False
         slope, curvature = self.g[free] @ p, 2.0 * p @ K_free @ p
         if slope >= 0:
             return False

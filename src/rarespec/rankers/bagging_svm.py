@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.rankers._bags import draw_bags
+from rarespec.rankers._convergence import unheard, warn_unless_converged
 from rarespec.rankers._kernel import (
     Array,
     Kernel,
@@ -21,9 +22,13 @@ from rarespec.rankers._linear import weighted_sums
 from rarespec.rankers._parameters import require, require_count, require_one_of, require_positive
 from rarespec.rankers._ranker import Ranker, Scores
 from rarespec.rankers._row_identity import fingerprint_of_rows
-from rarespec.rankers._squared_hinge import Scaling
+from rarespec.rankers._scaling import Scaling
 
-SOLVER_TOL = 1e-6
+SOLVER_TOL = 1e-4
+"""Tolerance of libsvm, in units of the margin. A tighter one costs many times the steps where rows are tied."""
+
+MAX_STEPS = 200_000
+"""Steps of libsvm for each machine, at most: it creeps where C is large and rows of both kinds are equal."""
 
 
 class BaggingSVM(Ranker):
@@ -71,6 +76,7 @@ class BaggingSVM(Ranker):
     coef_ : (d,) float64, mean weights for X as given; None for rbf
     intercept_ : float, mean intercept
     support_vectors_ : (s, d) float64, dual_coef_ : (s,) float64, gamma_ : float; for rbf, else None
+    converged_ : bool, whether every machine was solved; if not, a ConvergenceWarning was given as well
     fingerprint_ : str, of the fitted matrix, by which it is recognised
 
     References
@@ -82,6 +88,10 @@ class BaggingSVM(Ranker):
     support_vectors_: Any
     dual_coef_: Any
     gamma_: Any
+    intercept_: float
+    scores_: Scores
+    converged_: bool
+    fingerprint_: str
 
     def __init__(
         self,
@@ -112,28 +122,34 @@ class BaggingSVM(Ranker):
         self.scores_ = self._mean_values(X)
         self.scores_[drawn] = _out_of_bag(self._values(machines, X[drawn]), _membership(drawn, bags))
         self.fingerprint_ = fingerprint_of_rows(X)
+        self.converged_ = machines.n_unsolved == 0
+        where = f"after {MAX_STEPS} steps in {machines.n_unsolved} of {self.n_bags} machines"
+        warn_unless_converged(self.converged_, where, "a smaller C is solved in fewer")
 
     def _trained(self, X: Rows, known: NDArray[np.intp], drawn: NDArray[np.intp], bags: NDArray[np.intp]) -> _Machines:
         """One machine for each bag, as weights of all known and drawn rows."""
         rows = np.concatenate([known, drawn])
         vectors, scaling = X[rows].astype(np.float64), Scaling.of(X)
         scaled = scaling.scaled(vectors)
-        weights, intercepts = np.zeros((len(rows), len(bags))), np.empty(len(bags))
+        weights, intercepts, n_unsolved = np.zeros((len(rows), len(bags))), np.empty(len(bags)), 0
         for t, bag in enumerate(bags):
             members = np.concatenate([np.arange(len(known)), len(known) + np.searchsorted(drawn, bag)])
-            machine = self._machine(scaling.unit).fit(scaled[members], np.arange(len(members)) < len(known))
+            with unheard():
+                machine = self._machine(scaling.unit).fit(scaled[members], np.arange(len(members)) < len(known))
             weights[members[machine.support_], t] = machine.dual_coef_[0]
             intercepts[t] = machine.intercept_[0]
+            n_unsolved += int(machine.fit_status_ != 0)
         if self.kernel == "rbf":
-            return _Machines(vectors, weights, intercepts)
+            return _Machines(vectors, weights, intercepts, n_unsolved)
         coefs = scaled.T @ weights / scaling.unit
-        return _Machines(None, coefs, intercepts - scaling.centre @ coefs)
+        return _Machines(None, coefs, intercepts - scaling.centre @ coefs, n_unsolved)
 
     def _machine(self, unit: float) -> Any:
         from sklearn.svm import SVC
 
         gamma = 1.0 if self.gamma_ is None else self.gamma_ * unit**2
-        return SVC(kernel=self.kernel, C=self.C, gamma=gamma, class_weight=self.class_weight, tol=SOLVER_TOL)
+        limits = {"tol": SOLVER_TOL, "max_iter": MAX_STEPS}
+        return SVC(kernel=self.kernel, C=self.C, gamma=gamma, class_weight=self.class_weight, **limits)
 
     def _keep_mean(self, machines: _Machines) -> None:
         mean = machines.weights.mean(axis=1)
@@ -165,7 +181,8 @@ class BaggingSVM(Ranker):
         require_positive(self, "C")
         require_count(self, "n_bags")
         require_count(self, "bag_size", optional=True)
-        require(self, "class_weight", self.class_weight in ("balanced", None), "'balanced' or None")
+        fine = self.class_weight is None or (isinstance(self.class_weight, str) and self.class_weight == "balanced")
+        require(self, "class_weight", fine, "'balanced' or None")
         require_gamma(self)
 
 
@@ -176,6 +193,7 @@ class _Machines:
     vectors: Array | None
     weights: Array
     intercepts: Array
+    n_unsolved: int
 
 
 def _membership(drawn: NDArray[np.intp], bags: NDArray[np.intp]) -> NDArray[np.bool_]:

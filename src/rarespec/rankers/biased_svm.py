@@ -10,7 +10,9 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
 
+from rarespec.rankers._convergence import warn_unless_converged
 from rarespec.rankers._kernel import (
     Array,
     Kernel,
@@ -22,7 +24,8 @@ from rarespec.rankers._known import Rows
 from rarespec.rankers._linear import weighted_sums
 from rarespec.rankers._parameters import require, require_count, require_one_of, require_positive
 from rarespec.rankers._ranker import Ranker, Scores
-from rarespec.rankers._squared_hinge import LinearMachine, Scaling, fit_squared_hinge
+from rarespec.rankers._scaling import Scaling
+from rarespec.rankers._squared_hinge import LinearMachine, fit_squared_hinge
 
 C_MINUS_GRID = (0.01, 0.05, 0.21, 0.61)
 """Tried for C-: from the published 0.01, 0.03, ... 0.61."""
@@ -45,12 +48,12 @@ class BiasedSVM(Ranker):
     while a low C- lets the hidden ones cross. Costs are chosen as published: the larger r^2 / Pr(f = 1) the better,
     where r is the share of held-out known rows that are called positive, and Pr(f = 1) the share of all held-out rows.
 
-    How the costs are searched. From five known examples up, known and unlabelled rows are split into 5 folds, and each
-    is scored by a machine that has not seen it. C- is one of 0.01, 0.05, 0.21, 0.61, which span the published grid.
+    How the costs are searched. From five known examples and five unlabelled rows up, both are split into 5 folds, and
+    each is scored by a machine that has not seen it. C- is 0.01, 0.05, 0.21 or 0.61, which span the published grid.
     C+ / C- is 0.01, 0.1 or 1 times unlabelled / known, and at least 10: the published 10 to 200 were meant for classes
     of like size, not for one row in ten thousand. That is 12 pairs in place of 620. A random `selection_size` of the
     unlabelled rows is used for the choice, with C- raised so that their total cost is that of all; the final machine
-    sees every row. With fewer than five known, or if no pair finds any of them again, C- = 0.05 and
+    sees every row. With fewer of either, or if no pair finds any of them again, C- = 0.05 and
     C+ / C- = 0.1 times unlabelled / known (at least 10): a compromise, picked on simulated surveys of five rare
     classes, whose best C- with one known example lay anywhere from 0.003 to 0.3.
 
@@ -95,6 +98,11 @@ class BiasedSVM(Ranker):
     dual_coef_: Any
     gamma_: Any
     criterion_: Array
+    intercept_: float
+    C_plus_: float
+    C_minus_: float
+    n_iter_: int
+    converged_: bool
 
     def __init__(
         self,
@@ -113,23 +121,27 @@ class BiasedSVM(Ranker):
         self.random_state = random_state
 
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
-        self._check_parameters(len(X))
+        self._check_parameters()
+        self._require_few_rows_for_a_kernel(len(X))
         gamma = resolved_gamma(self.gamma, X) if self.kernel == "rbf" else 1.0
         trainer = _Trainer(self.kernel, gamma, Scaling.of(X))
-        self.C_plus_, self.C_minus_ = self._chosen_costs(trainer, X, known)
-        machine = trainer.trained(X, known, np.where(known, self.C_plus_, self.C_minus_))
+        # hundreds of products of small matrices: more BLAS threads wait for each other most of the time
+        with threadpool_limits(1, user_api="blas"):
+            self.C_plus_, self.C_minus_ = self._chosen_costs(trainer, X, known)
+            machine = trainer.trained(X, known, np.where(known, self.C_plus_, self.C_minus_))
         self.intercept_, self.n_iter_, self.converged_ = machine.intercept, machine.n_iter, machine.converged
         linear = isinstance(machine, LinearMachine)
         self.coef_ = machine.coef if linear else None
         self.support_vectors_ = None if linear else machine.vectors
         self.dual_coef_ = None if linear else machine.weights
         self.gamma_ = None if linear else machine.gamma
+        warn_unless_converged(self.converged_, f"after {self.n_iter_} steps", "smaller costs are easier to solve")
 
     def _chosen_costs(self, trainer: _Trainer, X: Rows, known: NDArray[np.bool_]) -> tuple[float, float]:
         self.criterion_ = np.empty((0, 5))
         balance = (len(X) - known.sum()) / known.sum()
         pairs = self._pairs(C_MINUS_GRID, BALANCE_GRID, balance)
-        if known.sum() >= N_FOLDS and len(pairs) > 1:
+        if min(known.sum(), (~known).sum()) >= N_FOLDS and len(pairs) > 1:
             self.criterion_ = _criterion_table(trainer, X, known, pairs, self.selection_size, self.random_state)
         if not self.criterion_[:, -1].any():
             return self._pairs((DEFAULT_C_MINUS,), (DEFAULT_BALANCE,), balance)[0]
@@ -143,11 +155,13 @@ class BiasedSVM(Ranker):
             return [(float(self.C_plus), c) for c in minus]
         return list(dict.fromkeys((float(c * ratio), c) for c in minus for ratio in ratios))
 
-    def _check_parameters(self, n_rows: int) -> None:
+    def _check_parameters(self) -> None:
         require_one_of(self, "kernel", ("linear", "rbf"))
         require_positive(self, "C_plus", "C_minus", optional=True)
         require_gamma(self)
         require_count(self, "selection_size", least=2 * N_FOLDS)
+
+    def _require_few_rows_for_a_kernel(self, n_rows: int) -> None:
         allowed = f"linear for more than {MAX_KERNEL_ROWS} rows, and there are {n_rows}"
         require(self, "kernel", self.kernel == "linear" or n_rows <= MAX_KERNEL_ROWS, allowed)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -11,8 +10,8 @@ from numpy.typing import NDArray
 from rarespec.rankers._kernel import squared_distances
 from rarespec.rankers._known import Rows
 from rarespec.rankers._linear import BLOCK_ROWS
-from rarespec.rankers._linear_map import linear_map
-from rarespec.rankers._parameters import require, require_count, require_share
+from rarespec.rankers._linear_map import SCALINGS, linear_map
+from rarespec.rankers._parameters import is_from_0_to_1, require, require_count, require_one_of, require_share
 from rarespec.rankers._ranker import Ranker, Scores
 from rarespec.rankers._stumps import Array, best_step, bin_numbers, candidate_thresholds, step_sums
 
@@ -73,7 +72,7 @@ class BipartiteBoosting(Ranker):
     M.-R. Amini, T.-V. Truong, C. Goutte (2008), "A boosting algorithm for learning bipartite ranking functions with
     partially labeled data", SIGIR, 99.
     Y. Freund, R. Iyer, R. E. Schapire, Y. Singer (2003), "An efficient boosting algorithm for combining preferences",
-    JMLR 4, 933: RankBoost, section 3.
+    JMLR 4, 933: RankBoost.
     """
 
     features_: NDArray[np.intp]
@@ -167,8 +166,8 @@ class BipartiteBoosting(Ranker):
 
     def _check_parameters(self) -> None:
         require_count(self, "n_rounds")
+        require_one_of(self, "scaling", SCALINGS)
         require_count(self, "n_similar", least=0)
         require_share(self, "learning_rate")
         for name in ("discount", "doubtful"):
-            value = getattr(self, name)
-            require(self, name, isinstance(value, Real) and 0 <= float(value) <= 1, "a number from 0 to 1")
+            require(self, name, is_from_0_to_1(getattr(self, name)), "a number from 0 to 1")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
@@ -10,14 +9,14 @@ from typing import Literal
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from rarespec.rankers._bags import draw_bags
 from rarespec.rankers._balanced_loss import LOSSES, BalancedLoss, Minimum, minimise
+from rarespec.rankers._convergence import warn_unless_converged
 from rarespec.rankers._known import Rows
 from rarespec.rankers._linear import LinearRanker
-from rarespec.rankers._linear_map import LinearMap, linear_map
+from rarespec.rankers._linear_map import SCALINGS, LinearMap, linear_map
 from rarespec.rankers._parameters import require_count, require_one_of, require_positive
 
 
@@ -115,16 +114,18 @@ class BipartiteLogistic(LinearRanker):
 
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
         self._check_parameters()
-        scaled = self._centred_map(X, known)
         # blocks and bags are small: more BLAS threads would be slower, and could change the last digit
         with threadpool_limits(1, user_api="blas"):
+            scaled = self._centred_map(X, known)
             minima = self._minima(X, known, scaled)
         self.coef_ = scaled.weights_of(np.mean([minimum.weights for minimum in minima], axis=0))
         self.gradient_norm_ = max(minimum.gradient_norm for minimum in minima)
         self.newton_decrement_ = max(minimum.newton_decrement for minimum in minima)
         self.n_iter_ = max(minimum.n_iter for minimum in minima)
         self.converged_ = all(minimum.converged for minimum in minima)
-        self._warn_unless_converged()
+        decrement = f"at a Newton decrement of {self.newton_decrement_:.2g}, above tol={self.tol:.2g}"
+        advice = "raise tol, max_iter or regularisation"
+        warn_unless_converged(self.converged_, f"{decrement}, after {self.n_iter_} steps", advice)
 
     def _minima(self, X: Rows, known: NDArray[np.bool_], scaled: LinearMap) -> list[Minimum]:
         if self.n_bags is None:
@@ -148,15 +149,7 @@ class BipartiteLogistic(LinearRanker):
 
     def _check_parameters(self) -> None:
         require_one_of(self, "loss", tuple(LOSSES))
+        require_one_of(self, "scaling", SCALINGS)
         require_positive(self, "regularisation", "tol")
         require_count(self, "bag_size", "max_iter")
         require_count(self, "n_bags", optional=True)
-
-    def _warn_unless_converged(self) -> None:
-        if not self.converged_:
-            warnings.warn(
-                f"stopped at a Newton decrement of {self.newton_decrement_:.2g}, above tol={self.tol:.2g}, after "
-                f"{self.n_iter_} steps: raise tol, max_iter or regularisation",
-                ConvergenceWarning,
-                stacklevel=4,
-            )

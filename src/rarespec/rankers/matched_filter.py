@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from rarespec.rankers._covariance import shrunk_covariance
 from rarespec.rankers._known import Rows
 from rarespec.rankers._linear import BLOCK_ROWS, LinearRanker
 from rarespec.rankers._linear_map import LinearMap, whitening_of
-from rarespec.rankers._parameters import require_one_of
+from rarespec.rankers._parameters import is_from_0_to_1, require, require_one_of
 from rarespec.rankers._ranker import Scores
 
 
@@ -41,8 +41,8 @@ class MatchedFilter(LinearRanker):
 
     Attributes
     ----------
-    coef_ : (d,) float64
-        The weights, with "lda" only: a cosine is not a weighted sum.
+    coef_ : (d,) float64 or None
+        The weights; None with "cosine", which is not a weighted sum.
     mean_ : (d,) float64
         Mean of the unlabelled rows.
     shrinkage_ : float
@@ -63,6 +63,7 @@ class MatchedFilter(LinearRanker):
     R. A. Fisher (1936), Annals of Eugenics 7, 179: the discriminant.
     """
 
+    coef_: Any
     mean_: NDArray[np.float64]
     shrinkage_: float
     whitening_: NDArray[np.float64] | None
@@ -75,16 +76,21 @@ class MatchedFilter(LinearRanker):
         self.shrinkage = shrinkage
 
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
-        require_one_of(self, "method", ("lda", "cosine"))
+        self._check_parameters()
         self.mean_, covariance, self.shrinkage_ = shrunk_covariance(X, ~known, self.shrinkage)
         whitening = whitening_of(self.mean_, covariance)
-        self.whitening_ = self.direction_ = None
-        self.__dict__.pop("coef_", None)  # a fit with the other method may have left one
+        self.coef_ = self.whitening_ = self.direction_ = None
         if self.method == "lda":
             self.coef_ = whitening.weights_of(whitening.apply(X[known]).mean(axis=0))
         else:
             self.whitening_ = whitening.matrix
             self.direction_ = _of_length_one(_of_length_one(whitening.apply(X[known])).mean(axis=0))
+
+    def _check_parameters(self) -> None:
+        require_one_of(self, "method", ("lda", "cosine"))
+        chosen = isinstance(self.shrinkage, str) and self.shrinkage == "ledoit-wolf"
+        fine = chosen or is_from_0_to_1(self.shrinkage)
+        require(self, "shrinkage", fine, "'ledoit-wolf' or a number from 0 to 1")
 
     def _scores(self, X: Rows) -> Scores:
         if self.whitening_ is None or self.direction_ is None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from inspect import get_annotations
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from rarespec.rankers._model_container import Arrays, ModelFileError, packed, pu
 from rarespec.rankers._model_values import described_all, rebuilt_all
 from rarespec.rankers._ranker import Ranker
 from rarespec.rankers.by_name import NAMES, by_name, name_of
+from rarespec.rankers.neighbours import NeighbourGraph
 from rarespec.spectrum import WavelengthGrid
 
 FORMAT = "rarespec-model"
@@ -45,7 +47,8 @@ class Model:
     versions: dict[str, str]
     """Of the software that fitted and wrote it."""
     seed: int | None
-    """`random_state` of the ranker; None when it has none, or none was set."""
+    """`random_state` of the ranker where that was a number; None when it has none, none was set, or it was a generator,
+    which has moved on and does not tell the seed that it began with."""
     created: str
     """UTC, ISO 8601."""
     extra: dict[str, Any]
@@ -84,7 +87,8 @@ def save_model(
     ----------
     path : the file; one that is there is replaced. `.safetensors` is the usual ending.
     ranker : fitted, one of `by_name`. Its parameters and what it learned must be numbers, text, arrays or lists of
-        these; a ModelFileError names anything else, and nothing is written.
+        these; a ModelFileError names anything else, and nothing is written. A parameter `graph` is left out,
+        and a `random_state` that is a generator is kept as None.
     recipe_fingerprint : `fingerprint` of the recipe of the features it was fitted on.
     grid : wavelength grid of the spectra.
     known_ids : ids of the known examples. Only their number and a hash are kept.
@@ -93,7 +97,7 @@ def save_model(
     arrays: Arrays = {}
     document = _about(recipe_fingerprint, grid, known_ids) | {
         "ranker": _name_of(ranker),
-        "params": described_all(ranker.get_params(deep=False), "parameter", arrays),
+        "params": described_all(_parameters(ranker), "parameter", arrays),
         "fitted": described_all(_fitted_values(ranker), "fitted attribute", arrays),
         "extra": described_all(dict(extra or {}), "extra value", arrays),
     }
@@ -160,6 +164,13 @@ def _name_of(ranker: Ranker) -> str:
     return name
 
 
+def _parameters(ranker: Ranker) -> dict[str, Any]:
+    """A neighbour graph is left out: it can be had again, and a fitted ranker scores without it. A generator is too."""
+    params = ranker.get_params(deep=False)
+    unsaved = (NeighbourGraph, np.random.RandomState)
+    return {name: None if isinstance(value, unsaved) else value for name, value in params.items()}
+
+
 def _fitted_values(ranker: Ranker) -> dict[str, Any]:
     """Attributes whose names end in `_`. Names that begin with `_` are for what can be had again, and are left out."""
     state = {name: value for name, value in vars(ranker).items() if name not in ranker.get_params(deep=False)}
@@ -188,7 +199,7 @@ def _require_ours(document: dict[str, Any]) -> None:
     if document.get("format") != FORMAT:
         raise ModelFileError(f"not a model of rarespec (its format is {document.get('format')!r}): use another file")
     found = document.get("version")
-    if found != VERSION:
+    if type(found) is not int or found != VERSION:
         raise ModelFileError(
             f"model format {found}; this rarespec ({__version__}) reads {VERSION}: use a newer rarespec"
         )
@@ -229,8 +240,26 @@ def _ranker(name: Any, params: dict[str, Any], fitted: dict[str, Any]) -> Ranker
                 f"{attribute!r} is nothing that {kind.__name__} could have learned: do not use the file"
             )
         setattr(ranker, attribute, value)
+    missing = _declared(kind) - set(fitted)
+    if missing:
+        raise ModelFileError(f"{', '.join(sorted(missing))} of {kind.__name__} is missing: fit and save it again")
+    _require_parameters(ranker)
     _require_scores(ranker)
     return ranker
+
+
+def _declared(kind: type[Ranker]) -> set[str]:
+    """Fitted attributes that the class and those above it name with a type."""
+    names = (name for one in kind.__mro__ for name in get_annotations(one))
+    return {name for name in names if _is_fitted_name(name)}
+
+
+def _require_parameters(ranker: Ranker) -> None:
+    """As `fit` requires them, of a ranker that checks them in a method of its own."""
+    try:
+        getattr(ranker, "_check_parameters", lambda: None)()
+    except Exception as error:  # a comparison may fail in any way with a value of the wrong type
+        raise ModelFileError(f"a parameter is wrong ({error}): do not use the file") from None
 
 
 def _require_scores(ranker: Ranker) -> None:

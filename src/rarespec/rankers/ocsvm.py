@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.rankers._convergence import unheard, warn_unless_converged
 from rarespec.rankers._kernel import (
     Array,
     Kernel,
@@ -62,7 +63,7 @@ class OCSVM(Ranker):
     gamma_ : float, or None for the linear kernel
     coef_ : (d,) float64, or None for the rbf kernel
     intercept_ : float, -rho
-    converged_ : bool; if not, scikit-learn's ConvergenceWarning was given as well
+    converged_ : bool; if not, a ConvergenceWarning was given as well
 
     References
     ----------
@@ -73,6 +74,9 @@ class OCSVM(Ranker):
     dual_coef_: Array
     coef_: Any
     gamma_: Any
+    offset_: float
+    intercept_: float
+    converged_: bool
 
     def __init__(self, kernel: str = "rbf", nu: float = 0.5, gamma: float | str = "scale") -> None:
         self.kernel = kernel
@@ -89,6 +93,7 @@ class OCSVM(Ranker):
         self.offset_ = level_on_margin(gram @ weights, weights, upper=1.0)
         self.intercept_ = -self.offset_
         self.coef_ = self.dual_coef_ @ self.support_vectors_ if self.kernel == "linear" else None
+        warn_unless_converged(self.converged_, f"after {MAX_STEPS} steps", "centre X on the survey, or use rbf")
 
     def _check_parameters(self) -> None:
         require_one_of(self, "kernel", ("rbf", "linear"))
@@ -105,12 +110,15 @@ def _one_class_weights(gram: Array, nu: float) -> tuple[Array, bool]:
     """Dual weights (m,), in [0, 1] and of sum nu m, and whether the solver converged."""
     from sklearn.svm import OneClassSVM
 
-    if nu == 1:
-        return np.ones(len(gram)), True  # nothing to solve, and libsvm would find no boundary
+    # below 1/m no weight can reach its bound: they are those of 1/m in other units, which libsvm's tolerance ignores
+    solvable = max(nu, 1.0 / len(gram))
+    if solvable == 1:
+        return np.full(len(gram), nu), True  # nothing to solve, and libsvm would find no boundary
     # the weights do not depend on the units of the kernel, but libsvm's tolerance does
     size = np.diag(gram).mean()
-    machine = OneClassSVM(kernel="precomputed", nu=nu, tol=SOLVER_TOL, max_iter=MAX_STEPS)
-    machine.fit(gram / size if size > 0 else gram)
+    machine = OneClassSVM(kernel="precomputed", nu=solvable, tol=SOLVER_TOL, max_iter=MAX_STEPS)
+    with unheard():
+        machine.fit(gram / size if size > 0 else gram)
     weights = np.zeros(len(gram))
-    weights[machine.support_] = machine.dual_coef_[0]
+    weights[machine.support_] = machine.dual_coef_[0] * (nu / solvable)
     return weights, machine.fit_status_ == 0

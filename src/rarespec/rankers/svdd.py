@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.rankers._convergence import warn_unless_converged
 from rarespec.rankers._kernel import (
     Array,
     Kernel,
@@ -19,7 +19,14 @@ from rarespec.rankers._kernel import (
 )
 from rarespec.rankers._known import Rows
 from rarespec.rankers._linear import BLOCK_ROWS
-from rarespec.rankers._parameters import require, require_count, require_one_of, require_positive, require_share
+from rarespec.rankers._parameters import (
+    is_number,
+    require,
+    require_count,
+    require_one_of,
+    require_positive,
+    require_share,
+)
 from rarespec.rankers._ranker import Ranker, Scores
 from rarespec.rankers._svdd_programme import solve_svdd
 
@@ -82,6 +89,12 @@ class SVDD(Ranker):
     dual_coef_: Array
     centre_: Any
     gamma_: Any
+    squared_radius_: float
+    centre_squared_norm_: float
+    objective_: float
+    kkt_violation_: float
+    n_iter_: int
+    converged_: bool
 
     def __init__(
         self,
@@ -113,6 +126,8 @@ class SVDD(Ranker):
         self.kkt_violation_, self.n_iter_ = solution.kkt_violation, solution.n_iter
         self.converged_ = solution.converged
         self._keep_ball(examples, origin, gram, solution.weights, upper)
+        where = f"at a KKT violation of {self.kkt_violation_:.2g}, above tol={self.tol:.2g}, after {self.n_iter_} steps"
+        warn_unless_converged(self.converged_, where, "raise tol, max_iter or nu")
 
     def _keep_ball(self, examples: Array, origin: Array, gram: Array, weights: Array, upper: float) -> None:
         self.support_vectors_, self.dual_coef_ = examples[weights > 0], weights[weights > 0]
@@ -131,7 +146,7 @@ class SVDD(Ranker):
         require_share(self, "nu")
         require_gamma(self)
         require_count(self, "degree", "max_iter")
-        require(self, "coef0", isinstance(self.coef0, Real) and self.coef0 >= 0, "a number >= 0")
+        require(self, "coef0", is_number(self.coef0) and 0 <= self.coef0 < np.inf, "a number >= 0")
         require_positive(self, "tol")
 
     def _scores(self, X: Rows) -> Scores:
