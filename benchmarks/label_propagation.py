@@ -4,8 +4,8 @@
                                            [--sigma self-tuned] [--tol 1e-10]
 
 Both stop when the residual of every row, (y - (I - alpha S) f)_i, is within tol of its score f_i, start from the same
-prepared graph, and must give the same scores in the same order. Also printed: the iteration on the matrix with the rows reordered, as conjugate gradients have it; seconds a query when many
-are asked at once; seconds of preparing.
+prepared graph, and must give the same scores in the same order. Also printed: the iteration on the matrix with the rows
+reordered, as conjugate gradients have it; seconds a query when many are asked at once; seconds of preparing.
 """
 
 from __future__ import annotations
