@@ -137,7 +137,7 @@ class BaggingTopPush(LinearRanker):
         return np.where(n_left > 0, total / np.maximum(n_left, 1) + origin, scores)
 
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
-        self._check()
+        self._check_parameters()
         random = check_random_state(self.random_state)
         settings, scaled = checked_settings(self), linear_map(self.scaling, X, ~known)
         self.prevalence_ = self.prevalence
@@ -188,7 +188,8 @@ class BaggingTopPush(LinearRanker):
             self.bag_rows_ = bags
             self.origin_ = X.mean(axis=0, dtype=np.float64)
 
-    def _check(self) -> None:
+    def _check_parameters(self) -> None:
+        checked_settings(self)
         require_count(self, "n_bags")
         require_count(self, "n_jobs", optional=True)
         if self.bag_size != "auto":

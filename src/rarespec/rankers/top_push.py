@@ -84,6 +84,9 @@ class TopPush(LinearRanker):
         self.tol = tol
         self.max_iter = max_iter
 
+    def _check_parameters(self) -> None:
+        checked_settings(self)
+
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
         settings = checked_settings(self)
         scaled = linear_map(self.scaling, X, ~known)
