@@ -48,7 +48,8 @@ def system_of(matrix: Any, y: NDArray[np.float64], query_weight: float) -> tuple
 
 
 def compare(ranker: LRGA, Y: NDArray[np.float64], n_direct: int) -> None:
-    matrix, weight, asked = ranker._prepared.matrix, ranker.query_weight, Y.T[:n_direct]
+    system, weight = ranker._prepared.matrix, ranker.query_weight
+    matrix, asked = system.matrix, Y[system.order].T[:n_direct]
     contenders = {
         "many": lambda: ranker.scores_for(Y),
         "one": lambda: ranker.scores_for(Y[:, 0]),
@@ -59,7 +60,7 @@ def compare(ranker: LRGA, Y: NDArray[np.float64], n_direct: int) -> None:
     each = seconds["many"] / Y.shape[1]
     print(f"  {Y.shape[1]} queries at once: {each:.4f} s each; one alone {seconds['one']:.4f} s")
     for name in ("spsolve", "SuperLU, best ordering") if n_direct else ():
-        for ours_of_one, direct_of_one in zip(results["many"].T, results[name], strict=False):
+        for ours_of_one, direct_of_one in zip(results["many"][system.order].T, results[name], strict=False):
             require_same(ours_of_one, direct_of_one)
         peers_each = seconds[name] / n_direct
         print(f"  {name}: {peers_each:.3f} s each, over {n_direct} queries: ratio {peers_each / each:.1f}")

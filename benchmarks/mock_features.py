@@ -44,7 +44,8 @@ def mixed_features(n: int, seed: int = 0) -> NDArray[np.float32]:
     share = rng.uniform(-0.2, 1.2, (len(first), 1)).astype(np.float32)
     mixed = seeds[first] + share * (seeds[second] - seeds[first])
     scatter = np.linalg.norm(seeds[near[:, 0]] - seeds, axis=1).mean() / np.sqrt(seeds.shape[1]) / 2
-    return np.concatenate([seeds, mixed + scatter * rng.standard_normal(mixed.shape, np.float32)])
+    mixed += np.float32(scatter) * rng.standard_normal(mixed.shape, np.float32)
+    return np.concatenate([seeds, mixed])
 
 
 def drawn_queries(n: int, n_queries: int, n_known: int = 10) -> NDArray[np.float64]:

@@ -66,7 +66,7 @@ def against_one_class_svm(X: np.ndarray, y: np.ndarray, rounds: int) -> None:
 def against_pulearn(X: np.ndarray, y: np.ndarray, rare: np.ndarray) -> None:
     from pulearn import BaggingPuClassifier
 
-    peer = BaggingPuClassifier(SVC(kernel="linear", probability=False), n_estimators=T, max_samples=K, random_state=0)
+    peer = BaggingPuClassifier(SVC(kernel="linear"), n_estimators=T, max_samples=K, random_state=0)
     peer_time = timed(lambda: peer.fit(X, y))[0]
     own_time = timed(lambda: ours().fit(X, y))[0]
     unlabelled = y == 0

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, diags_array, random_array
 
-from rarespec.rankers._conjugate_gradients import CHECK_EVERY, COLUMNS_AT_ONCE, OrderedMatrix, solve, solve_ordered
+from rarespec.rankers._conjugate_gradients import CHECK_EVERY, COLUMNS_AT_ONCE, OrderedMatrix, solve, solve_in_blocks
 
 
 def system(n, seed=0, spread=1.0):
@@ -26,10 +26,17 @@ def from_nothing(A, B, **options):
     return solve(A.__matmul__, B, np.zeros_like(B), **({"rtol": 1e-8, "max_iter": 1000} | options))
 
 
+def in_blocks(A, B, n_jobs=None, **options):
+    def solve_block(columns, times):
+        return solve(times, columns, np.zeros_like(columns), **({"rtol": 1e-8, "max_iter": 1000} | options))
+
+    return solve_in_blocks(OrderedMatrix.of(A), B, solve_block, n_jobs)
+
+
 @given(st.integers(1, 60), st.integers(0, 20), st.integers(0, 10**6))
 def test_against_a_direct_solution(n, q, seed):
     A, B = system(n, seed), right_hand_sides(n, q, seed)
-    solution = solve_ordered(OrderedMatrix.of(A), B, rtol=1e-12, max_iter=1000)
+    solution = in_blocks(A, B, rtol=1e-12)
     assert solution.converged.all() and solution.x.shape == (n, q)
     assert np.allclose(solution.x, np.linalg.solve(A.toarray(), B), rtol=1e-8, atol=1e-9)
 
@@ -38,7 +45,7 @@ def test_against_a_direct_solution(n, q, seed):
 def test_the_tolerance_is_kept_by_every_row_of_every_column(rtol):
     A, B = system(400), np.abs(right_hand_sides(400, 20)) ** 9
     B *= 10.0 ** np.arange(-10, 10)
-    solution = solve_ordered(OrderedMatrix.of(A), B, rtol=rtol, max_iter=5000)
+    solution = in_blocks(A, B, rtol=rtol, max_iter=5000)
     residuals = B - A @ solution.x
     assert solution.converged.all() and (np.abs(residuals) <= rtol * solution.x * (1 + 1e-3)).all()
     true = np.linalg.norm(residuals, axis=0) / np.linalg.norm(solution.x, axis=0)
@@ -85,9 +92,10 @@ def test_the_preconditioner_saves_iterations():
     assert with_diagonal.converged.all() and with_diagonal.n_iter[0] * 3 < without.n_iter[0]
 
 
-def test_threads_change_nothing():
-    A, B = OrderedMatrix.of(system(700)), right_hand_sides(700, 3 * COLUMNS_AT_ONCE + 1)
-    one, four = (solve_ordered(A, B, rtol=1e-8, max_iter=1000, n_jobs=n) for n in (1, 4))
+@pytest.mark.parametrize("n_columns", [1, 3 * COLUMNS_AT_ONCE + 1])
+def test_threads_change_nothing(n_columns):
+    A, B = system(700), right_hand_sides(700, n_columns)
+    one, four = (in_blocks(A, B, n_jobs=n) for n in (1, 4))
     assert np.array_equal(one.x, four.x) and np.array_equal(one.n_iter, four.n_iter)
 
 

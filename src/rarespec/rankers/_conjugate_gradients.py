@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -74,31 +75,38 @@ class OrderedMatrix:
             matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
         return cls(matrix, order)
 
+    def times_in(self, pool: Executor, n_threads: int) -> Operator:
+        """The product with a block of columns, in threads that take a part of the rows each."""
+        bounds = np.linspace(0, self.matrix.shape[0], n_threads + 1).astype(int)
+        parts = [self.matrix[start:stop] for start, stop in pairwise(bounds)]
 
-def solve_ordered(A: OrderedMatrix, B: Block, *, rtol: float, max_iter: int, n_jobs: int | None = None) -> Solution:
-    """Solve A x = b for each column of B as `solve` does, without a preconditioner."""
-    reordered = B[A.order]
+        def times(V: Block) -> Block:
+            return np.concatenate(list(pool.map(lambda part: part @ V, parts)))
 
-    def solve_block(columns: slice) -> Solution:
-        block = np.ascontiguousarray(reordered[:, columns])
-        return solve(A.matrix.__matmul__, block, np.zeros_like(block), rtol=rtol, max_iter=max_iter)
-
-    solution = solve_in_blocks(solve_block, B, n_jobs)
-    x = np.empty_like(solution.x)
-    x[A.order] = solution.x
-    return replace(solution, x=x)
+        return times
 
 
-def solve_in_blocks(solve_block: Callable[[slice], Solution], B: Block, n_jobs: int | None = None) -> Solution:
-    """Solutions of a few columns of B at a time, in threads, side by side. The result does not depend on n_jobs."""
-    columns = [slice(start, start + COLUMNS_AT_ONCE) for start in range(0, B.shape[1], COLUMNS_AT_ONCE)]
-    if len(columns) == 1:  # memory that is new to a thread makes one short solution a quarter slower
-        with threadpool_limits(1):
-            return solve_block(columns[0])
-    with threadpool_limits(1), ThreadPoolExecutor(os.cpu_count() if n_jobs in (None, -1) else n_jobs) as pool:
-        parts = list(pool.map(solve_block, columns))
+def solve_in_blocks(
+    A: OrderedMatrix, B: Block, solve_block: Callable[[Block, Operator], Solution], n_jobs: int | None = None
+) -> Solution:
+    """Solutions for a few columns of B at a time, side by side.
+
+    `solve_block` gets columns, in the order of A, and the product with A. Several blocks are solved in threads of their
+    own; one alone has its products computed in threads, part by part of the rows. Either changes no digit.
+    """
+    ordered, n_threads = B[A.order], (os.cpu_count() or 1) if n_jobs in (None, -1) else n_jobs
+    starts = range(0, B.shape[1], COLUMNS_AT_ONCE)
+    with threadpool_limits(1), ThreadPoolExecutor(n_threads) as pool:
+        times = A.times_in(pool, n_threads) if len(starts) == 1 else A.matrix.__matmul__
+
+        def solved(start: int) -> Solution:
+            return solve_block(np.ascontiguousarray(ordered[:, start : start + COLUMNS_AT_ONCE]), times)
+
+        parts = [solved(0)] if len(starts) == 1 else list(pool.map(solved, starts))
+    x = np.empty(B.shape)
+    x[A.order] = np.concatenate([np.empty((len(B), 0)), *(part.x for part in parts)], axis=1)
     return Solution(
-        np.concatenate([np.empty((len(B), 0)), *(part.x for part in parts)], axis=1),
+        x,
         np.concatenate([np.empty(0, np.int64), *(part.n_iter for part in parts)]),
         np.concatenate([np.empty(0), *(part.residuals for part in parts)]),
         np.concatenate([np.empty(0, np.bool_), *(part.converged for part in parts)]),

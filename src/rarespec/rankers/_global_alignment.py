@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.linalg import splu
 
-from rarespec.rankers._conjugate_gradients import Block, Solution, solve, solve_in_blocks
+from rarespec.rankers._conjugate_gradients import Block, Operator, OrderedMatrix, Solution, solve, solve_in_blocks
 
 MOST_KNOWN_DIRECTLY = 64
 """Known rows up to which a query goes through the factors: each costs one solution, and a column of n values."""
@@ -23,8 +23,8 @@ MOST_KNOWN_DIRECTLY = 64
 class AlignmentSystem:
     """L + I, to which each query adds the weight of its known rows."""
 
-    matrix: csr_array
-    """(n, n) float64, symmetric, no eigenvalue below 1."""
+    matrix: OrderedMatrix
+    """(n, n) L + I, symmetric, no eigenvalue below 1."""
     factors: Any
     """SuperLU's of the matrix, or None."""
 
@@ -34,13 +34,14 @@ class AlignmentSystem:
 
 def alignment_system(L: csr_array, factored: bool) -> AlignmentSystem:
     """`factored` costs time and memory that grow faster than the number of rows, and makes queries much faster."""
-    return _system_of(csr_array(L + eye_array(L.shape[0], format="csr")), factored)
+    return _system_of(OrderedMatrix.of(L + eye_array(L.shape[0], format="csr")), factored)
 
 
-def _system_of(matrix: csr_array, factored: bool) -> AlignmentSystem:
+def _system_of(matrix: OrderedMatrix, factored: bool) -> AlignmentSystem:
     if not factored:
         return AlignmentSystem(matrix, None)
-    return AlignmentSystem(matrix, splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}))
+    columns, ordering = matrix.matrix.tocsc(), {"permc_spec": "MMD_AT_PLUS_A", "options": {"SymmetricMode": True}}
+    return AlignmentSystem(matrix, splu(columns, **ordering))
 
 
 def align(system: AlignmentSystem, Y: Block, query_weight: float, rtol: float, max_iter: int) -> Solution:
@@ -50,19 +51,18 @@ def align(system: AlignmentSystem, Y: Block, query_weight: float, rtol: float, m
     are any: `n_iter` is 0 where these alone were exact enough. `residuals` bound the relative error of f, as no
     eigenvalue of L + U is below 1.
     """
-    diagonal = system.matrix.diagonal()[:, None]
+    diagonal = system.matrix.matrix.diagonal()[:, None]
 
-    def aligned(columns: slice) -> Solution:
-        y = np.ascontiguousarray(Y[:, columns])
+    def aligned(y: Block, times: Operator) -> Solution:
         known, extra = np.nonzero(y), query_weight - 1.0
 
-        def times(P: Block) -> Block:
-            Q = np.asarray(system.matrix @ P)
+        def times_with_query(P: Block) -> Block:
+            Q = times(P)
             Q[known] += extra * P[known]
             return Q
 
         return solve(
-            times,
+            times_with_query,
             query_weight * y,
             through_factors(system.factors, y, query_weight),
             rtol=rtol,
@@ -70,7 +70,7 @@ def align(system: AlignmentSystem, Y: Block, query_weight: float, rtol: float, m
             inverse_diagonal=1.0 / (diagonal + extra * (y != 0)),
         )
 
-    return solve_in_blocks(aligned, Y)
+    return solve_in_blocks(system.matrix, Y, aligned)
 
 
 def through_factors(factors: Any, Y: Block, query_weight: float) -> Block:

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, dia_array, eye_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
-from rarespec.rankers._conjugate_gradients import OrderedMatrix, solve_ordered
+from rarespec.rankers._conjugate_gradients import Block, Operator, OrderedMatrix, Solution, solve, solve_in_blocks
 from rarespec.rankers._graph_ranker import GraphRanker
 from rarespec.rankers._known import Rows
 from rarespec.rankers._parameters import is_positive, require, require_count, require_share
@@ -139,7 +139,7 @@ class LabelPropagation(GraphRanker):
 
     def _solve(self, Y: NDArray[np.float64], fitting: bool = False) -> NDArray[np.float64]:
         prepared: Diffusion = self._prepared
-        solution = solve_ordered(prepared.matrix, Y, rtol=self.tol, max_iter=MAX_ITER)
+        solution = solve_in_blocks(prepared.matrix, Y, self._solve_block)
         if not solution.converged.all():
             _warn_of_residuals(solution.residuals, self.tol)
         reached = reached_rows(prepared.component, Y)
@@ -147,6 +147,17 @@ class LabelPropagation(GraphRanker):
             self.n_iter_, self.residual_ = int(solution.n_iter[0]), float(solution.residuals[0])
             self.n_unreached_ = int((~reached).sum())
         return _above_unreached(solution.x, Y, reached)
+
+    def _solve_block(self, Y: Block, times: Operator) -> Solution:
+        """(I - alpha S) f = y, by way of (I + alpha S)(I - alpha S) f = (I + alpha S) y.
+
+        That has half the spread of eigenvalues: half as many iterations of two products, and half of all other work.
+        """
+
+        def plus(V: Block) -> Block:
+            return 2.0 * V - times(V)
+
+        return solve(lambda V: times(plus(V)), plus(Y), np.zeros_like(Y), rtol=self.tol, max_iter=MAX_ITER)
 
     def _scores_of_new_rows(self, X: Rows) -> Scores:
         k = min(self.n_neighbours, len(self.fitted_rows_))
