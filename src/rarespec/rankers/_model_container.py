@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -102,17 +101,3 @@ def _require_digest(content: bytes, digest: str | None) -> None:
     found.update(view[start + len(NO_DIGEST) :])
     if found.hexdigest() != digest:
         raise ModelFileError("the file is damaged (its digest does not match): restore it from a copy")
-
-
-def publish(path: Path, content: bytes) -> None:
-    """Whole or not at all: written beside the target, then renamed."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

@@ -19,12 +19,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rarespec._version import __version__
-from rarespec.rankers._model_container import Arrays, ModelFileError, packed, publish, read, unpacked
+from rarespec.rankers._model_container import Arrays, ModelFileError, packed, read, unpacked
 from rarespec.rankers._model_values import described_all, rebuilt_all
 from rarespec.rankers._ranker import Ranker
 from rarespec.rankers.by_name import NAMES, by_name, name_of
 from rarespec.rankers.neighbours import NeighbourGraph
 from rarespec.spectrum import WavelengthGrid
+from rarespec.whole_file import write_whole
 
 FORMAT = "rarespec-model"
 VERSION = 1
@@ -101,7 +102,7 @@ def save_model(
         "fitted": described_all(_fitted_values(ranker), "fitted attribute", arrays),
         "extra": described_all(dict(extra or {}), "extra value", arrays),
     }
-    publish(Path(path), packed(document, arrays))
+    write_whole(Path(path), packed(document, arrays))
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import io
-import os
 import warnings
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rarespec.whole_file import write_whole
 
 UNREADABLE = (OSError, ValueError, EOFError, KeyError, BadZipFile)
 """What a missing, truncated or damaged file raises; it is then made anew."""
@@ -32,20 +32,6 @@ def npz(arrays: dict[str, NDArray[Any]]) -> bytes:
     content = io.BytesIO()
     np.savez(content, allow_pickle=False, **arrays)
     return content.getvalue()
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Whole or not at all, so that an interruption leaves the file as it was."""
-    temporary = path.with_name(f"{path.name}.{uuid4().hex}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def keep_if_possible(path: Path, content: bytes) -> bool:

@@ -1,0 +1,21 @@
+"""Files that appear under their name whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from uuid import uuid4
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """An interruption leaves what was there before."""
+    temporary = path.with_name(f"{path.name}.{uuid4().hex}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
