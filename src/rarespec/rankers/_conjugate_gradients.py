@@ -6,7 +6,6 @@ x its solution, r = b - A x, z = r / diag(A), p the search direction, q = A p.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +17,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from threadpoolctl import threadpool_limits
+
+from rarespec.processes import available_cores
 
 Block = NDArray[np.float64]
 """Columns side by side, (n, q) float64, C order."""
@@ -94,7 +95,7 @@ def solve_in_blocks(
     `solve_block` gets columns, in the order of A, and the product with A. Several blocks are solved in threads of their
     own; one alone has its products computed in threads, part by part of the rows. Either changes no digit.
     """
-    ordered, n_threads = B[A.order], (os.cpu_count() or 1) if n_jobs in (None, -1) else n_jobs
+    ordered, n_threads = B[A.order], n_jobs or available_cores()
     starts = range(0, B.shape[1], COLUMNS_AT_ONCE)
     with threadpool_limits(1), ThreadPoolExecutor(n_threads) as pool:
         times = A.times_in(pool, n_threads) if len(starts) == 1 else A.matrix.__matmul__
