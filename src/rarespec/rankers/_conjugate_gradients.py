@@ -95,7 +95,7 @@ def solve_in_blocks(
     `solve_block` gets columns, in the order of A, and the product with A. Several blocks are solved in threads of their
     own; one alone has its products computed in threads, part by part of the rows. Either changes no digit.
     """
-    ordered, n_threads = B[A.order], n_jobs or available_cores()
+    ordered, n_threads = B[A.order], available_cores() if n_jobs in (None, -1) else n_jobs
     starts = range(0, B.shape[1], COLUMNS_AT_ONCE)
     with threadpool_limits(1), ThreadPoolExecutor(n_threads) as pool:
         times = A.times_in(pool, n_threads) if len(starts) == 1 else A.matrix.__matmul__

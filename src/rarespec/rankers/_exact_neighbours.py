@@ -6,7 +6,6 @@ rows that could belong to the nearest within that bound are compared again by th
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from rarespec.processes import available_cores
 from rarespec.rankers._known import Rows
 
 Indices = NDArray[np.int64]
@@ -60,7 +60,7 @@ def exact_nearest(
 
 def in_threads(work: Callable[[int], int], items: range, n_jobs: int | None) -> Iterator[int]:
     """Results in order. Every item runs on one thread whatever n_jobs is, so that its rounding is always the same."""
-    with threadpool_limits(1), ThreadPoolExecutor(os.cpu_count() if n_jobs in (None, -1) else n_jobs) as pool:
+    with threadpool_limits(1), ThreadPoolExecutor(available_cores() if n_jobs in (None, -1) else n_jobs) as pool:
         yield from pool.map(work, items)
 
 
