@@ -43,15 +43,26 @@ OTHERS = (
 )
 
 
+VARIANTS = {
+    "cosine": lambda: MatchedFilter(method="cosine"),
+    "lda": lambda: MatchedFilter(method="lda"),
+    "lrga_as_printed": lambda: LRGA(extra_factor=False),
+    "published_top_push": lambda: BaggingTopPush(solver="published"),
+    "whitened_top_push": lambda: BaggingTopPush(scaling="whiten", regularisation=1.0),
+}
+"""Rankers with other parameters than their own, by the name they have here."""
+
+
 def ranker(name: str, seed: int) -> Ranker:
-    if name in ("lda", "cosine"):
-        return MatchedFilter(method=name)
-    if name == "lrga_as_printed":
-        return LRGA(extra_factor=False)
-    if name == "whitened_top_push":
-        return BaggingTopPush(scaling="whiten", regularisation=1.0, random_state=seed)
-    made = by_name(name)()
+    made = (VARIANTS[name] if name in VARIANTS else by_name(name))()
     return made.set_params(random_state=seed) if "random_state" in made.get_params() else made
+
+
+def features_of_survey(survey: str, rare: str, n: int, n_rare: int, seed: int) -> tuple[NDArray, NDArray[np.bool_]]:
+    """Of the mock sky, or of a survey that the script of this path builds."""
+    if survey == "mock":
+        return mock_features(n, n_rare, seed, rare.lower())
+    return template_features(Path(survey), rare, n, n_rare, seed)
 
 
 def template_features(script: Path, rare: str, n: int, n_rare: int, seed: int) -> tuple[NDArray, NDArray[np.bool_]]:
@@ -122,10 +133,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=list(PAPER + OTHERS))
     parser.add_argument("--against", default="bagging_top_push", help="method whose paired differences are printed")
     chosen = parser.parse_args()
-    if chosen.survey == "mock":
-        X, rare = mock_features(chosen.n, chosen.n_rare, chosen.seed, chosen.rare.lower())
-    else:
-        X, rare = template_features(Path(chosen.survey), chosen.rare, chosen.n, chosen.n_rare, chosen.seed)
+    X, rare = features_of_survey(chosen.survey, chosen.rare, chosen.n, chosen.n_rare, chosen.seed)
     print(f"{chosen.survey}: {len(X)} spectra, {rare.sum()} {chosen.rare}, seed {chosen.seed}, {chosen.draws} draws")
     print("known  method")
     for n_known in chosen.known:

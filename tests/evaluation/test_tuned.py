@@ -54,7 +54,7 @@ class PreparedMemory(Memory):
 
     n_prepared = 0
 
-    def prepare(self, X: Rows) -> PreparedMemory:
+    def prepare(self, X: Rows, graph: Any = None) -> PreparedMemory:
         PreparedMemory.n_prepared += 1
         return self
 

@@ -135,7 +135,7 @@ def test_spread_over_bags(survey: tuple) -> None:
 
 def test_automatic_bag_size_follows_the_prevalence(survey: tuple) -> None:
     X, y, _ = survey
-    assert [bag_size_for(p) for p in (None, 0.5, 0.01, 0.005, 1e-6)] == [200, 50, 100, 200, 500]
+    assert [bag_size_for(p) for p in (None, 0.5, 0.01, 0.005, 1e-6)] == [200, 50, 100, 200, 1000]
     estimated = BaggingTopPush(bag_size="auto", random_state=0).fit(X, y)
     assert 0.005 < estimated.prevalence_ < 0.05  # truly 50 of 2990
     assert estimated.bag_size_ == bag_size_for(estimated.prevalence_)

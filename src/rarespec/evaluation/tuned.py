@@ -125,8 +125,7 @@ def _refound(
 def _scores_of_folds(ranker: Ranker, folds: list[Hiding], X: Rows, graph: NeighbourGraph | None) -> Iterator[Scores]:
     """Scores of all rows for each fold; a ranker on a graph is prepared once for all folds."""
     if hasattr(ranker, "scores_for"):
-        prepared = ranker.prepare(X) if graph is None else ranker.prepare(X, graph)
-        yield from prepared.scores_for(np.column_stack([fold.y for fold in folds])).T
+        yield from ranker.prepare(X, graph).scores_for(np.column_stack([fold.y for fold in folds])).T
     else:
         yield from (clone(ranker).fit(X, fold.y).decision_function(X) for fold in folds)
 

@@ -34,7 +34,10 @@ def draw_anchors(X: Rows, n_anchors: int, random: np.random.RandomState) -> Anch
 
 
 def k_means(X: Rows, anchors: Anchors, n_iterations: int) -> Anchors:
-    """Lloyd's iterations from these anchors. One that no row is nearest to stays where it is."""
+    """Lloyd's iterations from these anchors. One that no row is nearest to stays where it is.
+
+    Not scikit-learn's KMeans, which is as fast: it adds up rows per thread, so digits could depend on their number.
+    """
     for _ in range(n_iterations):
         sums, counts = _sums_by_anchor(X, anchors)
         occupied = counts > 0

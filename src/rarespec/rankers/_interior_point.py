@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.rankers._push_loss import Values
-from rarespec.rankers._push_newton import Direction, NewtonStep
+from rarespec.rankers._push_newton import NewtonStep
 from rarespec.rankers._push_problem import Objective, Solution, duality_gap, primal_value, threshold
-from rarespec.rankers._push_state import Problems, State
+from rarespec.rankers._push_state import Problems, State, Variables
 
 TO_THE_BOUNDARY = 0.95
 """Share of the way to the boundary that a step may go."""
@@ -32,9 +32,8 @@ SMALLEST_SLACK = 1e-3
 def solve(positives: Values, negatives: Values, objective: Objective, tol: float, max_iter: int) -> Solution:
     """Solve B problems, positives (B, m, d) against negatives (B, n, d), until gap <= tol * primal value."""
     n = negatives.shape[1]
-    if (
-        objective.top_k > 1 and objective.top_k >= n
-    ):  # the threshold is the mean score of all negatives: the score of their mean
+    if 1 < objective.top_k >= n:
+        # the threshold is the mean score of all negatives, which is the score of their mean
         mean = solve(positives, negatives.mean(axis=1, keepdims=True), replace(objective, top_k=1), tol, max_iter)
         return replace(mean, b=np.repeat(mean.b / n, n, axis=1))
     problems = Problems.of(positives, negatives, objective)
@@ -82,16 +81,17 @@ def _start(problems: Problems) -> State:
     u = np.repeat(slack[:, None], n, axis=1) if problems.bounded else np.zeros((n_problems, 0))
     c = tau[:, None] - s[:, m:] + (u if problems.bounded else 0)
     p = np.ones_like(a) if problems.objective.loss.bounded_below else np.zeros((n_problems, 0))
-    return _evaluated(problems, a, b, p, c, u, tau)
+    return _evaluated(problems, Variables(a, b, p, c, u, tau))
 
 
-def _evaluated(problems: Problems, a: Values, b: Values, p: Values, c: Values, u: Values, tau: Values) -> State:
-    b = b * (a.sum(axis=1) / b.sum(axis=1))[:, None]  # feasible to the last digit: the certificate rests on it
+def _evaluated(problems: Problems, at: Variables) -> State:
+    a = at.a
+    b = at.b * (a.sum(axis=1) / at.b.sum(axis=1))[:, None]  # feasible to the last digit: the certificate rests on it
     weights, s = problems.weights_and_scores(a, b)
     t = threshold(s[:, problems.m :], problems.objective.top_k)
     primal = primal_value(problems.objective, weights, s[:, : problems.m], t)
     gap = duality_gap(problems.objective, a, b, s[:, : problems.m], s[:, problems.m :], t)
-    return State(a, b, p, c, u, tau, weights, s, primal, gap)
+    return State(a, b, at.p, at.c, at.u, at.tau, weights, s, primal, gap)
 
 
 def _advance(problems: Problems, state: State) -> State:
@@ -100,26 +100,13 @@ def _advance(problems: Problems, state: State) -> State:
     newton = NewtonStep(problems, state)
     predicted = newton.direction([-x * y for x, y in pairs])
     mu = _mean_product(pairs)
-    reach = np.minimum(1, _largest_step(problems, state, predicted))[:, None]
-    ahead = [(x + reach * dx, y + reach * dy) for (x, y), (dx, dy) in zip(pairs, predicted.pairs, strict=True)]
-    target = ((_mean_product(ahead) / mu) ** 3 * mu)[:, None]
-    targets = [target - x * y - dx * dy for (x, y), (dx, dy) in zip(pairs, predicted.pairs, strict=True)]
+    ahead = state.moved(predicted, np.minimum(1, _largest_step(problems, state, predicted)))
+    target = ((_mean_product(problems.pairs(ahead)) / mu) ** 3 * mu)[:, None]
+    changes = problems.pairs(predicted)
+    targets = [target - x * y - dx * dy for (x, y), (dx, dy) in zip(pairs, changes, strict=True)]
     direction = newton.direction(targets)
     step = np.minimum(1, TO_THE_BOUNDARY * _largest_step(problems, state, direction))
-    return _moved(problems, state, direction, step)
-
-
-def _moved(problems: Problems, state: State, direction: Direction, step: Values) -> State:
-    by = step[:, None]
-    return _evaluated(
-        problems,
-        state.a + by * direction.a,
-        state.b + by * direction.b,
-        state.p + by * direction.p,
-        state.c + by * direction.c,
-        state.u + by * direction.u,
-        state.tau + step * direction.tau,
-    )
+    return _evaluated(problems, state.moved(direction, step))
 
 
 def _mean_product(pairs: list[tuple[Values, Values]]) -> Values:
@@ -127,10 +114,10 @@ def _mean_product(pairs: list[tuple[Values, Values]]) -> Values:
     return np.asarray(total) / sum(x.shape[1] for x, _ in pairs)
 
 
-def _largest_step(problems: Problems, state: State, direction: Direction) -> Values:
+def _largest_step(problems: Problems, state: State, direction: Variables) -> Values:
     """How far each problem can go until a variable leaves its domain, (B,)."""
     moving = [(state.a, direction.a)]
-    for (x, y), (dx, dy) in zip(problems.pairs(state), direction.pairs, strict=True):
+    for (x, y), (dx, dy) in zip(problems.pairs(state), problems.pairs(direction), strict=True):
         moving += [(x, dx), (y, dy)]
     if np.isfinite(problems.objective.loss.upper):
         moving.append((problems.objective.loss.upper - state.a, -direction.a))

@@ -10,30 +10,15 @@ matrix instead of omega: the same solution, and stable to the end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from rarespec.rankers._push_loss import Values
-from rarespec.rankers._push_state import Problems, State
+from rarespec.rankers._push_state import Problems, State, Variables
 
 N_STRONG = 24
 """Rows with an unknown of their own."""
 ILL_CONDITIONED = 1e8
 """Above this ratio of the matrix's largest entry to its smallest the strongest rows are treated apart."""
-
-
-@dataclass(frozen=True)
-class Direction:
-    """Changes of all variables; `pairs` in the order of `Problems.pairs`."""
-
-    a: Values
-    b: Values
-    p: Values
-    c: Values
-    u: Values
-    tau: Values
-    pairs: list[tuple[Values, Values]]
 
 
 class NewtonStep:
@@ -90,7 +75,7 @@ class NewtonStep:
         own = range(size, size + self.n_strong)
         matrix[:, own, own] = 1 / np.take_along_axis(self.omega, self.strong, axis=1)
 
-    def direction(self, targets: list[Values]) -> Direction:
+    def direction(self, targets: list[Values]) -> Variables:
         """`targets`: how much each product of a pair should change, in the order of `Problems.pairs`."""
         state, problems = self.state, self.problems
         to_b, *others = targets
@@ -103,18 +88,12 @@ class NewtonStep:
             r_b = r_b - to_bound / gamma
         z, dy = self._solved(np.concatenate([r_a, -r_b], axis=1), 0 if to_bound is None else to_bound / gamma)
         da, db = dy[:, : problems.m], -dy[:, problems.m :]
-        dc = (to_b - state.c * db) / state.b
-        pairs = [(db, dc)]
-        dp = np.zeros_like(state.p)
+        dp, du = np.zeros_like(state.p), np.zeros_like(state.u)
         if to_a is not None:
             dp = (to_a - state.p * da) / state.a
-            pairs.append((da, dp))
-        du = np.zeros_like(state.u)
         if to_bound is not None:
-            dgamma = da.sum(axis=1, keepdims=True) / self.top_k - db
-            du = (to_bound - state.u * dgamma) / gamma
-            pairs.append((dgamma, du))
-        return Direction(da, db, dp, dc, du, z[:, problems.x.shape[2]], pairs)
+            du = (to_bound - state.u * (da.sum(axis=1, keepdims=True) / self.top_k - db)) / gamma
+        return Variables(da, db, dp, (to_b - state.c * db) / state.b, du, z[:, problems.x.shape[2]])
 
     def _solved(self, r: Values, lift: Values | int) -> tuple[Values, Values]:
         """z (B, columns of G) and dy (B, m + n)."""

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
-
-from sklearn.exceptions import ConvergenceWarning
 
 from rarespec.rankers._interior_point import solve
 from rarespec.rankers._parameters import require_count, require_one_of, require_positive
@@ -14,6 +11,8 @@ from rarespec.rankers._push_loss import LOSSES, Values
 from rarespec.rankers._push_nesterov import solve_published
 from rarespec.rankers._push_problem import Objective, Solution, stacked
 
+ADVICE = "raise tol or max_iter, or scale X so that |x|^2 and regularisation are comparable"
+"""To someone whose fit did not converge."""
 SOLVERS = {"interior-point": (1e-6, 200), "published": (1e-4, 10_000)}
 """Solver -> tol and max_iter when not given."""
 
@@ -50,11 +49,5 @@ def checked_settings(ranker: Any) -> PushSettings:
     return PushSettings(objective, ranker.solver, float(ranker.tol or tol), int(ranker.max_iter or max_iter))
 
 
-def warn_unless_converged(converged: bool, relative_gap: float, max_iter: int) -> None:
-    if not converged:
-        warnings.warn(
-            f"stopped at a relative duality gap of {relative_gap:.2g}, above tol, after at most {max_iter} iterations: "
-            "raise tol or max_iter, or scale X so that |x|^2 and regularisation are comparable",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+def where_stopped(relative_gap: float, settings: PushSettings) -> str:
+    return f"at a relative duality gap of {relative_gap:.2g}, above tol, after at most {settings.max_iter} iterations"

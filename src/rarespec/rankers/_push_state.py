@@ -71,23 +71,23 @@ class Problems:
         weights = np.matmul(signed[:, None, :], self.x)[:, 0] / self.scale
         return weights, np.matmul(self.x, weights[:, :, None])[..., 0]
 
-    def pairs(self, state: State) -> list[tuple[Values, Values]]:
-        """Variables and their multipliers: each product goes to zero."""
-        pairs = [(state.b, state.c)]
+    def pairs(self, variables: Variables) -> list[tuple[Values, Values]]:
+        """Variables and their multipliers, whose products go to zero; of a direction, the changes of both."""
+        pairs = [(variables.b, variables.c)]
         if self.objective.loss.bounded_below:
-            pairs.append((state.a, state.p))
+            pairs.append((variables.a, variables.p))
         if self.bounded:
-            pairs.append((self.distance_from_bound(state), state.u))
+            pairs.append((self.distance_from_bound(variables), variables.u))
         return pairs
 
-    def distance_from_bound(self, state: State) -> Values:
+    def distance_from_bound(self, variables: Variables) -> Values:
         """gamma = sum(a)/K - b."""
-        return state.a.sum(axis=1, keepdims=True) / self.objective.top_k - state.b
+        return variables.a.sum(axis=1, keepdims=True) / self.objective.top_k - variables.b
 
 
 @dataclass(frozen=True)
-class State:
-    """Iterates of B problems; p and u have no columns where the problem has no such multipliers."""
+class Variables:
+    """Of B problems, or their changes; p and u have no columns where the problem has no such multipliers."""
 
     a: Values
     b: Values
@@ -95,6 +95,25 @@ class State:
     c: Values
     u: Values
     tau: Values
+    """(B,)."""
+
+    def moved(self, direction: Variables, step: Values) -> Variables:
+        """Each problem by its step (B,) in its direction."""
+        by = step[:, None]
+        return Variables(
+            self.a + by * direction.a,
+            self.b + by * direction.b,
+            self.p + by * direction.p,
+            self.c + by * direction.c,
+            self.u + by * direction.u,
+            self.tau + step * direction.tau,
+        )
+
+
+@dataclass(frozen=True)
+class State(Variables):
+    """Iterates of B problems, and what they are worth."""
+
     weights: Values
     s: Values
     primal: Values

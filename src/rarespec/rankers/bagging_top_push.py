@@ -12,12 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from rarespec.processes import available_cores
 from rarespec.rankers._bag_size import bag_size_for, estimated_prevalence
 from rarespec.rankers._bags import draw_bags
+from rarespec.rankers._convergence import warn_unless_converged
 from rarespec.rankers._known import Rows, checked_rows
 from rarespec.rankers._linear import BLOCK_ROWS, LinearRanker, weighted_sums
 from rarespec.rankers._linear_map import LinearMap, linear_map
 from rarespec.rankers._parameters import require, require_count
 from rarespec.rankers._push_bags import solve_bags
-from rarespec.rankers._push_parameters import PushSettings, checked_settings, warn_unless_converged
+from rarespec.rankers._push_parameters import ADVICE, PushSettings, checked_settings, where_stopped
 from rarespec.rankers._push_problem import Solution
 from rarespec.rankers._ranker import Scores
 
@@ -38,7 +39,7 @@ class BaggingTopPush(LinearRanker):
         T of the paper, its default.
     bag_size : int or "auto", default 200
         K of the paper, its default. A bag spoils when it holds a hidden positive, and on average it holds K times
-        their share of the survey. "auto" takes K = 1 / share, between 50 and 500, with the share estimated by hiding
+        their share of the survey. "auto" takes K = 1 / share, between 50 and 1000, with the share estimated by hiding
         known examples in turn. It stays at 200 with fewer than five known, and when the estimate exceeds 5 %, which
         as a rule means that hidden ones are not found again: give `prevalence` for kinds that are as common as that.
         More than the number of unlabelled rows counts as all of them.
@@ -148,7 +149,7 @@ class BaggingTopPush(LinearRanker):
         solution = self._solved(X, known, bags, scaled, settings)
         self.bag_size_ = bags.shape[1]
         self._keep(X, bags, solution, scaled)
-        warn_unless_converged(self.converged_, self.relative_gap_, settings.max_iter)
+        warn_unless_converged(self.converged_, where_stopped(self.relative_gap_, settings), ADVICE)
 
     def _solved(
         self, X: Rows, known: NDArray[np.bool_], bags: NDArray[np.intp], scaled: LinearMap, settings: PushSettings

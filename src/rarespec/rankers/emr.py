@@ -76,10 +76,9 @@ class EMR(GraphRanker):
     Centres of k-means make this an approximation of rank p, in the manner of Nyström: two rows differ only by their
     weights on at most r - 1 anchors. That is its weakness for rare objects. Anchors lie where rows are many; a rare
     class smaller than a cluster (n / p rows) shares its anchors with common rows, and cannot be told from these. Which
-    anchors are drawn then matters much: over four seeds the average precision for L dwarfs, 10 known among 30 150
-    simulated spectra, was .26 to .93. More anchors help, at p^3 for the factor and n p for the weights. Another
-    weakness is the bandwidth: it adapts to each row, so an outlier holds on to far anchors as firmly as a typical row
-    does to near ones.
+    anchors are drawn then matters much: try another seed. More anchors help, at p^3 for the factor and n p for the
+    weights. Another weakness is the bandwidth: it adapts to each row, so an outlier holds on to far anchors as firmly
+    as a typical row does to near ones.
 
     `prepare` takes a neighbour graph like the other methods and has no use for it.
 

@@ -68,15 +68,14 @@ class LRGA(GraphRanker):
     -----
     The paper calls the result insensitive to lam. It is where lam is far above the squared distances between
     neighbours: then A_i is I - 11'/k, nothing is regressed, and L is the Laplacian of the graph in which neighbourhoods
-    are cliques. With the paper's features (min-max flux, 50 components) 1e4 is such a value, and without the extra
-    factor average precision from 1e2 to 1e6 differs by less than .01. At lam = 1 and below it falls: on a simulated
-    survey with 10 known carbon stars from .83 to .78 at 1 and .45 at 0.01, since costs then are small against the pull
-    of y = 0. With the extra factor lam is the strength of L as well: .82 at 1e2, .76 at 1e4, .74 at 1e6.
+    are cliques. With the paper's features (min-max flux, 50 components) 1e4 is such a value. Without the extra factor
+    the ranking gets worse from lam = 1 downwards, where costs are small against the pull of y = 0. With it lam is the
+    strength of L as well, and never without effect.
 
     Without the extra factor the cost of y = 0 on unlabelled rows weighs as much as the neighbours, and scores fall by
     about an order of magnitude with every step along the graph. With it and lam = 1e4 scores are nearly constant on
-    what is well connected. With one known example that is mostly better (.87 against .47 in average precision over 100
-    450 spectra, as means of 4 draws), with 10 or more neither wins everywhere.
+    what is well connected. With one known example that is mostly better, with 10 or more neither wins everywhere
+    (`lrga` and `lrga_as_printed` in benchmarks/rankings.py).
 
     Rows in parts of the graph without a known example score exactly 0. Where lam is large all others have a positive
     exact score, and so do the scores found, down to 1e-40 of the highest: fainter ones can be 0, or lose their order.
@@ -84,8 +83,7 @@ class LRGA(GraphRanker):
 
     The paper has no rule for new rows. Here a new row gets the value, at its place, of the ridge regression of the
     scores of its `n_neighbours` nearest fitted rows: the paper's local model, without the pull towards y = 0. With the
-    extra factor that is, in the median, 0.96 to 1.00 of what the row would score if it were fitted, among 30 150 and
-    4000 simulated spectra; without it 1.1 and 2.8 times as much.
+    extra factor that is close to what the row would score if it were fitted; without it, it is higher.
 
     Below 20 000 rows L is factored once when it has the extra factor; otherwise queries are solved by conjugate
     gradients, about 80 iterations without the extra factor and 550 with it at 100 450 rows.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.rankers._convergence import warn_unless_converged
 from rarespec.rankers._known import Rows
 from rarespec.rankers._linear import LinearRanker
 from rarespec.rankers._linear_map import linear_map
-from rarespec.rankers._push_parameters import checked_settings, warn_unless_converged
+from rarespec.rankers._push_parameters import ADVICE, checked_settings, where_stopped
 from rarespec.rankers._push_working_set import solve_all_rows
 
 
@@ -98,4 +99,4 @@ class TopPush(LinearRanker):
         self.objective_ = float(solution.primal[0])
         self.n_iter_ = int(solution.n_iter[0])
         self.converged_ = bool(solution.converged[0])
-        warn_unless_converged(self.converged_, self.relative_gap_, settings.max_iter)
+        warn_unless_converged(self.converged_, where_stopped(self.relative_gap_, settings), ADVICE)
