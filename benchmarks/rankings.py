@@ -25,37 +25,11 @@ from numpy.typing import NDArray
 
 from mock_features import mock_features
 from rarespec.evaluation import average_precision_at_k, relevance_in_order, roc_auc_of_scores
+from rarespec.evaluation.experiment.methods import OUR_METHODS, PAPER_METHODS, method
 from rarespec.features import PaperFeatures
-from rarespec.rankers import LRGA, BaggingTopPush, MatchedFilter, by_name
 from rarespec.rankers._graph_ranker import GraphRanker
-from rarespec.rankers._ranker import Ranker
 
-PAPER = ("ocsvm", "label_propagation", "emr", "lrga", "bagging_svm", "bagging_top_push")
-OTHERS = (
-    "svdd",
-    "biased_svm",
-    "manifold_ranking",
-    "lda",
-    "cosine",
-    "whitened_top_push",
-    "bipartite_logistic",
-    "bipartite_boosting",
-)
-
-
-VARIANTS = {
-    "cosine": lambda: MatchedFilter(method="cosine"),
-    "lda": lambda: MatchedFilter(method="lda"),
-    "lrga_as_printed": lambda: LRGA(extra_factor=False),
-    "published_top_push": lambda: BaggingTopPush(solver="published"),
-    "whitened_top_push": lambda: BaggingTopPush(scaling="whiten", regularisation=1.0),
-}
-"""Rankers with other parameters than their own, by the name they have here."""
-
-
-def ranker(name: str, seed: int) -> Ranker:
-    made = (VARIANTS[name] if name in VARIANTS else by_name(name))()
-    return made.set_params(random_state=seed) if "random_state" in made.get_params() else made
+OTHERS = ("svdd", "biased_svm", "manifold_ranking", *OUR_METHODS, "bipartite_logistic", "bipartite_boosting")
 
 
 def features_of_survey(survey: str, rare: str, n: int, n_rare: int, seed: int) -> tuple[NDArray, NDArray[np.bool_]]:
@@ -77,15 +51,15 @@ def template_features(script: Path, rare: str, n: int, n_rare: int, seed: int) -
 
 def scores_of_draws(name: str, X: NDArray, draws: list[NDArray[np.intp]], seed: int) -> Iterator[NDArray[np.float64]]:
     """Scores of all rows for each draw of known rows."""
-    method = ranker(name, seed)
+    ranker = method(name).ranker(seed)
     marks = np.zeros((len(X), len(draws)))
     for column, known in enumerate(draws):
         marks[known, column] = 1
-    if isinstance(method, GraphRanker):
-        yield from method.prepare(X).scores_for(marks).T
+    if isinstance(ranker, GraphRanker):
+        yield from ranker.prepare(X).scores_for(marks).T
     else:
         for y in marks.T:
-            yield method.fit(X, y).decision_function(X)
+            yield ranker.fit(X, y).decision_function(X)
 
 
 def judged(scores: NDArray[np.float64], rare: NDArray[np.bool_], known: NDArray[np.intp]) -> tuple[float, float]:
@@ -130,7 +104,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--known", type=int, nargs="+", default=[1, 3, 10, 30])
-    parser.add_argument("--methods", nargs="+", default=list(PAPER + OTHERS))
+    parser.add_argument("--methods", nargs="+", default=list(PAPER_METHODS + OTHERS))
     parser.add_argument("--against", default="bagging_top_push", help="method whose paired differences are printed")
     chosen = parser.parse_args()
     X, rare = features_of_survey(chosen.survey, chosen.rare, chosen.n, chosen.n_rare, chosen.seed)

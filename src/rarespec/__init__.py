@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from rarespec.formats import read as read
     from rarespec.formats.specutils_objects import from_specutils as from_specutils
     from rarespec.mock import MockSky as MockSky
+    from rarespec.search.model import save_search as save_search
+    from rarespec.search.model import search_with_model as search_with_model
+    from rarespec.search.search import search as search
+    from rarespec.search.selection import Selection as Selection
     from rarespec.spectrum import PAPER_GRID as PAPER_GRID
     from rarespec.spectrum import Defect as Defect
     from rarespec.spectrum import Spectra as Spectra
@@ -25,6 +29,7 @@ _HOME_OF = {
     "PAPER_GRID": "rarespec.spectrum",
     "Defect": "rarespec.spectrum",
     "MockSky": "rarespec.mock",
+    "Selection": "rarespec.search.selection",
     "Spectra": "rarespec.spectrum",
     "Spectrum": "rarespec.spectrum",
     "Survey": "rarespec.survey",
@@ -34,6 +39,9 @@ _HOME_OF = {
     "graph_of": "rarespec.survey.neighbours",
     "ingest": "rarespec.survey.ingest",
     "read": "rarespec.formats",
+    "save_search": "rarespec.search.model",
+    "search": "rarespec.search.search",
+    "search_with_model": "rarespec.search.model",
 }
 """Public name -> module. Resolved on first use, so that importing rarespec loads nothing heavy."""
 

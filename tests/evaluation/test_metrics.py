@@ -65,6 +65,66 @@ def test_many_depths_give_what_each_gives(flags: list[bool], ks: list[int]) -> N
         assert together.tolist() == [metric(flags, k) for k in ks]
 
 
+@st.composite
+def trials_with_both(draw: st.DrawFn) -> np.ndarray:
+    """(trials, n) flags; the trials need not have as many relevant."""
+    n = draw(st.integers(2, 30))
+    row = st.lists(st.booleans(), min_size=n, max_size=n).filter(lambda flags: 0 < sum(flags) < n)
+    return np.array(draw(st.lists(row, min_size=1, max_size=6)))
+
+
+@given(trials_with_both(), st.lists(depths, max_size=4))
+def test_trials_together_give_what_each_gives(flags: np.ndarray, ks: list[int]) -> None:
+    for metric in (precision_at_k, recall_at_k, average_precision_at_k):
+        together = metric(flags, np.array(ks, int))
+        assert together.shape == (len(flags), len(ks))
+        assert together.tolist() == [metric(row, np.array(ks, int)).tolist() for row in flags]
+        assert metric(flags, 3).tolist() == [metric(row, 3) for row in flags]
+    assert average_precision_at_k(flags).tolist() == [average_precision_at_k(row) for row in flags]
+    assert roc_auc(flags).tolist() == [roc_auc(row) for row in flags]
+
+
+@given(trials_with_both(), st.data())
+def test_scores_of_trials_together_give_what_each_gives(rare: np.ndarray, data: st.DataObject) -> None:
+    scores = np.array(data.draw(st.lists(st.integers(0, 3), min_size=rare.size, max_size=rare.size))).reshape(
+        rare.shape
+    )
+    of_each = [roc_auc_of_scores(*pair) for pair in zip(scores, rare, strict=True)]
+    assert roc_auc_of_scores(scores, rare).tolist() == of_each
+    shared = roc_auc_of_scores(scores, rare[0])
+    assert shared.tolist() == [roc_auc_of_scores(row, rare[0]) for row in scores]
+
+
+@given(lists_with_both, depths)
+def test_each_metric_within_its_bounds(flags: list[bool], k: int) -> None:
+    ks = np.arange(1, k + 1)
+    hits = precision_at_k(flags, ks) * ks
+    assert hits == pytest.approx(np.rint(hits), abs=1e-12) and np.rint(hits).max() <= sum(flags)
+    recall = recall_at_k(flags, ks)
+    assert (np.diff(recall) >= 0).all() and recall[0] >= 0 and recall[-1] <= 1
+    average_precision = average_precision_at_k(flags, k)
+    assert 0 <= average_precision <= 1 + 1e-12
+    is_perfect = all(flags[: min(k, sum(flags))])
+    assert (average_precision > 1 - 1e-9) == is_perfect
+
+
+@given(lists_with_both, st.data())
+def test_moving_a_relevant_one_up_never_lowers_a_metric(flags: list[bool], data: st.DataObject) -> None:
+    lower = data.draw(st.sampled_from([place for place, relevant in enumerate(flags) if relevant]))
+    upper = data.draw(st.integers(0, lower))
+    better = flags.copy()
+    better[lower], better[upper] = better[upper], better[lower]
+    ks = np.arange(1, len(flags) + 2)
+    for metric in (precision_at_k, recall_at_k, average_precision_at_k):
+        assert (metric(better, ks) >= metric(flags, ks) - 1e-12).all()
+    assert roc_auc(better) >= roc_auc(flags)
+
+
+@given(lists_with_both)
+def test_the_area_of_the_reversed_list_is_what_is_left(flags: list[bool]) -> None:
+    assert roc_auc(flags[::-1]) == pytest.approx(1 - roc_auc(flags), abs=1e-12)
+
+
 @given(lists_with_both, st.data())
 def test_auc_of_scores_counts_ties_one_half(rare: list[bool], data: st.DataObject) -> None:
     scores = data.draw(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]), min_size=len(rare), max_size=len(rare)))
@@ -123,7 +183,19 @@ def test_a_list_without_anything_relevant() -> None:
             area([True, True])
 
 
-@pytest.mark.parametrize("flags", [[], [[1, 0]], [0, 2], [0.5, 1], ["a", "b"], [np.nan, 1.0], 1])
+def test_a_trial_without_anything_relevant_is_named() -> None:
+    flags = [[1, 0], [0, 0], [1, 1]]
+    assert precision_at_k(flags, 2).tolist() == [0.5, 0.0, 1.0]
+    assert precision_at_k([[0, 0], [0, 0]], 1).tolist() == [0.0, 0.0]
+    with pytest.raises(ValueError, match="none of the 2 flags of trial 1 is relevant"):
+        recall_at_k(flags, 1)
+    with pytest.raises(ValueError, match="all 2 flags of trial 1 are relevant"):
+        roc_auc([[1, 0], [1, 1]])
+    with pytest.raises(ValueError, match="all 2 flags of trial 0 are relevant"):
+        roc_auc_of_scores([[1.0, 2.0]], [1, 1])
+
+
+@pytest.mark.parametrize("flags", [[], [[]], [[[1, 0]]], [0, 2], [[0, 2]], [0.5, 1], ["a", "b"], [np.nan, 1.0], 1])
 def test_what_are_no_flags(flags: object) -> None:
     with pytest.raises(ValueError, match="relevance flags must be"):
         precision_at_k(flags, 1)  # type: ignore[call-overload]
@@ -140,6 +212,10 @@ def test_scores_must_be_orderable() -> None:
         relevance_in_order([np.nan, 1.0], [0, 1])
     with pytest.raises(ValueError, match="one score is needed for each row"):
         roc_auc_of_scores([1.0], [0, 1])
+    with pytest.raises(ValueError, match="one score is needed for each row"):
+        roc_auc_of_scores([[1.0, 2.0, 3.0]], [0, 1])
+    with pytest.raises(ValueError, match="must be one list"):
+        relevance_in_order([[1.0, 2.0]], [0, 1])
     with pytest.raises(ValueError, match="'worst' or 'best'"):
         relevance_in_order([1.0, 2.0], [0, 1], ties="middle")  # type: ignore[arg-type]
     assert relevance_in_order([-np.inf, np.inf], [0, 1]).tolist() == [True, False]

@@ -1,65 +1,77 @@
 """How good a ranked list is: P@k, R@k, AP@k and the area under the ROC curve.
 
 The list is given as relevance flags in ranked order, best first: True (or 1) where the object at that place is one that
-was looked for. The known examples that the ranker learned from are not part of the list.
+was looked for. The known examples that the ranker learned from are not part of the list. Several lists of the same
+length, one of each trial, are given together as the rows of one array, and give one value each.
+
+Each definition stands here once, in the functions `..._of_places`; `rarespec.evaluation.Places` has the same metrics
+for those who keep the places of the relevant objects instead of all flags.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Flags = NDArray[np.bool_]
-"""Relevance of each place of a ranked list, (n,), best first."""
+"""Relevance of each place of a ranked list, best first: (n,), or (trials, n)."""
 
 Depths = NDArray[np.int64]
 """Depths k, (K,) or (), each at least 1."""
 
+FloatArray = NDArray[np.float64]
 
-@overload
-def precision_at_k(relevant: ArrayLike, k: int) -> float: ...
-@overload
-def precision_at_k(relevant: ArrayLike, k: ArrayLike) -> float | NDArray[np.float64]: ...
-def precision_at_k(relevant: ArrayLike, k: ArrayLike) -> float | NDArray[np.float64]:
+FloatOrArray: TypeAlias = Any
+"""A float for one list and one depth, otherwise a FloatArray: this depends on shapes, which types do not tell."""
+
+
+class Ranked(NamedTuple):
+    """Lists as the places of what is relevant in them, which is far less than all flags."""
+
+    places: NDArray[np.int64]
+    """(trials, r), from 1, ascending in each row; a row with fewer than r ends in n_listed + 1."""
+    n_relevant: NDArray[np.int64]
+    """(trials, 1)."""
+    n_listed: int
+
+
+def precision_at_k(relevant: ArrayLike, k: ArrayLike) -> FloatOrArray:
     """Share of the first k places that hold something relevant.
 
     Parameters
     ----------
-    relevant : (n,) bool or 0/1, in ranked order, best first.
+    relevant : (n,) or (trials, n) bool or 0/1, in ranked order, best first.
     k : a depth, or an array of depths; each at least 1. Places beyond the end of the list count as not relevant, so
         that the precision of a list with one relevant object of one is 1/2 at k = 2.
 
     Returns
     -------
-    A float for one depth, a float64 array of the shape of k for several. 0 when nothing in the list is relevant.
+    A float for one list and one depth; otherwise a float64 array of shape (K,), (trials,) or (trials, K). 0 when
+    nothing in the list is relevant.
     """
-    depths = _checked_depths(k)
-    return _plain(_hits_at(checked_flags(relevant), depths) / depths)
+    flags, depths = checked_lists(relevant), checked_depths(k)
+    return _shaped(precision_of_places(_ranked(flags), depths), flags, depths)
 
 
-@overload
-def recall_at_k(relevant: ArrayLike, k: int) -> float: ...
-@overload
-def recall_at_k(relevant: ArrayLike, k: ArrayLike) -> float | NDArray[np.float64]: ...
-def recall_at_k(relevant: ArrayLike, k: ArrayLike) -> float | NDArray[np.float64]:
+def recall_at_k(relevant: ArrayLike, k: ArrayLike) -> FloatOrArray:
     """Share of the relevant objects that the first k places hold; 1 where k reaches beyond the end of the list.
 
     Parameters
     ----------
-    relevant : (n,) bool or 0/1, in ranked order, best first. At least one is relevant.
+    relevant : (n,) or (trials, n) bool or 0/1, in ranked order, best first. At least one of each list is relevant.
     k : a depth, or an array of depths; each at least 1.
+
+    Returns
+    -------
+    As `precision_at_k`.
     """
-    flags = checked_flags(relevant)
-    return _plain(_hits_at(flags, _checked_depths(k)) / _n_relevant(flags))
+    flags, depths = _some_relevant(checked_lists(relevant)), checked_depths(k)
+    return _shaped(recall_of_places(_ranked(flags), depths), flags, depths)
 
 
-@overload
-def average_precision_at_k(relevant: ArrayLike, k: int | None = None) -> float: ...
-@overload
-def average_precision_at_k(relevant: ArrayLike, k: ArrayLike) -> float | NDArray[np.float64]: ...
-def average_precision_at_k(relevant: ArrayLike, k: ArrayLike | None = None) -> float | NDArray[np.float64]:
+def average_precision_at_k(relevant: ArrayLike, k: ArrayLike | None = None) -> FloatOrArray:
     """AP@k: the precision at the place of each relevant object among the first k, summed, over min(relevant, k).
 
     AP@k = sum_{l <= k} I(x_l relevant) P@l / min(|U_r|, k), as in Du et al. (2016). It is 1 when the first
@@ -67,46 +79,53 @@ def average_precision_at_k(relevant: ArrayLike, k: ArrayLike | None = None) -> f
 
     Parameters
     ----------
-    relevant : (n,) bool or 0/1, in ranked order, best first. At least one is relevant.
+    relevant : (n,) or (trials, n) bool or 0/1, in ranked order, best first. At least one of each list is relevant.
     k : a depth, or an array of depths, each at least 1; None for the whole list. Beyond the end of the list nothing is
         relevant, so a larger k changes nothing.
+
+    Returns
+    -------
+    As `precision_at_k`.
     """
-    flags = checked_flags(relevant)
-    n_relevant = _n_relevant(flags)
-    depths = _checked_depths(len(flags) if k is None else k)
-    places = np.flatnonzero(flags) + 1  # of the relevant objects, from 1
-    precision_there = np.arange(1, n_relevant + 1) / places
-    sums = np.concatenate([[0.0], np.cumsum(precision_there)])
-    return _plain(sums[np.searchsorted(places, depths, side="right")] / np.minimum(n_relevant, depths))
+    flags = _some_relevant(checked_lists(relevant))
+    depths = checked_depths(flags.shape[-1] if k is None else k)
+    return _shaped(average_precision_of_places(_ranked(flags), depths), flags, depths)
 
 
-def roc_auc(relevant: ArrayLike) -> float:
+def roc_auc(relevant: ArrayLike) -> FloatOrArray:
     """Area under the ROC curve: how often a relevant object stands before one that is not.
 
     Parameters
     ----------
-    relevant : (n,) bool or 0/1, in ranked order, best first; at least one is relevant and one is not. An order has no
-        ties; `roc_auc_of_scores` counts those of scores as one half.
+    relevant : (n,) or (trials, n) bool or 0/1, in ranked order, best first; at least one of each list is relevant and
+        one is not. An order has no ties; `roc_auc_of_scores` counts those of scores as one half.
+
+    Returns
+    -------
+    A float for one list, (trials,) float64 for several.
     """
-    flags = checked_flags(relevant)
-    n_relevant, n_other = _n_relevant(flags), _n_other(flags)
-    others_before = np.flatnonzero(flags) - np.arange(n_relevant)
-    return 1.0 - int(others_before.sum()) / (n_relevant * n_other)
+    flags = _some_other(_some_relevant(checked_lists(relevant)))
+    return _plain(roc_auc_of_places(_ranked(flags)).reshape(flags.shape[:-1]))
 
 
-def roc_auc_of_scores(scores: ArrayLike, rare: ArrayLike) -> float:
+def roc_auc_of_scores(scores: ArrayLike, rare: ArrayLike) -> FloatOrArray:
     """Area under the ROC curve of scores; a rare and another object of equal score count one half.
 
     Parameters
     ----------
-    scores : (n,) floats, the higher the better.
-    rare : (n,) bool or 0/1, in the same order as the scores; at least one of each.
+    scores : (n,) or (trials, n) floats, the higher the better.
+    rare : (n,) bool or 0/1, the same for all trials, or (trials, n), in the same order as the scores; at least one of
+        each kind in each list.
+
+    Returns
+    -------
+    A float for one list, (trials,) float64 for several.
     """
-    values, flags = _checked_scores(scores, rare)
-    n_rare, n_other = _n_relevant(flags), _n_other(flags)
-    others = np.sort(values[~flags])
-    twice_below = sum(int(np.searchsorted(others, values[flags], side).sum()) for side in ("left", "right"))
-    return twice_below / (2 * n_rare * n_other)
+    values, flags = checked_scores(scores, rare)
+    _some_other(_some_relevant(flags))
+    if values.ndim == 1:
+        return _area(values, flags)
+    return np.array([_area(*one) for one in zip(values, flags, strict=True)])
 
 
 def relevance_in_order(
@@ -124,10 +143,72 @@ def relevance_in_order(
     rare : (n,) bool or 0/1, in the same order as the scores.
     ties : "worst" (rare ones last among equal scores) or "best" (first).
     """
-    values, flags = _checked_scores(scores, rare)
+    values, flags = checked_scores(scores, checked_flags(rare))
+    if values.ndim != 1:
+        raise ValueError(f"scores must be one list, not of shape {values.shape}")
     if ties not in ("worst", "best"):
         raise ValueError(f"ties must be 'worst' or 'best', not {ties!r}")
     return flags[np.lexsort((flags if ties == "worst" else ~flags, -values))]
+
+
+# --- the definitions
+
+
+def precision_of_places(ranked: Ranked, depths: Depths) -> FloatArray:
+    """P@k, (trials, K)."""
+    return _hits(ranked, depths) / np.atleast_1d(depths)
+
+
+def recall_of_places(ranked: Ranked, depths: Depths) -> FloatArray:
+    """R@k, (trials, K)."""
+    return _hits(ranked, depths) / ranked.n_relevant
+
+
+def average_precision_of_places(ranked: Ranked, depths: Depths) -> FloatArray:
+    """AP@k, (trials, K)."""
+    precision_there = np.arange(1, ranked.places.shape[1] + 1) / ranked.places
+    sums = np.pad(np.cumsum(precision_there, axis=1), ((0, 0), (1, 0)))  # of the first 0, 1, 2 ... hits
+    best = np.minimum(ranked.n_relevant, np.atleast_1d(depths))
+    return np.take_along_axis(sums, _hits(ranked, depths), axis=1) / best
+
+
+def roc_auc_of_places(ranked: Ranked) -> FloatArray:
+    """Area under the ROC curve, (trials,)."""
+    others_before = ranked.places - np.arange(1, ranked.places.shape[1] + 1)
+    others_before[ranked.places > ranked.n_listed] = 0
+    n_relevant = ranked.n_relevant[:, 0]
+    return 1.0 - others_before.sum(axis=1) / (n_relevant * (ranked.n_listed - n_relevant))
+
+
+def _hits(ranked: Ranked, depths: Depths) -> NDArray[np.int64]:
+    """How many of the first k places are relevant, for each list and each k, (trials, K).
+
+    The rows are laid end to end, each moved beyond the one before it, so that one search counts for all.
+    """
+    trials, r = ranked.places.shape
+    row = np.arange(trials)[:, None]
+    start = row * (ranked.n_listed + 1)
+    reach = np.minimum(np.atleast_1d(depths), ranked.n_listed)
+    return np.searchsorted((ranked.places + start).ravel(), reach + start, side="right") - row * r
+
+
+def _area(values: FloatArray, flags: Flags) -> float:
+    others, n_rare = np.sort(values[~flags]), int(flags.sum())
+    twice_below = sum(int(np.searchsorted(others, values[flags], side).sum()) for side in ("left", "right"))
+    return twice_below / (2 * n_rare * len(others))
+
+
+def _ranked(flags: Flags) -> Ranked:
+    rows = np.atleast_2d(flags)
+    n_relevant = rows.sum(axis=1)
+    trial, column = np.nonzero(rows)
+    which = np.arange(len(trial)) - np.repeat(np.cumsum(n_relevant) - n_relevant, n_relevant)
+    places = np.full((len(rows), n_relevant.max(initial=0)), rows.shape[1] + 1)
+    places[trial, which] = column + 1
+    return Ranked(places, n_relevant[:, None], rows.shape[1])
+
+
+# --- what is refused
 
 
 def checked_flags(relevant: ArrayLike) -> Flags:
@@ -135,6 +216,20 @@ def checked_flags(relevant: ArrayLike) -> Flags:
     flags = np.asarray(relevant)
     if flags.ndim != 1 or len(flags) == 0:
         raise ValueError(f"relevance flags must be one list of at least one flag, not of shape {flags.shape}")
+    return _as_bool(flags)
+
+
+def checked_lists(relevant: ArrayLike) -> Flags:
+    """Relevance flags of one list, (n,) bool, or of several, (trials, n) bool; trials and n >= 1."""
+    flags = np.asarray(relevant)
+    if flags.ndim not in (1, 2) or flags.size == 0:
+        raise ValueError(
+            f"relevance flags must be a list of at least one flag, or the rows of an array, not of shape {flags.shape}"
+        )
+    return _as_bool(flags)
+
+
+def _as_bool(flags: NDArray[Any]) -> Flags:
     if flags.dtype == bool:
         return flags
     if flags.dtype.kind not in "iuf" or not ((flags == 0) | (flags == 1)).all():
@@ -142,40 +237,53 @@ def checked_flags(relevant: ArrayLike) -> Flags:
     return flags.astype(bool)
 
 
-def _checked_scores(scores: ArrayLike, rare: ArrayLike) -> tuple[NDArray[np.float64], Flags]:
-    values, flags = np.asarray(scores, dtype=np.float64), checked_flags(rare)
+def checked_scores(scores: ArrayLike, rare: ArrayLike) -> tuple[FloatArray, Flags]:
+    """Scores and flags of the same shape, (n,) or (trials, n)."""
+    values, flags = np.asarray(scores, dtype=np.float64), checked_lists(rare)
+    if values.ndim == 2 and flags.shape == values.shape[1:]:
+        flags = np.broadcast_to(flags, values.shape)
     if values.shape != flags.shape:
-        raise ValueError(f"scores of shape {values.shape} and {len(flags)} flags: one score is needed for each row")
+        raise ValueError(
+            f"scores of shape {values.shape} and flags of shape {flags.shape}: one score is needed for each row"
+        )
     if np.isnan(values).any():
-        raise ValueError(f"{np.isnan(values).sum()} of {len(values)} scores are NaN: they have no place in an order")
+        raise ValueError(f"{np.isnan(values).sum()} of {values.size} scores are NaN: they have no place in an order")
     return values, flags
 
 
-def _checked_depths(k: ArrayLike) -> Depths:
+def checked_depths(k: ArrayLike) -> Depths:
     depths = np.asarray(k)
     if depths.dtype.kind not in "iu" or depths.ndim > 1 or (depths < 1).any():
         raise ValueError(f"k must be a whole number of at least 1, or a list of such numbers, not {k!r}")
     return depths.astype(np.int64)
 
 
-def _n_relevant(flags: Flags) -> int:
-    if not flags.any():
+def _some_relevant(flags: Flags) -> Flags:
+    empty = ~np.any(flags, axis=-1)
+    if np.any(empty):
+        where = _of_trial(empty)
         raise ValueError(
-            f"none of the {len(flags)} flags is relevant: there is nothing to find, so no value is defined"
+            f"none of the {flags.shape[-1]} flags{where} is relevant: there is nothing to find, so no value is defined"
         )
-    return int(flags.sum())
+    return flags
 
 
-def _n_other(flags: Flags) -> int:
-    if flags.all():
-        raise ValueError(f"all {len(flags)} flags are relevant: there is nothing to tell them from")
-    return int(len(flags) - flags.sum())
+def _some_other(flags: Flags) -> Flags:
+    full = np.all(flags, axis=-1)
+    if np.any(full):
+        where = _of_trial(full)
+        raise ValueError(f"all {flags.shape[-1]} flags{where} are relevant: there is nothing to tell them from")
+    return flags
 
 
-def _hits_at(flags: Flags, depths: Depths) -> NDArray[np.int64]:
-    """How many of the first k places are relevant, for each k."""
-    return np.asarray(np.searchsorted(np.flatnonzero(flags), depths, side="left"))
+def _of_trial(refused: Any) -> str:
+    return f" of trial {int(np.argmax(refused))}" if np.ndim(refused) else ""
 
 
-def _plain(value: Any) -> float | NDArray[np.float64]:
-    return float(value) if np.ndim(value) == 0 else value
+def _shaped(values: FloatArray, flags: Flags, depths: Depths) -> FloatOrArray:
+    """(trials, K) without the axis that was not asked for."""
+    return _plain(values.reshape(flags.shape[:-1] + depths.shape))
+
+
+def _plain(value: FloatArray) -> FloatOrArray:
+    return float(value) if value.ndim == 0 else value

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rarespec.whole_file import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,14 +17,25 @@ WAVELENGTH = "vacuum wavelength [Å]"
 BLUE, RED, GREY = "#0072b2", "#d55e00", "0.75"
 """Colours that people with colour-blindness can tell apart."""
 
+PAGE_WIDTH = 7.0
+"""Inches: both columns of a journal."""
+LABEL_SIZE, SMALL_SIZE = 8.0, 7.0
+"""Points: axis labels and titles, and everything else. Nothing in a printed figure is smaller."""
 
-def stacked_panels(n: int, height: float = 1.5, width: float = 9.0) -> tuple[Figure, list[Axes]]:
-    """n panels one above the other that share their wavelength axis."""
+
+def empty_figure(width: float, height: float) -> Figure:
+    """A figure without panels, sizes in inches, its layout constrained."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, 0.6 + height * n), layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
+    return figure
+
+
+def stacked_panels(n: int, height: float = 1.5, width: float = 9.0) -> tuple[Figure, list[Axes]]:
+    """n panels one above the other that share their wavelength axis."""
+    figure = empty_figure(width, 0.6 + height * n)
     panels = list(figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0])
     for panel in panels:
         panel.margins(x=0)
@@ -29,5 +44,48 @@ def stacked_panels(n: int, height: float = 1.5, width: float = 9.0) -> tuple[Fig
     return figure, panels
 
 
+def panels(
+    rows: int, columns: int, height: float = 2.0, width: float = PAGE_WIDTH, **subplots: Any
+) -> tuple[Figure, list[list[Axes]]]:
+    """A figure for print: rows of panels, each row `height` inches, the whole `width` inches.
+
+    Further words, such as sharey=True, go to matplotlib's `Figure.subplots`.
+    """
+    figure = empty_figure(width, height * rows)
+    grid: list[list[Axes]] = figure.subplots(rows, columns, squeeze=False, **subplots).tolist()
+    for panel in (panel for row in grid for panel in row):
+        panel.tick_params(which="both", labelsize=SMALL_SIZE)
+    return figure, grid
+
+
+def thousands(number: float, decimals: int = 0) -> str:
+    """100450 as 100 450, with thin spaces."""
+    return f"{number:,.{decimals}f}".replace(",", "\u2009")
+
+
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     figure.savefig(path, dpi=130)
+
+
+def save_both(figure: Figure, folder: str | os.PathLike[str], stem: str) -> list[Path]:
+    """Write STEM.png and STEM.pdf, each whole or not at all; the same figure gives the same bytes."""
+    contents = {".png": _png(figure), ".pdf": _pdf(figure)}
+    for suffix, content in contents.items():
+        write_whole(Path(folder) / f"{stem}{suffix}", content)
+    return [Path(folder) / f"{stem}{suffix}" for suffix in contents]
+
+
+def _png(figure: Figure) -> bytes:
+    memory = BytesIO()
+    figure.savefig(memory, format="png", dpi=200)
+    return memory.getvalue()
+
+
+def _pdf(figure: Figure) -> bytes:
+    """Letters stay letters (TrueType fonts, which journals ask for), and no date is written."""
+    from matplotlib import rc_context
+
+    memory = BytesIO()
+    with rc_context({"pdf.fonttype": 42}):
+        figure.savefig(memory, format="pdf", metadata={"CreationDate": None})
+    return memory.getvalue()

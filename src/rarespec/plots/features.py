@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +12,24 @@ from rarespec.plots.canvas import BLUE, RED, save, stacked_panels
 from rarespec.plots.spectra import FLUX
 from rarespec.spectrum import Spectrum, WavelengthGrid
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 def draw_filtering(spectrum: Spectrum, filtered: NDArray[np.floating], path: str | os.PathLike[str]) -> None:
     """The paper's Figure 1: a spectrum as observed and after the median filter, (p,) each."""
     figure, (panel,) = stacked_panels(1, height=3.6)
-    flux = np.where(spectrum.bad, np.nan, spectrum.flux)
-    panel.plot(spectrum.wavelength, flux, color=BLUE, linewidth=0.6, label="as observed")
-    panel.plot(spectrum.wavelength, filtered, color=RED, linewidth=1.0, label="after the median filter")
+    draw_before_and_after(panel, spectrum, filtered)
     panel.set_ylabel(FLUX, fontsize=9)
     panel.legend(frameon=False, fontsize=9)
     save(figure, path)
+
+
+def draw_before_and_after(panel: Axes, spectrum: Spectrum, filtered: NDArray[np.floating]) -> None:
+    """Both curves, with gaps in the observed one where pixels are bad."""
+    flux = np.where(spectrum.bad, np.nan, spectrum.flux)
+    panel.plot(spectrum.wavelength, flux, color=BLUE, linewidth=0.6, label="as observed")
+    panel.plot(spectrum.wavelength, filtered, color=RED, linewidth=1.0, label="after the median filter")
 
 
 def draw_components(

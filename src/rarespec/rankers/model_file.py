@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from inspect import get_annotations
 from numbers import Integral
 from pathlib import Path
@@ -25,6 +23,7 @@ from rarespec.rankers._ranker import Ranker
 from rarespec.rankers.by_name import NAMES, by_name, name_of
 from rarespec.rankers.neighbours import NeighbourGraph
 from rarespec.spectrum import WavelengthGrid
+from rarespec.versions import versions_with
 from rarespec.whole_file import write_whole
 
 FORMAT = "rarespec-model"
@@ -130,7 +129,7 @@ def _about(fingerprint: str | None, grid: Any, known_ids: Iterable[str] | None) 
         "grid": None if grid is None else _checked_grid(grid.to_json() if isinstance(grid, WavelengthGrid) else grid),
         "known_hash": None if known is None else hash_of_ids(known),
         "n_known": None if known is None else len(known),
-        "versions": _versions(),
+        "versions": versions_with("numpy", "scipy", "scikit-learn", "safetensors"),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
@@ -149,11 +148,6 @@ def _checked_grid(value: Any) -> dict[str, Any]:
         return WavelengthGrid.from_json(value).to_json()
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(f"grid is no wavelength grid ({type(error).__name__}: {error})") from None
-
-
-def _versions() -> dict[str, str]:
-    libraries = {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "safetensors")}
-    return {"rarespec": __version__, "python": platform.python_version()} | libraries
 
 
 def _name_of(ranker: Ranker) -> str:

@@ -114,13 +114,32 @@ def features_of(survey: Survey, recipe: Recipe, refit: bool = False, progress: P
     state = Survey(survey.path, survey.manifest)  # the caller's object may be appended to
     home = survey.path / FOLDER / recipe.fingerprint
     features = (None if refit else _kept(state, recipe, home)) or _learned(state, recipe, home)
-    for i, record in enumerate(state.manifest.blocks):
+    _compute_missing(features, progress)
+    _sweep(features, home)
+    return features
+
+
+def features_by(survey: Survey, recipe: Recipe, progress: Progress | None = None) -> FeatureSet:
+    """The features of this survey under a recipe that learned elsewhere: those that a model of another survey needs.
+
+    They are kept until `features_of` makes room; then they are computed again when asked for.
+    """
+    state = Survey(survey.path, survey.manifest)
+    content = npz(recipe.state())
+    folder = survey.path / FOLDER / recipe.fingerprint / hashlib.sha256(content).hexdigest()[:20]
+    keep_if_possible(folder / MODEL, content)
+    features = FeatureSet(state, recipe, folder, 0)
+    _compute_missing(features, progress)
+    return features
+
+
+def _compute_missing(features: FeatureSet, progress: Progress | None) -> None:
+    blocks = features.survey.manifest.blocks
+    for i, record in enumerate(blocks):
         if features.folder.is_dir() and not (features.folder / block_file(record, i)).exists():
             features.compute(i)
         if progress:
-            progress(i + 1, state.n_blocks)
-    _sweep(features, home)
-    return features
+            progress(i + 1, len(blocks))
 
 
 def block_file(record: BlockRecord, i: int) -> str:

@@ -1,0 +1,185 @@
+"""`rarespec experiment`: the evaluation of Du et al. (2016) on any survey, with its table and figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rarespec.cli.exits import Exit, arguments, told
+
+if TYPE_CHECKING:
+    from rarespec.evaluation.experiment.ground import Ground
+    from rarespec.evaluation.experiment.results import Results
+    from rarespec.evaluation.experiment.run import Experiment
+    from rarespec.evaluation.experiment.setting import Setting
+    from rarespec.survey import Survey
+
+MOCK = "mock.survey"
+MOCK_SIZE, QUICK_MOCK_SIZE = (100_000, 450), (10_000, 100)
+"""Common and rare objects of the mock survey."""
+
+
+@told
+def command(
+    survey: Annotated[Path | None, typer.Argument(help="Directory of the survey; a mock survey by default.")] = None,
+    rare: Annotated[str, typer.Option(help="The class, or subclass, that plays the rare one.")] = "CARBON",
+    out: Annotated[Path, typer.Option(help="Directory for results, tables, figures and page.")] = Path("experiment"),
+    methods: Annotated[str | None, typer.Option(help="Names with commas; the paper's six and ours by default.")] = None,
+    n_known: Annotated[str | None, typer.Option("--np", help="Numbers of known examples, with commas.")] = None,
+    trials: Annotated[int | None, typer.Option(min=1, help="Draws of known examples for each number; 50.")] = None,
+    tuning_draws: Annotated[int | None, typer.Option(min=0, help="Draws to tune on, 3; 0 for no tuning.")] = None,
+    sensitivity_draws: Annotated[int | None, typer.Option(min=0, help="Draws for figures 8 and 9; 10.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of all draws, and of the mock survey.")] = 0,
+    quick: Annotated[bool, typer.Option("--quick", help="A first look: few draws, no tuning; a small mock.")] = False,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes; one per core by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Compare rankers as the paper did: draw known examples, hide the rest of the class, see where these come.
+
+    Writes every outcome as Parquet, the tables, figures 1 to 9 and a page. Run the same command again after an
+    interruption: finished trials are not repeated.
+
+    Example: rarespec experiment dr17.survey --rare CARBON --out carbon
+    """
+    from rarespec.evaluation.experiment.setting import Setting
+
+    with arguments():
+        asked: dict[str, Any] = {
+            "methods": _words(methods),
+            "n_known": _numbers(n_known),
+            "trials": trials,
+            "tuning_draws": tuning_draws,
+            "sensitivity_draws": sensitivity_draws,
+        }
+        given = {name: value for name, value in asked.items() if value is not None}
+        setting = (Setting.quick if quick else Setting)(rare, seed=seed, **given)
+    opened = _opened(survey, setting, quick, out, jobs)
+    ground, experiment = _run(opened, setting, out, jobs)
+    written = _written(ground, experiment, out, _command(survey, setting, out, quick))
+    _tell(experiment, written, as_json)
+    if experiment.failures:
+        raise typer.Exit(Exit.DEFECTS)
+
+
+def _words(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _numbers(text: str | None) -> tuple[int, ...] | None:
+    words = _words(text)
+    if words and not all(word.isdigit() for word in words):
+        raise ValueError(f"--np {text}: write whole numbers with commas, for example 1,10,30")
+    return None if words is None else tuple(dict.fromkeys(int(word) for word in words))
+
+
+def _opened(path: Path | None, setting: Setting, quick: bool, out: Path, jobs: int | None) -> Survey:
+    """The survey asked for, or a mock survey that is made in `out` when it is not there."""
+    from rarespec.cli.progress import progress
+    from rarespec.mock.simulate import SkyChoice, simulate_survey
+    from rarespec.survey import Survey
+
+    if path is not None:
+        return Survey.open(path)
+    mock = out / MOCK
+    if not mock.exists():
+        n_common, n_rare = QUICK_MOCK_SIZE if quick else MOCK_SIZE
+        with arguments():
+            choice = SkyChoice(n_common, ((_mock_class(setting.rare), n_rare),), setting.seed)
+        with progress("simulate", "spectra") as show:
+            simulate_survey(choice, mock, jobs, show)
+    return Survey.open(mock)
+
+
+def _mock_class(rare: str) -> str:
+    from rarespec.mock.classes import class_of
+
+    return class_of(rare).lower()
+
+
+def _run(survey: Survey, setting: Setting, out: Path, jobs: int | None) -> tuple[Ground, Experiment]:
+    from rarespec.cli.progress import progress
+    from rarespec.evaluation.experiment.ground import ground_of
+    from rarespec.evaluation.experiment.run import run_experiment
+
+    with progress("features", "blocks") as show:
+        ground = ground_of(survey, setting.rare, show)
+    facts = ground.facts
+    typer.echo(
+        f"{facts.survey}: {facts.n_spectra} spectra, {facts.n_rare} of them rare ({facts.matched_by})"
+        + (f"; {facts.n_unusable} without features cannot be ranked" if facts.n_unusable else ""),
+        err=True,
+    )
+    with progress("experiment", "tasks") as show:
+        return ground, run_experiment(ground, setting, out, jobs, show)
+
+
+def _written(ground: Ground, experiment: Experiment, out: Path, command: str) -> list[Path]:
+    """Tables, figures and the page."""
+    from rarespec.cli.progress import progress
+    from rarespec.evaluation.experiment.page import write_page
+    from rarespec.evaluation.experiment.tables import write_tables
+    from rarespec.plots.experiment import draw_figures
+
+    tables = write_tables(experiment.results, out)
+    with progress("draw", "figures") as show:
+        figures = draw_figures(ground, experiment.results, out, show)
+    return [*tables, *figures, write_page(experiment.results, out, experiment.provenance, command)]
+
+
+def _command(survey: Path | None, setting: Setting, out: Path, quick: bool) -> str:
+    """What repeats this experiment, every choice written out."""
+    import shlex
+
+    words = ["rarespec", "experiment", *([str(survey)] if survey else []), "--rare", setting.rare, "--out", str(out)]
+    words += ["--methods", ",".join(setting.methods), "--np", ",".join(map(str, setting.n_known))]
+    for name in ("trials", "tuning_draws", "sensitivity_draws", "seed"):
+        words += [f"--{name.replace('_', '-')}", str(getattr(setting, name))]
+    return shlex.join(words + (["--quick"] if quick and survey is None else []))
+
+
+def _tell(experiment: Experiment, written: list[Path], as_json: bool) -> None:
+    results = experiment.results
+    if as_json:
+        summary = {
+            "trials": _summary(results),
+            "files": [str(path) for path in written],
+            "failures": experiment.failures,
+            "warnings": experiment.warnings,
+        }
+        typer.echo(json.dumps(summary))
+    else:
+        _show(results)
+        typer.echo(f"{len(written)} tables and figures; all together on the page {written[-1]}")
+    for trouble in (*experiment.failures, *experiment.warnings):
+        typer.echo(trouble, err=True)
+
+
+def _summary(results: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "method": name,
+            "n_known": n_known,
+            "trials": len(trials.auc),
+            "auc": float(trials.auc.mean()),
+            "average_precision": float(trials.average_precision.mean()),
+        }
+        for (name, n_known), trials in results.trials.items()
+    ]
+
+
+def _show(results: Results) -> None:
+    """Mean average precision, and AUC in brackets, for a person at a terminal."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("method", *(f"NP = {n}" for n in results.setting.n_known), box=None, pad_edge=False)
+    for name in results.setting.methods:
+        cells = [results.trials.get((name, n)) for n in results.setting.n_known]
+        texts = [f"{c.average_precision.mean():.3f} ({c.auc.mean():.3f})" if c else "failed" for c in cells]
+        table.add_row(results.label(name), *texts)
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print(f"mean average precision (AUC) over {results.setting.trials} draws")
+    console.print(table)

@@ -1,0 +1,146 @@
+"""`rarespec search`: here are my objects, find the others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rarespec.cli.exits import Exit, told
+from rarespec.cli.search_options import (
+    Classes,
+    Cone,
+    Known,
+    Method,
+    MinSnr,
+    Model,
+    NonMembers,
+    NotClasses,
+    Params,
+    Radius,
+    RecipeName,
+    SearchOptions,
+    Seed,
+    SurveyPath,
+    Top,
+    ranking_of,
+)
+
+if TYPE_CHECKING:
+    from rarespec.search.ranking import Ranking
+
+N_LISTED = 10
+
+
+@told
+def command(
+    survey: SurveyPath,
+    known: Known = None,
+    method: Method = "auto",
+    top: Top = 1000,
+    out: Annotated[Path | None, typer.Option(help="Table: .ecsv, .csv, .fits, .vot or .parquet.")] = None,
+    non_members: NonMembers = None,
+    params: Params = None,
+    recipe: RecipeName = "paper",
+    min_snr: MinSnr = None,
+    classes: Classes = None,
+    not_classes: NotClasses = None,
+    cone: Cone = None,
+    radius: Radius = 2.0,
+    seed: Seed = 0,
+    model: Model = None,
+    save_model: Annotated[Path | None, typer.Option(help="Keep what was learned, for another survey.")] = None,
+    send: Annotated[bool, typer.Option("--send", help="Send the table to TOPCAT or Aladin by SAMP.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the candidates as JSON.")] = False,
+) -> None:
+    """Rank a survey so that spectra like the known ones come first, and say how far down to look.
+
+    Known examples are ids, tables of ids or positions, or spectrum files of any survey; --known may be repeated.
+
+    Example: rarespec search dr17.survey --known carbon-stars.csv --top 1000 --out candidates.ecsv
+    """
+    options = SearchOptions(
+        survey,
+        known,
+        method,
+        top,
+        non_members,
+        params,
+        recipe,
+        min_snr,
+        classes,
+        not_classes,
+        cone,
+        radius,
+        seed,
+        model,
+    )
+    ranking = ranking_of(options)
+    for problem in ranking.problems:
+        typer.echo(problem, err=True)
+    _keep(ranking, out, save_model, send)
+    typer.echo(_as_json(ranking)) if as_json else _show(ranking)
+    if ranking.examples_lost:
+        raise typer.Exit(Exit.DEFECTS)
+
+
+def _keep(ranking: Ranking, out: Path | None, model: Path | None, send: bool) -> None:
+    if out is not None:
+        typer.echo(f"{len(ranking)} candidates in {ranking.write(out)}", err=True)
+    if model is not None:
+        from rarespec.search.model import save_search
+
+        typer.echo(f"what was learned is in {save_search(ranking, model)}", err=True)
+    if send:
+        from rarespec.search.samp import send_table
+
+        names = send_table(ranking.table, f"rarespec: {ranking.survey.path.name}")
+        typer.echo(f"sent to {', '.join(names)}", err=True)
+
+
+def _show(ranking: Ranking) -> None:
+    """The first candidates and the answers to how many and where to stop, for a person at a terminal."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, markup=False, emoji=False)  # names are data, not markup
+    console.print(ranking.why)
+    table = Table("rank", "id", "class", "S/N", "score", "precision", "like", "flags", box=None, pad_edge=False)
+    for row in ranking.table[:N_LISTED]:
+        kind = " ".join(word for word in (row["class"], row["subclass"]) if word)
+        precision = (
+            "?" if row["expected_precision"] != row["expected_precision"] else f"{row['expected_precision']:.2f}"
+        )
+        figures = (f"{row['snr']:.1f}", f"{row['score']:.4g}", precision)
+        table.add_row(str(row["rank"]), row["id"], kind, *figures, row["nearest_known"], row["flags"])
+    console.print(table)
+    if len(ranking) > N_LISTED:
+        console.print(f"... and {len(ranking) - N_LISTED} more of {ranking.n_listed}")
+    console.print(ranking.yield_curve.why)
+
+
+def _figure(value: float, form: str) -> str:
+    return "?" if value != value else format(value, form)
+
+
+def _as_json(ranking: Ranking) -> str:
+    table = ranking.table
+    rows = [{name: _plain(row[name]) for name in table.colnames} for row in table]
+    curve = ranking.yield_curve
+    answer = {
+        "method": ranking.method,
+        "why": ranking.why,
+        "n_listed": ranking.n_listed,
+        "yield": {"can_tell": curve.can_tell, "why": curve.why, "stopping_rank": curve.stopping_rank},
+        "problems": ranking.problems,
+        "candidates": rows,
+    }
+    return json.dumps(answer)
+
+
+def _plain(value: object) -> object:
+    """JSON has no NaN: what is not known is null."""
+    plain = value.item() if hasattr(value, "item") else value
+    return None if plain != plain else plain

@@ -1,0 +1,121 @@
+"""What `search` and `report` are asked alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rarespec.cli.exits import arguments
+
+if TYPE_CHECKING:
+    from rarespec.search.ranking import Ranking
+    from rarespec.search.selection import Selection
+
+SurveyPath = Annotated[Path, typer.Argument(help="Directory of the survey.")]
+Known = Annotated[
+    list[str] | None, typer.Option("--known", help="Ids with commas, a table of ids or positions, or spectra.")
+]
+NonMembers = Annotated[
+    list[str] | None, typer.Option("--not", help="Objects known not to be of the kind, in the same forms.")
+]
+Method = Annotated[str, typer.Option(help="A ranker; auto combines those that find the known again.")]
+Params = Annotated[list[str] | None, typer.Option("--param", help="NAME=VALUE of the ranker; may be repeated.")]
+RecipeName = Annotated[str, typer.Option("--recipe", help="The features.")]
+Top = Annotated[int, typer.Option(min=1, help="How many candidates to list.")]
+MinSnr = Annotated[float | None, typer.Option(help="List no spectrum with a lower S/N.")]
+Classes = Annotated[list[str] | None, typer.Option("--class", help="List these classes alone, for example M*.")]
+NotClasses = Annotated[list[str] | None, typer.Option("--not-class", help="Do not list these classes.")]
+Cone = Annotated[str | None, typer.Option(help="List within RA,DEC,RADIUS alone, in degrees.")]
+Radius = Annotated[float, typer.Option(help="How far from a given position a spectrum may be, in arcseconds.")]
+Seed = Annotated[int, typer.Option(min=0, help="Same seed, same ranking.")]
+Model = Annotated[Path | None, typer.Option(help="Rank with what another search kept, instead of --known.")]
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """The options as they were given."""
+
+    survey: Path
+    known: list[str] | None
+    method: str
+    top: int
+    non_members: list[str] | None
+    params: list[str] | None
+    recipe: str
+    min_snr: float | None
+    classes: list[str] | None
+    not_classes: list[str] | None
+    cone: str | None
+    radius: float
+    seed: int
+    model: Path | None
+
+
+def ranking_of(options: SearchOptions) -> Ranking:
+    """The ranking asked for, with progress."""
+    from rarespec.cli.progress import progress
+    from rarespec.search.model import search_with_model
+    from rarespec.search.search import search
+
+    with arguments():
+        if (options.known is None) == (options.model is None):
+            raise ValueError("say what is known: either --known IDS_OR_FILE, or --model FILE of an earlier search")
+        selection, params = _selection(options), _params(options.params or [])
+    with progress("features", "blocks") as show:
+        if options.model is not None:
+            return search_with_model(options.survey, options.model, options.top, selection=selection, progress=show)
+        return search(
+            options.survey,
+            options.known,
+            options.method,
+            options.top,
+            options.seed,
+            non_members=options.non_members,
+            params=params,
+            recipe=options.recipe,
+            selection=selection,
+            radius_arcsec=options.radius,
+            progress=show,
+        )
+
+
+def _selection(options: SearchOptions) -> Selection:
+    from rarespec.search.selection import Selection
+
+    return Selection(
+        min_snr=options.min_snr,
+        classes=tuple(options.classes or ()),
+        not_classes=tuple(options.not_classes or ()),
+        cone=None if options.cone is None else _cone(options.cone),
+    )
+
+
+def _cone(text: str) -> tuple[float, float, float]:
+    try:
+        ra, dec, radius = (float(word) for word in text.split(","))
+    except ValueError:
+        raise ValueError(f"--cone {text}: write RA,DEC,RADIUS in degrees, for example 180.0,-1.5,0.5") from None
+    return ra, dec, radius
+
+
+def _params(words: list[str]) -> dict[str, Any]:
+    """`["n_bags=20", "loss=hinge"]` as values: numbers, true, false and none are recognised, the rest is text."""
+    return dict(_param(word) for word in words)
+
+
+def _param(word: str) -> tuple[str, Any]:
+    name, equals, text = word.partition("=")
+    if not equals or not name:
+        raise ValueError(f"--param {word}: write NAME=VALUE, for example n_bags=100")
+    constants = {"true": True, "false": False, "none": None}
+    if text.lower() in constants:
+        return name, constants[text.lower()]
+    for number in (int, float):
+        try:
+            return name, number(text)
+        except ValueError:
+            continue
+    return name, text

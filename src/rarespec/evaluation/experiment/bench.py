@@ -1,0 +1,146 @@
+"""Where tasks are carried out: the features of a survey, which rows are rare, and rankers prepared once."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.evaluation.experiment.methods import method
+from rarespec.evaluation.experiment.task import Kind, Task
+from rarespec.evaluation.metrics import roc_auc_of_scores
+from rarespec.evaluation.paper_grids import N_BAGS
+from rarespec.evaluation.places import Places
+from rarespec.rankers import BaggingTopPush
+from rarespec.rankers._graph_ranker import GraphRanker
+from rarespec.rankers._ranker import Ranker, Scores, best_first
+from rarespec.rankers.neighbours import NeighbourGraph
+
+Outcome = dict[str, Any]
+"""What came of a task, in values that JSON knows; under "error" the reason when nothing did."""
+
+N_TOP = 500
+"""Rows of the first draw that are kept for the figures."""
+
+N_TIMED = 3
+"""Queries that are timed, one after the other, for one figure."""
+
+
+@dataclass
+class Bench:
+    """Sent once to every worker."""
+
+    X: NDArray[np.float32]
+    rare: NDArray[np.bool_]
+    seed: int
+    graph: NeighbourGraph | None
+    """With as many neighbours as any task asks for; None when no method walks on a graph."""
+    _prepared: dict[tuple[str, str], GraphRanker] = field(default_factory=dict)
+
+    @property
+    def rare_rows(self) -> NDArray[np.intp]:
+        return np.flatnonzero(self.rare)
+
+    def ranker(self, task: Task) -> Ranker:
+        ranker = method(task.method).ranker(task.ranker_seed(self.seed)).set_params(**task.parameters)
+        return ranker.set_params(n_jobs=1) if "n_jobs" in ranker.get_params() else ranker
+
+    def marks(self, tasks: Sequence[Task]) -> NDArray[np.float64]:
+        """(n, tasks), 1 on the known rows of each task."""
+        Y = np.zeros((len(self.X), len(tasks)))
+        for column, task in zip(Y.T, tasks, strict=True):
+            column[task.known(self.rare_rows, self.seed)] = 1
+        return Y
+
+    def prepared(self, task: Task) -> GraphRanker | None:
+        """The ranker on its graph, the last one kept; None for a method without a graph."""
+        key = (task.method, task.params)
+        if key not in self._prepared:
+            ranker = method(task.method).ranker(self.seed).set_params(**task.parameters)
+            if not isinstance(ranker, GraphRanker):
+                return None
+            self._prepared = {key: ranker.prepare(self.X, self.graph)}
+        return self._prepared[key]
+
+
+def carried_out(bench: Bench, tasks: list[Task]) -> list[Outcome]:
+    """The outcome of each task; all are of one kind, method and parameters. One that fails says why."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            outcomes = list(_DOES[tasks[0].kind](bench, tasks))
+        except Exception as error:  # whatever one method does, the others are tried
+            outcomes = [{"error": f"{type(error).__name__}: {error}"} for _ in tasks]
+    said = sorted({str(warning.message) for warning in heard})
+    return [outcome | {"warnings": said} if said else outcome for outcome in outcomes]
+
+
+def _judged(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
+    Y = bench.marks(tasks)
+    for task, y, scores in zip(tasks, Y.T, _scores(bench, tasks, Y), strict=True):
+        left = np.flatnonzero(y == 0)
+        places = Places.of_scores(scores[left], bench.rare[left])
+        auc = roc_auc_of_scores(scores[left], bench.rare[left])
+        outcome: Outcome = {"auc": auc, "ap": float(places.average_precision()[0])}
+        if task.kind == "trial":
+            outcome["places"] = places.places[0].tolist()
+        if task.kind == "trial" and task.draw == 0:
+            outcome["top"] = left[best_first(scores[left])[:N_TOP]].tolist()
+        yield outcome
+
+
+def _scores(bench: Bench, tasks: Sequence[Task], Y: NDArray[np.float64]) -> Iterator[Scores]:
+    prepared = bench.prepared(tasks[0])
+    if prepared is not None:
+        yield from prepared.scores_for(Y).T
+    else:
+        yield from (bench.ranker(t).fit(bench.X, y).decision_function(bench.X) for t, y in zip(tasks, Y.T, strict=True))
+
+
+def _over_bags(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
+    """AUC and AP for every T: the bags of a smaller T are the first ones of the largest."""
+    for task, y in zip(tasks, bench.marks(tasks).T, strict=True):
+        ranker = bench.ranker(task).set_params(n_bags=max(N_BAGS), keep_bags=True)
+        assert isinstance(ranker, BaggingTopPush)
+        ranker.fit(bench.X, y)
+        means = np.cumsum(ranker.bag_coef_, axis=0)[np.array(N_BAGS) - 1] / np.array(N_BAGS)[:, None]
+        left = np.flatnonzero(y == 0)
+        scores, rare = means @ bench.X[left].T, bench.rare[left]
+        aps = Places.of_scores(scores, rare).average_precision()
+        yield {"auc": [roc_auc_of_scores(one, rare) for one in scores], "ap": aps.tolist()}
+
+
+def _timed(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
+    return (_timing(bench, task) for task in tasks)
+
+
+def _timing(bench: Bench, task: Task) -> Outcome:
+    """CPU seconds of single queries, and of the set-up that all queries share, the graph's building included."""
+    ranker, y = bench.ranker(task), bench.marks([task])[:, 0]
+    if isinstance(ranker, GraphRanker):
+        setup_s = _cpu_seconds(lambda: ranker.prepare(bench.X))
+        queries_s = [_cpu_seconds(lambda: ranker.scores_for(y)) for _ in range(N_TIMED)]
+    else:
+        setup_s = 0.0
+        queries_s = [_cpu_seconds(lambda: ranker.fit(bench.X, y).decision_function(bench.X)) for _ in range(N_TIMED)]
+    return {"setup_s": setup_s, "query_s": float(np.median(queries_s))}
+
+
+def _cpu_seconds(work: Callable[[], Any]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+_DOES: dict[Kind, Callable[[Bench, Sequence[Task]], Iterator[Outcome]]] = {
+    "trial": _judged,
+    "tuning": _judged,
+    "strength": _judged,
+    "bags": _over_bags,
+    "timing": _timed,
+}

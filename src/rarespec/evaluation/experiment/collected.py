@@ -1,0 +1,93 @@
+"""From the outcomes of single tasks to results: cells in the order of the draws, and what is missing in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rarespec.evaluation.experiment.bench import Bench, Outcome
+from rarespec.evaluation.experiment.journal import Journal
+from rarespec.evaluation.experiment.plan import further_tasks, timing_tasks, trial_tasks
+from rarespec.evaluation.experiment.results import Cell, Facts, Results, Sensitivity, Shown, Timing, Trials
+from rarespec.evaluation.experiment.setting import Setting
+from rarespec.evaluation.experiment.task import Kind, Task
+from rarespec.evaluation.paper_grids import BAG_SIZE, N_BAGS, REGULARISATION
+from rarespec.evaluation.places import Places
+from rarespec.survey import SurveyError
+
+
+def collected(
+    setting: Setting, facts: Facts, tuned: Mapping[str, Mapping[str, Any]], bench: Bench, journal: Journal
+) -> Results:
+    working = _working(setting, trial_tasks(setting, tuned), journal)
+    tasks = trial_tasks(working, tuned)
+    lost = _draws_lost(tasks, journal)
+    return Results(
+        setting=working,
+        facts=facts,
+        trials=_trials([task for task in tasks if (task.n_known, task.draw) not in lost], journal, bench),
+        shown={_cell(t): _shown(t, journal[t], bench) for t in tasks if t.draw == 0 and "top" in journal[t]},
+        timings=_timings(setting, tuned, journal),
+        bags=_sensitivity("bags", setting, journal, (len(BAG_SIZE), len(N_BAGS))),
+        strengths=_sensitivity("strength", setting, journal, (len(REGULARISATION),)),
+        tuned={name: params for name, params in tuned.items() if params},
+    )
+
+
+def _cell(task: Task) -> Cell:
+    return task.method, task.n_known
+
+
+def _working(setting: Setting, tasks: Sequence[Task], journal: Journal) -> Setting:
+    """Without the methods that failed on every draw of some number of known: they cannot be compared."""
+    succeeded = {_cell(task) for task in tasks if "error" not in journal[task]}
+    methods = tuple(
+        name for name in setting.methods if all((name, n_known) in succeeded for n_known in setting.n_known)
+    )
+    if not methods:
+        raise SurveyError("no method could be tried on every number of known examples; the journal says why")
+    return replace(setting, methods=methods)
+
+
+def _draws_lost(tasks: Sequence[Task], journal: Journal) -> set[tuple[int, int]]:
+    """Draws on which a method failed: left out for all, as differences are taken draw by draw."""
+    return {(task.n_known, task.draw) for task in tasks if "error" in journal[task]}
+
+
+def _trials(tasks: Sequence[Task], journal: Journal, bench: Bench) -> dict[Cell, Trials]:
+    of_cell: dict[Cell, list[Task]] = {}
+    for task in tasks:
+        of_cell.setdefault(_cell(task), []).append(task)
+    return {cell: _cell_trials(cell_tasks, journal, bench) for cell, cell_tasks in of_cell.items()}
+
+
+def _cell_trials(tasks: Sequence[Task], journal: Journal, bench: Bench) -> Trials:
+    places = Places(np.array([journal[task]["places"] for task in tasks]), len(bench.X) - tasks[0].n_known)
+    return Trials(places, np.array([journal[task]["auc"] for task in tasks]), tasks[0].parameters)
+
+
+def _shown(task: Task, outcome: Outcome, bench: Bench) -> Shown:
+    return Shown(task.known(bench.rare_rows, bench.seed), np.array(outcome["top"]))
+
+
+def _timings(setting: Setting, tuned: Mapping[str, Mapping[str, Any]], journal: Journal) -> dict[Cell, Timing]:
+    timed = [task for task in timing_tasks(setting, tuned) if "error" not in journal[task]]
+    return {_cell(task): Timing(journal[task]["query_s"], journal[task]["setup_s"]) for task in timed}
+
+
+def _sensitivity(kind: Kind, setting: Setting, journal: Journal, shape: tuple[int, ...]) -> dict[int, Sensitivity]:
+    """The tasks are in the order of the parameter, then of the draws; an outcome may hold several values."""
+    tasks = [task for task in further_tasks(setting) if task.kind == kind]
+    found: dict[int, Sensitivity] = {}
+    for n_known in dict.fromkeys(task.n_known for task in tasks):
+        outcomes = [journal[task] for task in tasks if task.n_known == n_known]
+        if not any("error" in outcome for outcome in outcomes):
+            figures = [
+                np.moveaxis(np.array([o[name] for o in outcomes]).reshape(shape[0], -1, *shape[1:]), 1, -1)
+                for name in ("auc", "ap")
+            ]
+            found[n_known] = Sensitivity(*figures)
+    return found

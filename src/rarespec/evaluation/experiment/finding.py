@@ -1,0 +1,59 @@
+"""A finding in words, and how numbers are put into words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rarespec.evaluation.paired import PairedDifference
+
+
+class Verdict(StrEnum):
+    """What became of a claim of the paper."""
+
+    HOLDS = "holds here"
+    PARTLY = "holds in part"
+    OPEN = "is undecided"
+    FAILS = "does not hold here"
+    NOT_RUN = "was not run"
+
+
+@dataclass(frozen=True)
+class Finding:
+    title: str
+    sentences: tuple[str, ...]
+    verdict: Verdict | None = None
+    """None where the paper claims nothing."""
+
+
+def in_words(difference: PairedDifference, digits: int = 3) -> str:
+    mean = signed(difference.mean, digits)
+    if difference.n == 1:
+        return f"{mean} (one draw, so no interval)"
+    interval = f"{signed(difference.low, digits)} to {signed(difference.high, digits)}"
+    return f"{mean} (95 % interval {interval})"
+
+
+def by_verdict(verdicts: Mapping[int, Verdict]) -> str:
+    """For which numbers of known examples a claim came to what."""
+    numbers = {verdict: [str(n) for n, one in verdicts.items() if one == verdict] for verdict in Verdict}
+    parts = [f"{verdict} for NP = {listed(those)}" for verdict, those in numbers.items() if those]
+    return f"The claim {', '.join(parts)}."
+
+
+def signed(value: float, digits: int) -> str:
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
+def in_seconds(time: float) -> str:
+    return f"{time:.2g} s" if time < 10 else f"{time:.0f} s"
+
+
+def counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def listed(words: Sequence[str]) -> str:
+    """a, b and c."""
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)

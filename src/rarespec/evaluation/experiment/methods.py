@@ -1,0 +1,57 @@
+"""The methods that an experiment compares, by the name they have on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rarespec.rankers import LRGA, BaggingTopPush, MatchedFilter, by_name
+from rarespec.rankers._ranker import Ranker
+from rarespec.rankers.by_name import CLASS_OF
+
+PAPER_METHODS = ("ocsvm", "label_propagation", "emr", "lrga", "bagging_svm", "bagging_top_push")
+"""Those of Table 1, in its order."""
+
+OUR_METHODS = ("lda", "cosine", "whitened_top_push")
+"""Baselines that the paper omits."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A ranker with its parameters, under one name in tables and figures."""
+
+    name: str
+    label: str
+    make: Callable[[], Ranker]
+
+    def ranker(self, seed: int) -> Ranker:
+        """A new ranker; `seed` is for those that draw bags or anchors."""
+        made = self.make()
+        if "random_state" in made.get_params():
+            made.set_params(random_state=seed)
+        return made
+
+
+VARIANTS = (
+    Method("cosine", "Whitened cosine", lambda: MatchedFilter(method="cosine")),
+    Method("lda", "Shrinkage LDA", lambda: MatchedFilter(method="lda")),
+    Method("lrga_as_printed", "LRGA as printed", lambda: LRGA(extra_factor=False)),
+    Method("published_top_push", "BaggingTopPush, published solver", lambda: BaggingTopPush(solver="published")),
+    Method("whitened_top_push", "Whitened TopPush", lambda: BaggingTopPush(scaling="whiten", regularisation=1.0)),
+)
+"""Rankers with other parameters than their own."""
+
+SHORT_LABELS = {"LabelPropagation": "LP", "ManifoldRanking": "MR"}
+
+METHODS = {method.name: method for method in VARIANTS} | {
+    name: Method(name, SHORT_LABELS.get(kind, kind), by_name(name))
+    for name, kind in CLASS_OF.items()
+    if name != "matched_filter"  # it stands under the names of its two kinds
+}
+"""Name -> method."""
+
+
+def method(name: str) -> Method:
+    if name not in METHODS:
+        raise ValueError(f"there is no method called {name!r}; there are {', '.join(sorted(METHODS))}")
+    return METHODS[name]

@@ -1,0 +1,175 @@
+"""The page that ties an experiment together: what was found, tables, figures, settings, and how to repeat it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rarespec.evaluation.experiment.finding import Finding, Verdict
+from rarespec.evaluation.experiment.findings import findings
+from rarespec.evaluation.experiment.html_element import Html, element, joined
+from rarespec.evaluation.experiment.metric_table import AUC, AVERAGE_PRECISION, metric_table, recall
+from rarespec.evaluation.experiment.page_figures import FIGURES, figure_on_page
+from rarespec.evaluation.experiment.page_style import STYLE
+from rarespec.evaluation.experiment.results import Results
+from rarespec.evaluation.experiment.table_formats import Entry, Table
+from rarespec.whole_file import write_whole
+
+FILE = "index.html"
+IN_WORDS = {
+    "rare": "rare class",
+    "n_known": "numbers of known examples (NP)",
+    "trials": "draws for each number",
+    "tuning_draws": "draws for tuning, none of them reported",
+    "sensitivity_draws": "draws for figures 8 and 9",
+    "seed": "seed",
+}
+"""Field of a Setting -> what it is."""
+CLASS_OF_VERDICT = {Verdict.HOLDS: "verdict holds", Verdict.FAILS: "verdict fails"}
+
+
+def write_page(
+    results: Results,
+    folder: str | os.PathLike[str],
+    provenance: Mapping[str, Any] | None = None,
+    command: str | None = None,
+    troubles: Sequence[str] = (),
+) -> Path:
+    """Write index.html into the folder in which the tables and figures are.
+
+    Parameters
+    ----------
+    provenance : versions and whatever else the results depend on; mappings within it are written out.
+    command : what repeats the experiment.
+    troubles : what was left out, failed or was warned of.
+    """
+    path = Path(folder) / FILE
+    write_whole(path, page(results, Path(folder), provenance or {}, command, troubles).encode())
+    return path
+
+
+def page(
+    results: Results, folder: Path, provenance: Mapping[str, Any], command: str | None, troubles: Sequence[str]
+) -> str:
+    title = f"Finding {results.setting.rare} in {results.facts.survey}"
+    sections = {
+        "What was found": [_finding(finding) for finding in findings(results)],
+        "Troubles": [element("ul", *(element("li", trouble) for trouble in troubles))] if troubles else [],
+        "Tables": _tables(results, folder),
+        "Figures": [figure_on_page(figure, results, folder) for figure in FIGURES],
+        "Settings": _settings(results, provenance),
+        "How to repeat it": [element("pre", element("code", command))] if command else [],
+    }
+    present = {heading: parts for heading, parts in sections.items() if parts}
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("title", title),
+        element("style", Html(STYLE)),
+    )
+    main = element("main", element("h1", title), _what_was_done(results), _contents(present), *_sections(present))
+    return f"<!DOCTYPE html>\n{element('html', head, element('body', main), lang='en')}\n"
+
+
+def _what_was_done(results: Results) -> Html:
+    facts, setting = results.facts, results.setting
+    unusable = (
+        f" {_grouped(facts.n_unusable)} more had no features and could not be ranked." if facts.n_unusable else ""
+    )
+    draws = "one draw" if setting.trials == 1 else f"{setting.trials} draws"
+    return element(
+        "p",
+        f"The experiments of Du et al. (2016) on {_grouped(facts.n_spectra)} spectra, of which "
+        f"{_grouped(facts.n_rare)} are rare ({facts.matched_by}).{unusable} NP rare ones are given to each method as "
+        "known examples and the others are hidden among the rest; the method is judged by where they come in its "
+        f"ranked list. Every method had the same draws: {draws} for each NP of {', '.join(map(str, setting.n_known))}. "
+        "AP is the average precision.",
+    )
+
+
+def _grouped(number: int) -> str:
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def _contents(sections: Mapping[str, object]) -> Html:
+    return element("nav", *(element("a", heading, href=f"#{_anchor(heading)}") for heading in sections))
+
+
+def _sections(sections: Mapping[str, Sequence[Html]]) -> Iterator[Html]:
+    for heading, parts in sections.items():
+        yield element("section", element("h2", heading), *parts, id=_anchor(heading))
+
+
+def _anchor(heading: str) -> str:
+    return heading.lower().replace(" ", "-")
+
+
+def _finding(finding: Finding) -> Html:
+    verdict = finding.verdict
+    tag = element("span", verdict, class_=CLASS_OF_VERDICT.get(verdict, "verdict")) if verdict else Html()
+    sentences = element("ul", *(element("li", sentence) for sentence in finding.sentences))
+    return joined(element("h3", finding.title, " ", tag), sentences)
+
+
+def _tables(results: Results, folder: Path) -> list[Html]:
+    metrics = (AUC, AVERAGE_PRECISION, recall(results))
+    parts = [
+        joined(_table(metric_table(results, metric), f"Table {number}"), _files(folder, f"table-{number}."))
+        for number, metric in enumerate(metrics, start=1)
+    ]
+    return [*parts, _files(folder, "paired-differences."), _files(folder, "", ".parquet")]
+
+
+def _table(table: Table, title: str) -> Html:
+    bodies = [element("tbody", *map(_row, rows)) for rows in (table.rows, table.footer) if rows]
+    head = element("thead", element("tr", *(element("th", heading, scope="col") for heading in table.header)))
+    caption = element("p", element("b", f"{title}."), f" {table.caption}", class_="caption")
+    return joined(caption, element("div", element("table", head, *bodies, aria_label=title), class_="wide"))
+
+
+def _row(entries: Sequence[Entry]) -> Html:
+    values = (element("b", entry.value) if entry.bold else entry.value for entry in entries)
+    cells = [element("td", value, element("span", entry.rest)) for value, entry in zip(values, entries, strict=True)]
+    return element("tr", *cells)
+
+
+def _files(folder: Path, start: str, end: str = "") -> Html:
+    """Links to the files beside the page whose names begin and end so."""
+    names = sorted(path.name for path in folder.iterdir() if path.name.startswith(start) and path.name.endswith(end))
+    links = joined(*(element("a", name, href=f"./{name}") for name in names), between=", ")
+    return element("p", links, class_="files") if names else Html()
+
+
+def _settings(results: Results, provenance: Mapping[str, Any]) -> list[Html]:
+    setting = results.setting
+    methods = {
+        f"{results.label(name)} ({name})": _in_words(results.tuned.get(name, {}) or "default")
+        for name in setting.methods
+    }
+    choices = {said: _in_words(getattr(setting, field)) for field, said in IN_WORDS.items()}
+    parts = [_words("method", "parameters", methods), _words("setting", "value", choices)]
+    further = {key: value for key, value in provenance.items() if key != "setting"}  # which is written above
+    return parts + ([_words("made with", "value", dict(_flat(further)))] if further else [])
+
+
+def _words(left: str, right: str, rows: Mapping[str, str]) -> Html:
+    head = element("thead", element("tr", element("th", left, scope="col"), element("th", right, scope="col")))
+    body = element("tbody", *(element("tr", element("td", key), element("td", value)) for key, value in rows.items()))
+    return element("div", element("table", head, body, class_="words"), class_="wide")
+
+
+def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{key}: ")
+        else:
+            yield f"{before}{key}", _in_words(value)
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} = {one}" for key, one in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

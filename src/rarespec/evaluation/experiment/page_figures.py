@@ -1,0 +1,106 @@
+"""What the figures on the page show, and why one of them may be missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rarespec.evaluation.experiment.html_element import Html, element, joined
+from rarespec.evaluation.experiment.results import Results
+
+
+@dataclass(frozen=True)
+class Figure:
+    number: int
+    caption: str
+    alt: str
+    """What one sees, for those who do not."""
+    exists_for: Callable[[Results], bool] = lambda results: True
+    why_missing: str = ""
+    """When it does not exist for these results."""
+
+    @property
+    def stem(self) -> str:
+        return f"figure-{self.number}"
+
+
+def _has_trials(results: Results) -> bool:
+    return bool(results.trials)
+
+
+def _has_shown(results: Results) -> bool:
+    return bool(results.shown)
+
+
+NO_TRIALS, NO_LISTS = "no trial was finished", "no ranked list was kept"
+NOT_VARIED = "BaggingTopPush is not among the methods, or no draws were asked for"
+OVER_K = "mean over the draws, with a band of one standard deviation, for several numbers of known examples"
+
+FIGURES = (
+    Figure(
+        1,
+        "A spectrum of the rare class of middling signal-to-noise, as observed and after the median filter of 10 Å; on "
+        "the right around the pixel that the filter changes most.",
+        "Two curves over wavelength: a noisy observed spectrum and the smoother filtered one.",
+    ),
+    Figure(2, f"Precision P@k: {OVER_K}.", "Curves of precision over k, one for each method.", _has_trials, NO_TRIALS),
+    Figure(3, f"Recall R@k: {OVER_K}.", "Curves of recall over k, one for each method.", _has_trials, NO_TRIALS),
+    Figure(
+        4,
+        f"Average precision AP@k: {OVER_K}.",
+        "Curves of average precision over k, one for each method.",
+        _has_trials,
+        NO_TRIALS,
+    ),
+    Figure(
+        5,
+        "The survey (grey) in its first three principal components, in the first draw. Green triangles: known "
+        "examples; blue dots: rare objects found at the top of the list; red rings: rare objects not found there.",
+        "Scatter plots of the first component against the second and third, for three methods and several numbers of "
+        "known examples; the number found is in each title.",
+        _has_shown,
+        NO_LISTS,
+    ),
+    Figure(
+        6,
+        "The first 20 spectra of each method with the fewest known examples, in the first draw: a known example in "
+        "green on top, right ones blue, wrong ones red and with a cross.",
+        "Columns of small spectra, one column for each method; the number of right ones is above each.",
+        _has_shown,
+        NO_LISTS,
+    ),
+    Figure(
+        7,
+        "CPU time of each method: of a query, and of what is set up once for all queries (graph, anchors).",
+        "Bars of CPU seconds, one for each method, on logarithmic axes.",
+        lambda results: bool(results.timings),
+        "nothing was timed",
+    ),
+    Figure(
+        8,
+        "BaggingTopPush over the number of bags T and their size K.",
+        "Maps of average precision and AUC over T and K, for several numbers of known examples.",
+        lambda results: bool(results.bags),
+        NOT_VARIED,
+    ),
+    Figure(
+        9,
+        "BaggingTopPush over the regularisation λ, for each number of known examples.",
+        "Curves of average precision and AUC over λ.",
+        lambda results: bool(results.strengths),
+        NOT_VARIED,
+    ),
+)
+"""Those of the paper, by its numbers."""
+
+
+def figure_on_page(figure: Figure, results: Results, folder: Path) -> Html:
+    """The picture with its caption and a link to the PDF; a sentence where there is no picture."""
+    picture, document = f"{figure.stem}.png", f"{figure.stem}.pdf"
+    if not (folder / picture).exists():
+        why = f"there is no {picture} beside this page" if figure.exists_for(results) else figure.why_missing
+        return element("p", f"Figure {figure.number} is left out: {why}.", id=figure.stem)
+    link = joined(" ", element("a", "PDF", href=document)) if (folder / document).exists() else ""
+    caption = element("figcaption", element("b", f"Figure {figure.number}."), f" {figure.caption}", link)
+    return element("figure", element("img", src=picture, alt=figure.alt, loading="lazy"), caption, id=figure.stem)

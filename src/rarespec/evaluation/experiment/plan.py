@@ -1,0 +1,115 @@
+"""The tasks of an experiment, and in which portions they are handed out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby, islice
+from typing import Any
+
+from sklearn.model_selection import ParameterGrid
+
+from rarespec.evaluation.experiment.methods import method
+from rarespec.evaluation.experiment.setting import Setting
+from rarespec.evaluation.experiment.task import Kind, Task, as_text
+from rarespec.evaluation.paper_grids import BAG_SIZE, REGULARISATION, paper_grid
+from rarespec.rankers._graph_ranker import GraphRanker
+from rarespec.rankers.by_name import name_of
+
+STUDIED = "bagging_top_push"
+"""The method of figures 8 and 9."""
+
+SHOWN_N_KNOWN = (1, 10, 30)
+"""Numbers of known examples in the figures with several panels."""
+
+QUERIES_AT_ONCE = 8
+"""Queries that a ranker on a graph answers together: products with its matrix are shared."""
+
+USED_UP = {"matched_filter": ("method",)}
+"""Ranker -> parameters that tell two of our methods apart, and so are not tuned."""
+
+
+def shown_n_known(setting: Setting) -> tuple[int, ...]:
+    """The numbers of known examples that get a panel: the paper's, or else the least, a middle and the largest."""
+    present = tuple(n for n in SHOWN_N_KNOWN if n in setting.n_known)
+    if present:
+        return present
+    n_known = sorted(setting.n_known)
+    return tuple(dict.fromkeys((n_known[0], n_known[len(n_known) // 2], n_known[-1])))
+
+
+def tuning_tasks(setting: Setting) -> list[Task]:
+    return [
+        Task("tuning", name, as_text(params), n_known, draw)
+        for name in setting.methods
+        for params in combinations(name)
+        for n_known in setting.n_known
+        for draw in range(setting.tuning_draws)
+        if len(combinations(name)) > 1
+    ]
+
+
+def combinations(name: str) -> list[dict[str, Any]]:
+    """What tuning tries: the method's own parameters, and the paper's grid, one parameter at a time."""
+    own = method(name).make().get_params()
+    kind = name_of(method(name).make())
+    grid = [values for values in paper_grid(kind) if not set(values) & set(USED_UP.get(kind, ()))]
+    tried: list[dict[str, Any]] = [{}]
+    for combination in ParameterGrid(grid) if grid else ():
+        other = {key: value for key, value in combination.items() if own[key] != value}
+        if other and other not in tried:
+            tried.append(other)
+    return tried
+
+
+def trial_tasks(setting: Setting, tuned: Mapping[str, Mapping[str, Any]]) -> list[Task]:
+    return [
+        Task("trial", name, as_text(dict(tuned.get(name, {}))), n_known, draw)
+        for name in setting.methods
+        for n_known in setting.n_known
+        for draw in range(setting.trials)
+    ]
+
+
+def further_tasks(setting: Setting) -> list[Task]:
+    """For figures 7, 8 and 9."""
+    draws = range(setting.sensitivity_draws if STUDIED in setting.methods else 0)
+    bags = [
+        Task("bags", STUDIED, as_text({"bag_size": size}), n_known, draw)
+        for n_known in shown_n_known(setting)
+        for size in BAG_SIZE
+        for draw in draws
+    ]
+    strengths = [
+        Task("strength", STUDIED, as_text({"regularisation": strength}), n_known, draw)
+        for n_known in setting.n_known
+        for strength in REGULARISATION
+        for draw in draws
+    ]
+    return bags + strengths
+
+
+def timing_tasks(setting: Setting, tuned: Mapping[str, Mapping[str, Any]]) -> list[Task]:
+    n_known = 10 if 10 in setting.n_known else max(setting.n_known)
+    return [Task("timing", name, as_text(dict(tuned.get(name, {}))), n_known, 0) for name in setting.methods]
+
+
+def portions(tasks: Iterable[Task]) -> Iterator[list[Task]]:
+    """Tasks of one kind, method and parameters; several at once only where a ranker gains by it."""
+
+    def same(task: Task) -> tuple[Kind, str, str]:
+        return task.kind, task.method, task.params
+
+    for (kind, name, _), group in groupby(tasks, same):
+        together = kind in ("trial", "tuning") and isinstance(method(name).make(), GraphRanker)
+        while portion := list(islice(group, QUERIES_AT_ONCE if together else 1)):
+            yield portion
+
+
+def most_neighbours(tasks: Iterable[Task]) -> int | None:
+    """Neighbours that the most demanding ranker on a graph asks for; None where none does."""
+    asked = [
+        ranker.n_neighbours
+        for task in {(task.method, task.params): task for task in tasks}.values()
+        if hasattr(ranker := method(task.method).make().set_params(**task.parameters), "n_neighbours")
+    ]
+    return max(asked, default=None)

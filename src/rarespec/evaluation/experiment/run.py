@@ -1,0 +1,122 @@
+"""An experiment from a survey to its results: features, tuning, trials, and what the figures need besides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rarespec.evaluation.experiment.bench import Bench, Outcome
+from rarespec.evaluation.experiment.choice import chosen_parameters
+from rarespec.evaluation.experiment.collected import collected
+from rarespec.evaluation.experiment.ground import Ground, Progress
+from rarespec.evaluation.experiment.journal import journal_in
+from rarespec.evaluation.experiment.parquet_files import write_parquet
+from rarespec.evaluation.experiment.plan import (
+    further_tasks,
+    most_neighbours,
+    timing_tasks,
+    trial_tasks,
+    tuning_tasks,
+)
+from rarespec.evaluation.experiment.provenance import identity, provenance
+from rarespec.evaluation.experiment.results import Results
+from rarespec.evaluation.experiment.running import run_tasks
+from rarespec.evaluation.experiment.setting import Setting
+from rarespec.evaluation.experiment.task import Task
+from rarespec.processes import available_cores
+from rarespec.survey.manifest import WrongUseError
+from rarespec.survey.neighbours import graph_of
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Results, with what they were made from."""
+
+    results: Results
+    provenance: dict[str, Any]
+    failures: list[str]
+    """What was left out or failed, with how often."""
+    warnings: list[str]
+    """What the methods warned of, with how often."""
+
+
+def run_experiment(
+    ground: Ground, setting: Setting, folder: Path, jobs: int | None = None, progress: Progress | None = None
+) -> Experiment:
+    """Run what the folder does not have yet, and write every outcome to Parquet files there."""
+    setting, too_many = _possible(setting, ground)
+    bench, jobs = Bench(ground.X, ground.rare, setting.seed, _graph(ground, setting)), jobs or available_cores()
+    made_with = provenance(ground, setting)
+    with journal_in(folder, identity(ground, setting)) as journal:
+        finished = _counter(progress, _n_tasks(setting))
+        tuning = tuning_tasks(setting)
+        run_tasks(tuning, bench, journal, jobs, finished)
+        tuned = chosen_parameters((task, journal[task]) for task in tuning)
+        reported = trial_tasks(setting, tuned) + further_tasks(setting)
+        run_tasks(reported, bench, journal, jobs, finished)
+        timing = timing_tasks(setting, tuned)
+        run_tasks(timing, bench, journal, 1, finished)  # alone: other work would be in the way of the memory
+        done = [(task, journal[task]) for task in tuning + reported + timing]
+        write_parquet(
+            done,
+            lambda task: ground.ids[task.known(bench.rare_rows, bench.seed)].tolist(),
+            ground.ids,
+            made_with,
+            folder,
+        )
+        results = collected(setting, ground.facts, tuned, bench, journal)
+    return Experiment(results, made_with, too_many + _failures(done), _warnings(done))
+
+
+def _possible(setting: Setting, ground: Ground) -> tuple[Setting, list[str]]:
+    """The setting without numbers of known examples that the class is too small for, and a word on these."""
+    n_rare = ground.facts.n_rare
+    possible = tuple(n for n in setting.n_known if n < n_rare)
+    if not possible:
+        raise WrongUseError(
+            f"{ground.survey.path}: {n_rare} usable spectra are {setting.rare} ({ground.matched_by}); "
+            f"{min(setting.n_known)} known and at least one hidden are needed: choose another --rare or --np"
+        )
+    left_out = [n for n in setting.n_known if n >= n_rare]
+    said = f"NP = {', '.join(map(str, left_out))} left out: there are only {n_rare} usable spectra of {setting.rare}"
+    return replace(setting, n_known=possible), [said] if left_out else []
+
+
+def _graph(ground: Ground, setting: Setting) -> Any:
+    k = most_neighbours(tuning_tasks(setting) + trial_tasks(setting, {}))
+    return None if k is None else graph_of(ground.features, min(k, len(ground.rows) - 1))
+
+
+def _n_tasks(setting: Setting) -> int:
+    return sum(
+        map(len, (tuning_tasks(setting), trial_tasks(setting, {}), further_tasks(setting), timing_tasks(setting, {})))
+    )
+
+
+def _counter(progress: Progress | None, total: int) -> Any:
+    done = 0
+
+    def finished(n: int) -> None:
+        nonlocal done
+        done += n
+        if progress:
+            progress(done, total)
+
+    return finished
+
+
+def _failures(done: Sequence[tuple[Task, Outcome]]) -> list[str]:
+    failed = Counter((task.kind, task.method, outcome["error"]) for task, outcome in done if "error" in outcome)
+    return [f"{name}: {n} of kind {kind} failed: {why}" for (kind, name, why), n in failed.items()]
+
+
+def _warnings(done: Sequence[tuple[Task, Outcome]]) -> list[str]:
+    """The first of each method, with the number of tasks in which there was any."""
+    warned: dict[str, list[str]] = {}
+    for task, outcome in done:
+        if "warnings" in outcome:
+            warned.setdefault(task.method, []).append(outcome["warnings"][0])
+    return [f"{name}: a warning in {len(said)} tasks, the first: {said[0]}" for name, said in warned.items()]

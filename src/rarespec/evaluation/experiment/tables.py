@@ -1,0 +1,38 @@
+"""The tables of an experiment: AUC beside the published values, average precision, recall, and paired differences."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from rarespec.evaluation.experiment.metric_table import AUC, AVERAGE_PRECISION, metric_csv, metric_table, recall
+from rarespec.evaluation.experiment.paired_table import paired_csv, paired_markdown
+from rarespec.evaluation.experiment.results import Results
+from rarespec.evaluation.experiment.table_formats import as_markdown, as_tex
+from rarespec.whole_file import write_whole
+
+
+def write_tables(results: Results, folder: str | os.PathLike[str]) -> list[Path]:
+    """Write all tables into a folder, which is made if need be, and say which files these are.
+
+    They are table-1 (AUC), table-2 (AP) and table-3 (R@500), each as .md, .csv and .tex, and paired-differences.md and
+    .csv. Those in markdown and LaTeX are for reading, with rounded numbers; those in CSV have all digits.
+    """
+    contents = _metric_tables(results) | {
+        "paired-differences.md": paired_markdown(results),
+        "paired-differences.csv": paired_csv(results),
+    }
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        write_whole(Path(folder) / name, content.encode())
+    return [Path(folder) / name for name in contents]
+
+
+def _metric_tables(results: Results) -> dict[str, str]:
+    contents = {}
+    for number, metric in enumerate((AUC, AVERAGE_PRECISION, recall(results)), start=1):
+        table = metric_table(results, metric)
+        contents[f"table-{number}.md"] = as_markdown(table, f"Table {number}")
+        contents[f"table-{number}.csv"] = metric_csv(results, metric)
+        contents[f"table-{number}.tex"] = as_tex(table, f"tab:{metric.name}")
+    return contents

@@ -1,0 +1,36 @@
+"""All figures of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from rarespec.evaluation.experiment.ground import Ground
+from rarespec.evaluation.experiment.results import Results
+
+Progress = Callable[[int, int], None]
+
+
+def draw_figures(ground: Ground, results: Results, folder: Path, progress: Progress | None = None) -> list[Path]:
+    """Figures 1 to 9 as PNG and PDF; those that the results have no data for are left out."""
+    from rarespec.plots.experiment_curves import draw_figure_2, draw_figure_3, draw_figure_4
+    from rarespec.plots.experiment_filtering import draw_figure_1, row_to_show
+    from rarespec.plots.experiment_sensitivity import draw_figure_8, draw_figure_9
+    from rarespec.plots.experiment_space import draw_figure_5
+    from rarespec.plots.experiment_times import draw_figure_7
+    from rarespec.plots.experiment_top import draw_figure_6
+
+    of_results = (draw_figure_2, draw_figure_3, draw_figure_4, draw_figure_7, draw_figure_8, draw_figure_9)
+    drawings: list[Callable[[], list[Path]]] = [
+        lambda: draw_figure_1(ground.survey, row_to_show(ground.survey, ground.rows[ground.rare]), folder),
+        lambda: draw_figure_5(results, ground.X, ground.rare, folder),
+        lambda: draw_figure_6(results, ground.survey, ground.rows, ground.rare, folder),
+        *(partial(draw, results, folder) for draw in of_results),
+    ]
+    paths = []
+    for number, drawing in enumerate(drawings, start=1):
+        paths += drawing()
+        if progress:
+            progress(number, len(drawings))
+    return paths

@@ -1,0 +1,184 @@
+"""Figures 2, 3 and 4 of the paper: P@k, R@k and AP@k from the top of the list down, with their spread."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rarespec.evaluation.experiment.results import Results
+from rarespec.evaluation.places import Places
+from rarespec.plots.canvas import LABEL_SIZE, SMALL_SIZE, panels, save_both, thousands
+from rarespec.plots.method_style import style_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PAPER_NUMBERS = (1, 10, 30)
+"""Numbers of known examples that the paper's figures show."""
+MIN_DEPTH, MAX_DEPTH = 100, 1000
+FROM_0_TO_1 = (0.0, 1.02)
+"""Limits of an axis on which a line at 1 is still seen."""
+BANDS_OPACITY = 0.5
+"""Of all bands of a panel on top of each other: the more there are, the lighter is each."""
+HIDDEN_LINE: dict[str, Any] = {"color": "0.35", "linewidth": 0.7, "zorder": 0}
+"""Drawn where a perfect list would have shown all hidden rare objects."""
+MARKERS_PER_LINE = 5
+LONG_LABEL = 20
+"""Characters; with a longer one five columns of a legend are wider than the page."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A metric over k."""
+
+    label: str
+    at: Callable[[Places, ArrayLike], NDArray[np.float64]]
+    """Places and depths (K,) -> (trials, K)."""
+
+
+PRECISION = Curve("precision P@k", Places.precision)
+RECALL = Curve("recall R@k", Places.recall)
+AVERAGE_PRECISION = Curve("average precision AP@k", Places.average_precision)
+
+
+def draw_figure_2(results: Results, folder: str | os.PathLike[str]) -> list[Path]:
+    """P@k; the files that were written, none when there are no trials."""
+    return _draw(results, PRECISION, folder, "figure-2")
+
+
+def draw_figure_3(results: Results, folder: str | os.PathLike[str]) -> list[Path]:
+    """R@k; the files that were written, none when there are no trials."""
+    return _draw(results, RECALL, folder, "figure-3")
+
+
+def draw_figure_4(results: Results, folder: str | os.PathLike[str]) -> list[Path]:
+    """AP@k; the files that were written, none when there are no trials."""
+    return _draw(results, AVERAGE_PRECISION, folder, "figure-4")
+
+
+def _draw(results: Results, curve: Curve, folder: str | os.PathLike[str], stem: str) -> list[Path]:
+    return save_both(curves_figure(results, curve), folder, stem) if results.trials else []
+
+
+def curves_figure(results: Results, curve: Curve) -> Figure:
+    """One panel for each number of known examples, one line for each method."""
+    numbers = shown_numbers({n_known for _, n_known in results.trials})
+    columns = _legend_columns(results)
+    height = 2.75 + 0.15 * ceil((len(results.setting.methods) + 1) / columns)
+    figure, (row,) = panels(1, len(numbers), height=height, sharex=True, sharey=True)
+    depths = np.arange(1, _last_depth(results, numbers[0]) + 1)
+    for panel, n_known in zip(row, numbers, strict=True):
+        _draw_panel(panel, results, curve, n_known, depths)
+    row[0].set(ylim=FROM_0_TO_1, xlim=(0, depths[-1]))
+    row[0].set_ylabel(curve.label, fontsize=LABEL_SIZE)
+    _add_legend(figure, results, columns, title=_how_many(results, numbers))
+    return figure
+
+
+def shown_numbers(available: Collection[int]) -> list[int]:
+    """The paper's 1, 10 and 30 known examples; where one is not available, the smallest, a middle and the largest."""
+    numbers = sorted(available)
+    if set(PAPER_NUMBERS) <= set(numbers):
+        return list(PAPER_NUMBERS)
+    return sorted({numbers[0], numbers[len(numbers) // 2], numbers[-1]})
+
+
+def examples(n_known: int) -> str:
+    return f"{n_known} known example{'s' if n_known > 1 else ''}"
+
+
+def line_with_band(panel: Axes, x: NDArray[Any], values: NDArray[np.float64], of: int, color: Any, **line: Any) -> None:
+    """Mean of values (repeats, len(x)) as a line, their standard deviation within 0 to 1 as a light band.
+
+    One repeat has no spread and no band. The panel is going to hold `of` bands.
+    """
+    mean = values.mean(axis=0)
+    panel.plot(x, mean, color=color, **line)
+    if len(values) > 1:
+        spread = values.std(axis=0, ddof=1)
+        low, high = np.clip([mean - spread, mean + spread], 0, 1)
+        opacity = min(0.2, BANDS_OPACITY / of)
+        panel.fill_between(x, low, high, color=color, alpha=opacity, linewidth=0, zorder=1)
+        for edge in (low, high):
+            panel.plot(x, edge, color=color, alpha=0.35, linewidth=0.4, zorder=1.5)
+
+
+def _draw_panel(panel: Axes, results: Results, curve: Curve, n_known: int, depths: NDArray[np.int64]) -> None:
+    absent = [results.label(name) for name in results.setting.methods if (name, n_known) not in results.trials]
+    for i, name in enumerate(results.setting.methods):
+        if (name, n_known) in results.trials:
+            values = curve.at(results.trials[name, n_known].places, depths)
+            marked = _marked(i, len(depths))
+            line_with_band(panel, depths, values, of=len(results.setting.methods), markevery=marked, **_line(name))
+    n_hidden = _n_hidden(results, n_known)
+    if n_hidden <= depths[-1]:
+        panel.axvline(n_hidden, **HIDDEN_LINE)
+    without = f"\n(no trials of {', '.join(absent)})" if absent else ""
+    panel.set_title(f"{examples(n_known)}, {thousands(n_hidden)} hidden{without}", fontsize=LABEL_SIZE)
+    panel.set_xlabel("k [spectra from the top]", fontsize=LABEL_SIZE)
+
+
+def _line(name: str) -> dict[str, Any]:
+    style = style_of(name)
+    return {
+        "color": style.colour,
+        "linestyle": style.linestyle,
+        "linewidth": style.linewidth,
+        "marker": style.marker,
+        "markersize": 3.5,
+    }
+
+
+def _marked(i: int, n: int) -> tuple[int, int]:
+    """First marker and step, shifted from method to method so that markers do not hide each other."""
+    step = max(1, n // MARKERS_PER_LINE)
+    return (step // 4 + i * step // 10) % step, step
+
+
+def _n_hidden(results: Results, n_known: int) -> int:
+    """Rare objects among the unlabelled, the same for all methods."""
+    return next(trials.places.places.shape[1] for (_, n), trials in results.trials.items() if n == n_known)
+
+
+def _last_depth(results: Results, n_known: int) -> int:
+    """Twice as far as the hidden rare objects would reach in a perfect list, within limits."""
+    n_listed = min(trials.places.n_listed for trials in results.trials.values())
+    return min(MAX_DEPTH, max(MIN_DEPTH, 2 * _n_hidden(results, n_known)), n_listed)
+
+
+def _legend_columns(results: Results) -> int:
+    labels = [results.label(name) for name in results.setting.methods]
+    return min(len(labels) + 1, 4 if max(map(len, labels)) > LONG_LABEL else 5)
+
+
+def _add_legend(figure: Figure, results: Results, columns: int, title: str) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], label=results.label(name), **_line(name)) for name in results.setting.methods]
+    handles.append(Line2D([], [], label="number hidden", **HIDDEN_LINE))
+    figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=columns,
+        fontsize=SMALL_SIZE,
+        title=title,
+        title_fontsize=SMALL_SIZE,
+        frameon=False,
+        handlelength=4,
+    )
+
+
+def _how_many(results: Results, numbers: list[int]) -> str:
+    counts = {len(trials.auc) for (_, n_known), trials in results.trials.items() if n_known in numbers}
+    if counts == {1}:
+        return "one trial, without a spread"
+    counted = str(max(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
+    return f"line: mean of {counted} trials; band: ± one standard deviation, within 0 to 1"

@@ -1,0 +1,55 @@
+"""One look for each method, the same in every figure, whichever other methods are drawn beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LineStyle = str | tuple[float, tuple[float, ...]]
+
+LONG_DASHES: LineStyle = (0, (7, 1.5))
+SHORT_DASHES: LineStyle = (0, (2.5, 1))
+DASH_DOT_DOT: LineStyle = (0, (5, 1, 1, 1, 1, 1))
+DASH_DASH_DOT: LineStyle = (0, (5, 1, 5, 1, 1, 1))
+WIDE_DOTS: LineStyle = (0, (1, 1.8))
+
+
+@dataclass(frozen=True)
+class MethodStyle:
+    """How the line and the points of a method are drawn."""
+
+    colour: str
+    linestyle: LineStyle
+    marker: str
+    linewidth: float = 1.3
+
+
+STYLES = {
+    # Those of the paper, in the colours of Okabe and Ito (2008).
+    "ocsvm": MethodStyle("#56b4e9", ":", "P"),
+    "label_propagation": MethodStyle("#009e73", "-.", "^"),
+    "emr": MethodStyle("#e69f00", SHORT_DASHES, "D"),
+    "lrga": MethodStyle("#d55e00", "--", "s"),
+    "bagging_svm": MethodStyle("#cc79a7", DASH_DOT_DOT, "v"),
+    "bagging_top_push": MethodStyle("#0072b2", "-", "o", linewidth=1.6),
+    # Darker colours for ours.
+    "lda": MethodStyle("#882255", LONG_DASHES, "X"),
+    "cosine": MethodStyle("#7f3b08", DASH_DASH_DOT, "p"),
+    "whitened_top_push": MethodStyle("#332288", WIDE_DOTS, "*"),
+    # The rest. Colours alone would be too close: none has both the line and the marker of another method.
+    "biased_svm": MethodStyle("#762a83", "--", "<"),
+    "bipartite_boosting": MethodStyle("#661100", "-", "h"),
+    "bipartite_logistic": MethodStyle("#999933", "-.", "d"),
+    "lrga_as_printed": MethodStyle("#8c564b", ":", "s"),
+    "manifold_ranking": MethodStyle("#117733", LONG_DASHES, ">"),
+    "published_top_push": MethodStyle("#555555", SHORT_DASHES, "o"),
+    "svdd": MethodStyle("#44aa99", DASH_DASH_DOT, "8"),
+    "top_push": MethodStyle("#004488", DASH_DOT_DOT, "H"),
+    "auto": MethodStyle("#000000", "-", "x", linewidth=2.4),
+}
+"""Name of a method -> how it is drawn."""
+
+
+def style_of(name: str) -> MethodStyle:
+    if name not in STYLES:
+        raise ValueError(f"no style is set for a method called {name!r}; there is one for {', '.join(sorted(STYLES))}")
+    return STYLES[name]

@@ -1,0 +1,54 @@
+"""The columns of a ranking: unit, UCD (IVOA, what kind of quantity it is) and description of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from astropy.table import Table
+
+
+@dataclass(frozen=True)
+class Meaning:
+    ucd: str
+    description: str
+    unit: str = ""
+
+
+COLUMNS = {
+    "rank": Meaning("stat.rank", "Place in the list, 1 is the best"),
+    "id": Meaning("meta.id;meta.main", "Identifier of the spectrum in its survey"),
+    "ra": Meaning("pos.eq.ra;meta.main", "Right ascension as in the survey's catalogue", "deg"),
+    "dec": Meaning("pos.eq.dec;meta.main", "Declination as in the survey's catalogue", "deg"),
+    "class": Meaning("src.class", "Class that the survey gave"),
+    "subclass": Meaning("src.class", "Subclass that the survey gave"),
+    "z": Meaning("src.redshift", "Redshift that the survey gave"),
+    "snr": Meaning("stat.snr", "Signal-to-noise ratio of the spectrum"),
+    "score": Meaning("stat.value", "Score of the ranker; only the order matters"),
+    "expected_precision": Meaning("stat.probability", "Expected share of true objects down to this rank"),
+    "nearest_known": Meaning("meta.id.assoc", "Identifier of the known example that is most alike"),
+    "flags": Meaning("meta.code.qual", "Signs of a likely artefact, separated by commas"),
+}
+
+
+def described(table: Table) -> Table:
+    """A copy in which every column of a ranking has its unit, UCD and description; what a column has already stays.
+
+    The UCD of a column is its ``meta["ucd"]``, where astropy keeps it as well. Other columns are as before.
+    """
+    from astropy.table import Table
+
+    copy = Table(table)
+    for name in copy.colnames:
+        if name in COLUMNS:
+            _describe(copy, name, COLUMNS[name])
+    return copy
+
+
+def _describe(table: Table, name: str, meaning: Meaning) -> None:
+    info = table[name].info
+    if info.unit is None and meaning.unit:
+        info.unit = meaning.unit
+    info.description = info.description or meaning.description
+    info.meta = {"ucd": meaning.ucd} | dict(info.meta or {})

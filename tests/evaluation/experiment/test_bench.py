@@ -1,0 +1,78 @@
+"""Tasks carried out: figures against scikit-learn's, batches against single queries, failures as values."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from rarespec.evaluation.experiment.bench import Bench, carried_out
+from rarespec.evaluation.experiment.methods import METHODS
+from rarespec.evaluation.experiment.task import Task, as_text
+from rarespec.evaluation.paper_grids import N_BAGS
+from rarespec.rankers import BaggingTopPush, build_neighbours
+
+
+@pytest.fixture(scope="module")
+def bench():
+    rng = np.random.default_rng(0)
+    rare = np.arange(600) < 30
+    X = rng.normal(size=(600, 5)).astype("f4")
+    X[rare, 0] += 3
+    return Bench(X, rare, seed=3, graph=build_neighbours(X, 10))
+
+
+def task(method, kind="trial", params=None, n_known=4, draw=0):
+    return Task(kind, method, as_text(params or {}), n_known, draw)
+
+
+@pytest.mark.parametrize("method", ["lda", "bagging_top_push", "emr", "lrga"])
+def test_figures_agree_with_another_implementation(bench, method):
+    one = task(method, draw=1)
+    (outcome,) = carried_out(bench, [one])
+    known = one.known(bench.rare_rows, 3)
+    y = np.isin(np.arange(600), known)
+    ranker = METHODS[method].ranker(one.ranker_seed(3) if method != "emr" else 3)
+    scores = ranker.fit(bench.X, y).decision_function(bench.X)[~y]
+    assert outcome["auc"] == pytest.approx(roc_auc_score(bench.rare[~y], scores))
+    assert outcome["ap"] == pytest.approx(average_precision_score(bench.rare[~y], scores))
+    order = np.argsort(-scores)
+    assert outcome["places"] == (np.flatnonzero(bench.rare[~y][order]) + 1).tolist()
+    assert "top" not in outcome
+
+
+def test_the_first_draw_shows_what_is_on_top_and_no_known(bench):
+    (outcome,) = carried_out(bench, [task("lda")])
+    top = outcome["top"]
+    assert len(top) == 500 and not set(top) & set(task("lda").known(bench.rare_rows, 3).tolist())
+    assert [place + 1 for place, row in enumerate(top) if bench.rare[row]] == [p for p in outcome["places"] if p <= 500]
+
+
+def test_queries_answered_together_are_answered_as_alone(bench):
+    tasks = [task("label_propagation", n_known=n, draw=d) for n in (1, 5) for d in (0, 1)]
+    together = carried_out(bench, tasks)
+    assert together == [carried_out(bench, [one])[0] for one in tasks]
+
+
+def test_fewer_bags_are_the_first_of_many(bench):
+    one = task("bagging_top_push", "bags", {"bag_size": 20})
+    (outcome,) = carried_out(bench, [one])
+    assert len(outcome["auc"]) == len(outcome["ap"]) == len(N_BAGS)
+    y = np.isin(np.arange(600), one.known(bench.rare_rows, 3))
+    all_bags = BaggingTopPush(n_bags=100, bag_size=20, random_state=one.ranker_seed(3)).fit(bench.X, y)
+    scores = all_bags.decision_function(bench.X)[~y]
+    assert outcome["ap"][-1] == pytest.approx(average_precision_score(bench.rare[~y], scores))
+
+
+def test_times_tell_set_up_from_query(bench):
+    for method, sets_up in (("lda", False), ("emr", True)):
+        (outcome,) = carried_out(bench, [task(method, "timing")])
+        assert (outcome["setup_s"] > 0) is sets_up and outcome["query_s"] >= 0
+
+
+def test_a_failure_is_an_outcome(bench):
+    (outcome,) = carried_out(bench, [task("bagging_svm", params={"C": -1.0})])
+    assert outcome["error"].startswith("ValueError") and "C" in outcome["error"]
+
+
+def test_a_warning_is_kept(bench):
+    (outcome,) = carried_out(bench, [task("bagging_top_push", params={"max_iter": 1, "solver": "published"})])
+    assert any("converge" in said or "iterations" in said for said in outcome["warnings"])

@@ -1,0 +1,101 @@
+"""The tasks of an experiment."""
+
+from collections import Counter
+
+import pytest
+
+from rarespec.evaluation.experiment.methods import METHODS, PAPER_METHODS
+from rarespec.evaluation.experiment.plan import (
+    combinations,
+    further_tasks,
+    most_neighbours,
+    portions,
+    shown_n_known,
+    timing_tasks,
+    trial_tasks,
+    tuning_tasks,
+)
+from rarespec.evaluation.experiment.setting import N_KNOWN, Setting
+from rarespec.evaluation.paper_grids import BAG_SIZE, N_BAGS, REGULARISATION, C
+
+
+def test_the_protocol_of_the_paper():
+    tasks = trial_tasks(Setting("CARBON", PAPER_METHODS), {})
+    assert len(tasks) == 6 * 7 * 50 == len({task.key for task in tasks})
+    assert Counter(task.n_known for task in tasks) == dict.fromkeys(N_KNOWN, 300)
+
+
+def test_the_grids_of_the_paper_are_tried():
+    tried = combinations("bagging_top_push")
+    for name, values in (("regularisation", REGULARISATION), ("bag_size", BAG_SIZE), ("n_bags", N_BAGS)):
+        own = METHODS["bagging_top_push"].make().get_params()[name]
+        assert {params[name] for params in tried if name in params} | {own} >= set(values)
+    assert [params["C"] for params in combinations("bagging_svm")[1:]] == list(C)
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_every_method_tries_its_own_parameters_first_and_nothing_twice(name):
+    tried = combinations(name)
+    assert tried[0] == {} and all(one not in tried[:i] for i, one in enumerate(tried))
+    for params in tried:
+        METHODS[name].make().set_params(**params)
+
+
+def test_the_two_matched_filters_stay_what_they_are():
+    assert combinations("lda") == combinations("cosine") == [{}]
+    assert not tuning_tasks(Setting("CARBON", ("lda", "cosine")))
+
+
+def test_tuned_parameters_are_used_in_trials_and_timings():
+    setting = Setting("CARBON", ("lda", "emr"), trials=1)
+    for tasks in (trial_tasks(setting, {"emr": {"alpha": 0.5}}), timing_tasks(setting, {"emr": {"alpha": 0.5}})):
+        assert {task.params for task in tasks if task.method == "emr"} == {'{"alpha": 0.5}'}
+        assert {task.params for task in tasks if task.method == "lda"} == {"{}"}
+
+
+def test_figures_8_and_9_need_the_method_they_are_about():
+    assert not further_tasks(Setting("CARBON", ("lda",)))
+    assert not further_tasks(Setting("CARBON", sensitivity_draws=0))
+    tasks = further_tasks(Setting("CARBON", sensitivity_draws=2))
+    assert Counter(task.kind for task in tasks) == {
+        "bags": 3 * len(BAG_SIZE) * 2,
+        "strength": 7 * len(REGULARISATION) * 2,
+    }
+
+
+def test_portions_hold_every_task_once_and_one_method_each():
+    tasks = trial_tasks(Setting("CARBON", ("lda", "lrga"), n_known=(1, 3), trials=9), {})
+    handed_out = list(portions(tasks))
+    assert [task for portion in handed_out for task in portion] == tasks
+    assert all(len({(task.method, task.params) for task in portion}) == 1 for portion in handed_out)
+    assert {len(p) for p in handed_out if p[0].method == "lda"} == {1}
+    assert max(len(p) for p in handed_out if p[0].method == "lrga") == 8
+
+
+def test_panels_of_other_numbers_of_known():
+    assert shown_n_known(Setting("x")) == (1, 10, 30)
+    assert shown_n_known(Setting("x", n_known=(30, 2, 4))) == (30,)
+    assert shown_n_known(Setting("x", n_known=(7, 2, 4, 9))) == (2, 7, 9)
+
+
+def test_the_graph_has_the_neighbours_that_tuning_asks_for():
+    setting = Setting("CARBON", ("lda", "label_propagation"))
+    assert most_neighbours(tuning_tasks(setting)) == 20
+    assert most_neighbours(trial_tasks(setting, {})) == 5
+    assert most_neighbours(trial_tasks(Setting("CARBON", ("lda",)), {})) is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"methods": ("ldb",)}, "no method called 'ldb'"),
+        ({"methods": ()}, "methods"),
+        ({"methods": ("lda", "lda")}, "each once"),
+        ({"n_known": (0, 1)}, "np"),
+        ({"n_known": ()}, "np"),
+        ({"trials": 0}, "trials"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(wrong, said):
+    with pytest.raises(ValueError, match=said):
+        Setting("CARBON", **wrong)

@@ -1,0 +1,55 @@
+"""Which spectra play the rare class."""
+
+import numpy as np
+import pytest
+
+from conftest import SMALL_GRID, make_spectra
+from rarespec.evaluation.experiment.rare_class import rare_class
+from rarespec.survey import Survey
+from rarespec.survey.manifest import WrongUseError
+
+CLASSES = ["STAR", "STAR", "QSO", "star ", ""]
+SUBCLASSES = ["Carbon_lines", "K3", "", "Carbon", "M5"]
+
+
+@pytest.fixture
+def survey(tmp_path):
+    survey = Survey.create(tmp_path / "a.survey", SMALL_GRID)
+    columns = {"class": CLASSES, "subclass": SUBCLASSES}
+    survey.append(make_spectra(5, SMALL_GRID, **columns))
+    return survey
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "matched_by"),
+    [
+        ("qso", [2], "class is qso"),
+        ("Star", [0, 1, 3], "class is Star"),
+        ("CARBON", [3], "subclass is CARBON"),
+        ("carbon_", [0], "subclass begins with carbon_"),
+        ("m", [4], "subclass begins with m"),
+    ],
+)
+def test_class_before_subclass_before_its_beginning(survey, name, rows, matched_by):
+    found = rare_class(survey, name)
+    assert np.flatnonzero(found.members).tolist() == rows and found.matched_by == matched_by
+
+
+@pytest.mark.parametrize("name", ["DZ", "", "  "])
+def test_an_absent_class_is_told_with_those_that_there_are(survey, name):
+    with pytest.raises(WrongUseError, match="Carbon, Carbon_lines, K3, M5, QSO, STAR"):
+        rare_class(survey, name)
+
+
+def test_a_class_that_is_everything_is_refused(tmp_path):
+    survey = Survey.create(tmp_path / "a.survey", SMALL_GRID)
+    survey.append(make_spectra(3, SMALL_GRID, **{"class": ["QSO"] * 3}))
+    with pytest.raises(WrongUseError, match="all spectra are qso"):
+        rare_class(survey, "qso")
+
+
+def test_a_catalogue_without_classes_says_how_to_get_them(tmp_path):
+    survey = Survey.create(tmp_path / "a.survey", SMALL_GRID)
+    survey.append(make_spectra(3, SMALL_GRID))
+    with pytest.raises(WrongUseError, match=r"names no classes.*--join"):
+        rare_class(survey, "qso")

@@ -1,0 +1,161 @@
+"""Figures 8 and 9."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.extra.numpy import arrays
+from matplotlib.axes import Axes
+from matplotlib.image import imread
+from matplotlib.text import Text
+
+from experiment_results import made_up_results
+from rarespec.evaluation.experiment.results import Sensitivity
+from rarespec.evaluation.paper_grids import BAG_SIZE, N_BAGS, REGULARISATION
+from rarespec.plots.canvas import SMALL_SIZE, panels
+from rarespec.plots.experiment_sensitivity import (
+    FLAT,
+    _outline,
+    bags_figure,
+    draw_figure_8,
+    draw_figure_9,
+    short,
+    strengths_figure,
+)
+
+RESULTS = made_up_results(("bagging_top_push",), trials=1)
+
+
+def maps(bags: dict[int, Sensitivity]) -> list[Axes]:
+    return [panel for panel in bags_figure(bags).axes if panel.images]
+
+
+def test_maps_are_the_means_over_the_draws_first_ap_then_auc() -> None:
+    expected = [RESULTS.bags[n].average_precision.mean(axis=-1) for n in (1, 10, 30)]
+    expected += [RESULTS.bags[n].auc.mean(axis=-1) for n in (1, 10, 30)]
+    for panel, mean in zip(maps(RESULTS.bags), expected, strict=True):
+        np.testing.assert_allclose(panel.images[0].get_array(), mean)
+        assert [text.get_text() for text in panel.texts] == [short(value) for value in mean.ravel()]
+
+
+def test_maps_of_a_row_share_their_colours() -> None:
+    limits = [panel.images[0].get_clim() for panel in maps(RESULTS.bags)]
+    assert len(set(limits[:3])) == len(set(limits[3:])) == 1
+    assert limits[0][0] == min(s.average_precision.mean(axis=-1).min() for s in RESULTS.bags.values())
+
+
+def test_axes_of_the_maps_are_the_papers_grid_with_its_choice_marked() -> None:
+    drawn = maps(RESULTS.bags)
+    assert [label.get_text() for label in drawn[0].get_yticklabels()] == [str(k) for k in BAG_SIZE]
+    assert [label.get_text() for label in drawn[-1].get_xticklabels()] == [str(t) for t in N_BAGS]
+    for panel in drawn:
+        (mark,) = [line for line in panel.lines if line.get_marker() == "D"]
+        assert (mark.get_xdata()[0], mark.get_ydata()[0]) == (N_BAGS.index(40) + 0.5, BAG_SIZE.index(200))
+        assert panel.images[0].origin == "lower"
+
+
+def segments(panel: Axes) -> set[tuple[tuple[float, float], ...]]:
+    return {tuple(map(tuple, segment)) for segment in panel.collections[0].get_segments()}
+
+
+@settings(max_examples=25, deadline=None)
+@given(arrays(bool, (3, 4)))
+def test_the_outline_lies_between_cells_that_are_set_and_those_that_are_not(cells: np.ndarray) -> None:
+    _, ((panel,),) = panels(1, 1)
+    _outline(panel, cells)
+    expected = set()
+    for i, j in np.argwhere(cells):
+        sides = {
+            (0, -1): ((j - 0.5, i - 0.5), (j - 0.5, i + 0.5)),
+            (0, 1): ((j + 0.5, i - 0.5), (j + 0.5, i + 0.5)),
+            (-1, 0): ((j - 0.5, i - 0.5), (j + 0.5, i - 0.5)),
+            (1, 0): ((j - 0.5, i + 0.5), (j + 0.5, i + 0.5)),
+        }
+        for (up, right), side in sides.items():
+            inside = 0 <= i + up < 3 and 0 <= j + right < 4
+            if not (inside and cells[i + up, j + right]):
+                expected.add(side)
+    assert segments(panel) == expected
+
+
+def test_cells_within_a_hundredth_of_the_best_are_outlined() -> None:
+    values = np.full((len(BAG_SIZE), len(N_BAGS), 1), 0.5)
+    values[2, 3], values[2, 4], values[0, 0] = 0.9, 0.9 - 0.9 * FLAT, 0.9 - 1.1 * FLAT
+    panel = maps({5: Sensitivity(values, values)})[0]
+    xs = {x for segment in segments(panel) for x, _ in segment}
+    ys = {y for segment in segments(panel) for _, y in segment}
+    assert xs == {2.5, 3.5, 4.5} and ys == {1.5, 2.5}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(0.0, ".00"), (0.066, ".07"), (0.99, ".99"), (0.9951, "1.0"), (1.0, "1.0")]
+)
+def test_short_numbers(value: float, expected: str) -> None:
+    assert short(value) == expected
+
+
+def test_lines_over_lambda_are_the_means_for_every_number_of_known() -> None:
+    results = made_up_results(("lda",), n_known=(1, 3, 5, 10, 15, 30, 50), trials=1)
+    figure = strengths_figure(results.strengths)
+    for panel, field in zip(figure.axes, ("average_precision", "auc"), strict=True):
+        lines = [line for line in panel.lines if line.get_marker() != "None"]
+        for line, n_known in zip(lines, results.setting.n_known, strict=True):
+            np.testing.assert_array_equal(line.get_xdata(), REGULARISATION)
+            np.testing.assert_allclose(line.get_ydata(), getattr(results.strengths[n_known], field).mean(axis=-1))
+        assert panel.get_xscale() == "log"
+        assert [label.get_text() for label in panel.get_xticklabels()][:3] == ["0.001", "0.01", "0.1"]
+        assert len(panel.collections) == 7
+        assert len({line.get_marker() for line in lines}) == 7
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == [f"{n_known} known" for n_known in results.setting.n_known]
+
+
+def test_the_papers_lambda_is_marked_in_both_panels() -> None:
+    for panel in strengths_figure(RESULTS.strengths).axes:
+        assert any(list(line.get_xdata()) == [100.0, 100.0] for line in panel.lines)
+        assert [text.get_text().strip() for text in panel.texts] == ["λ = 100 in the paper"]
+
+
+def test_one_draw_has_no_band_and_says_so() -> None:
+    one = {n: Sensitivity(s.auc[:, :1], s.average_precision[:, :1]) for n, s in RESULTS.strengths.items()}
+    figure = strengths_figure(one)
+    assert not any(panel.collections for panel in figure.axes)
+    assert "one draw" in figure.legends[0].get_title().get_text()
+
+
+def test_all_is_on_the_page_and_can_be_read() -> None:
+    for figure in (bags_figure(RESULTS.bags), strengths_figure(RESULTS.strengths)):
+        figure.draw_without_rendering()
+        texts = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+        assert min(text.get_fontsize() for text in texts) >= SMALL_SIZE
+        box = figure.legends[0].get_window_extent()
+        assert box.x0 >= 0 and box.x1 <= figure.bbox.x1
+
+
+def test_numbers_in_cells_do_not_touch() -> None:
+    figure = bags_figure(RESULTS.bags)
+    figure.draw_without_rendering()
+    for panel in (panel for panel in figure.axes if panel.images):
+        cell = panel.get_window_extent().width / len(N_BAGS)
+        assert max(text.get_window_extent().width for text in panel.texts) < 0.9 * cell
+
+
+def test_figures_are_written_twice_alike(tmp_path: Path) -> None:
+    results = made_up_results(("lda",), n_known=(7,), trials=1)
+    paths = draw_figure_8(results, tmp_path) + draw_figure_9(results, tmp_path)
+    assert [path.name for path in paths] == ["figure-8.png", "figure-8.pdf", "figure-9.png", "figure-9.pdf"]
+    assert all(imread(path).size if path.suffix == ".png" else path.read_bytes()[:5] == b"%PDF-" for path in paths)
+    first = [path.read_bytes() for path in paths]
+    draw_figure_8(results, tmp_path)
+    draw_figure_9(results, tmp_path)
+    assert [path.read_bytes() for path in paths] == first
+
+
+def test_nothing_varied_no_figures(tmp_path: Path) -> None:
+    nothing = replace(RESULTS, bags={}, strengths={})
+    assert draw_figure_8(nothing, tmp_path) == draw_figure_9(nothing, tmp_path) == []
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,115 @@
+"""Figure 7."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.image import imread
+
+from experiment_results import made_up_results
+from rarespec.evaluation.experiment.methods import METHODS
+from rarespec.evaluation.experiment.results import Timing
+from rarespec.plots.experiment_times import draw_figure_7, in_words, timed_number, times_figure
+from rarespec.plots.method_style import style_of
+
+METHODS_HERE = ("lda", "emr", "lrga")
+
+
+def words(panel: Axes) -> list[str]:
+    return [text.get_text() for text in panel.texts]
+
+
+def test_bars_are_the_times_in_the_order_of_the_setting() -> None:
+    results = made_up_results(METHODS_HERE, trials=1)
+    queries, setups = times_figure(results).axes
+    timings = [results.timings[name, 10] for name in METHODS_HERE]
+    assert [bar.get_width() for bar in queries.patches] == [timing.query_s for timing in timings]
+    assert [bar.get_width() for bar in setups.patches] == [timing.setup_s for timing in timings if timing.setup_s]
+    assert [to_hex(bar.get_facecolor()) for bar in queries.patches] == [style_of(name).colour for name in METHODS_HERE]
+    assert all(bar.get_hatch() for bar in setups.patches) and not any(bar.get_hatch() for bar in queries.patches)
+    assert [label.get_text() for label in queries.get_yticklabels()] == [METHODS[name].label for name in METHODS_HERE]
+    assert [round(bar.get_y() + bar.get_height() / 2) for bar in setups.patches] == [1, 2]
+    assert queries.yaxis_inverted()
+
+
+def test_values_stand_at_the_bars_and_the_axes_are_logarithmic() -> None:
+    queries, setups = times_figure(made_up_results(METHODS_HERE, trials=1)).axes
+    assert words(queries) == ["0.19 s", "0.20 s", "6.0 s"]
+    assert words(setups) == ["none", "3.0 s", "20 s"]
+    assert queries.get_xscale() == setups.get_xscale() == "log"
+    assert queries.get_xlim() == setups.get_xlim()
+
+
+def test_words_and_bars_stay_within_their_panel() -> None:
+    results = made_up_results(METHODS_HERE, trials=1)
+    extreme = {("lda", 10): Timing(0.00021, 0.0), ("emr", 10): Timing(0.4, 3.0), ("lrga", 10): Timing(12.0, 81_234.0)}
+    figure = times_figure(replace(results, timings=extreme))
+    figure.draw_without_rendering()
+    for panel in figure.axes:
+        frame = panel.get_window_extent()
+        assert all(text.get_window_extent().x1 <= frame.x1 for text in panel.texts)
+        assert all(bar.get_width() > panel.get_xlim()[0] for bar in panel.patches)
+
+
+def test_the_number_of_known_and_the_size_of_the_survey_are_said() -> None:
+    figure = times_figure(made_up_results(METHODS_HERE, trials=1))
+    assert figure.get_suptitle() == "100\u2009450 spectra ranked with 10 known examples"
+
+
+def test_the_number_most_methods_were_timed_with_is_shown_and_10_preferred() -> None:
+    results = made_up_results(METHODS_HERE, trials=1)
+    assert timed_number(results) == 10
+    assert timed_number(made_up_results(METHODS_HERE, n_known=(1, 3, 30), trials=1)) == 30
+    without = {cell: timing for cell, timing in results.timings.items() if cell not in [("emr", 10), ("lda", 30)]}
+    assert timed_number(replace(results, timings=without)) == 1
+
+
+def test_a_method_that_was_not_timed_is_said_to_be_so() -> None:
+    results = made_up_results(METHODS_HERE, n_known=(10,), trials=1)
+    without = {cell: timing for cell, timing in results.timings.items() if cell[0] != "emr"}
+    queries, setups = times_figure(replace(results, timings=without)).axes
+    assert words(queries)[1] == words(setups)[1] == "not timed"
+    assert len(queries.patches) == 2
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [(None, "not timed"), (0.0, "none"), (0.00021, "0.00021 s"), (0.026, "0.026 s"), (1.23, "1.2 s"), (41.4, "41 s")],
+)
+def test_times_in_words(seconds: float | None, expected: str) -> None:
+    assert in_words(seconds) == expected
+
+
+@given(st.floats(1e-9, 1e9))
+def test_times_in_words_are_right_to_two_digits(seconds: float) -> None:
+    read = float(in_words(seconds).removesuffix(" s").replace("\u2009", ""))
+    assert read == pytest.approx(seconds, rel=0.051)
+
+
+@pytest.mark.parametrize("methods", [("lda",), tuple(METHODS)])
+def test_bars_of_one_method_and_of_all_are_equally_thick(methods: tuple[str, ...]) -> None:
+    figure = times_figure(made_up_results(methods, n_known=(10,), trials=1))
+    figure.draw_without_rendering()
+    thickness = figure.axes[0].patches[0].get_window_extent().height / figure.dpi
+    assert len(figure.axes[0].patches) == len(methods)
+    assert 0.1 < thickness < 0.3
+
+
+def test_the_figure_is_written_twice_alike(tmp_path: Path) -> None:
+    results = made_up_results(METHODS_HERE, n_known=(10,), trials=1)
+    paths = draw_figure_7(results, tmp_path)
+    assert [path.name for path in paths] == ["figure-7.png", "figure-7.pdf"]
+    assert imread(paths[0]).size and paths[1].read_bytes().startswith(b"%PDF-")
+    first = [path.read_bytes() for path in paths]
+    assert [path.read_bytes() for path in draw_figure_7(results, tmp_path)] == first
+
+
+def test_nothing_timed_no_figure(tmp_path: Path) -> None:
+    assert draw_figure_7(replace(made_up_results(("lda",), trials=1), timings={}), tmp_path) == []
+    assert not list(tmp_path.iterdir())
