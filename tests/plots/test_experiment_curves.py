@@ -18,11 +18,12 @@ from matplotlib.text import Text
 
 from experiment_results import made_up_results
 from rarespec.evaluation.experiment.methods import METHODS
+from rarespec.evaluation.experiment.plan import shown_numbers
 from rarespec.evaluation.experiment.results import Results, Trials
 from rarespec.evaluation.places import Places
 from rarespec.plots import experiment_curves
 from rarespec.plots.canvas import PAGE_WIDTH, SMALL_SIZE, panels, save_both, thousands
-from rarespec.plots.experiment_curves import AVERAGE_PRECISION, PRECISION, RECALL, Curve, curves_figure, shown_numbers
+from rarespec.plots.experiment_curves import AVERAGE_PRECISION, PRECISION, RECALL, Curve, curves_figure
 from rarespec.plots.method_style import style_of
 
 TWO = ("lrga", "bagging_top_push")

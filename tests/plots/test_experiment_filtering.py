@@ -13,7 +13,7 @@ from conftest import make_spectra
 from rarespec.plots.experiment_filtering import draw_figure_1, row_to_show
 from rarespec.survey import Survey
 
-SNR = [3.0, 40.0, 12.0, 5.0, None]
+SNR = [3.0, 40.0, 12.0, 5.0, None, None]
 
 
 def survey_with(folder: Path, snr: list[float | None], spike: float = 0.0) -> Survey:
@@ -28,7 +28,7 @@ def survey_with(folder: Path, snr: list[float | None], spike: float = 0.0) -> Su
 
 def test_the_row_shown_has_the_middle_snr_of_those_that_have_one(tmp_path: Path) -> None:
     survey = survey_with(tmp_path, SNR)
-    assert row_to_show(survey, np.arange(5)) == 2
+    assert row_to_show(survey, np.arange(6)) == 2
     assert row_to_show(survey, np.array([0, 1, 4])) == 1
     assert row_to_show(survey, np.array([0, 3, 1])) == 3
 
@@ -56,7 +56,6 @@ def test_a_spike_does_not_flatten_the_whole_spectrum_but_is_seen_when_zoomed(dra
     height, width = blue.shape
     inside = slice(int(0.1 * height), int(0.8 * height))
     left, right = blue[inside, int(0.1 * width) : int(0.65 * width)], blue[inside, int(0.75 * width) :]
-    rows_with_blue = [part.any(axis=1).mean() for part in (left, right)]
-    assert rows_with_blue[0] > 0.6
-    assert right[: len(right) // 2].any(axis=0).sum() < 0.05 * right.shape[1]
-    assert right.any()
+    n_blue_of_row = left.sum(axis=1)
+    assert (n_blue_of_row > 0.05 * left.shape[1]).mean() > 0.5
+    assert 0 < right[: len(right) // 2].any(axis=0).sum() < 0.05 * right.shape[1]

@@ -126,7 +126,13 @@ def _written(ground: Ground, experiment: Experiment, out: Path, command: str) ->
     tables = write_tables(experiment.results, out)
     with progress("draw", "figures") as show:
         figures = draw_figures(ground, experiment.results, out, show)
-    return [*tables, *figures, write_page(experiment.results, out, experiment.provenance, command)]
+    return [
+        *tables,
+        *figures,
+        write_page(
+            experiment.results, out, experiment.provenance, command, [*experiment.failures, *experiment.warnings]
+        ),
+    ]
 
 
 def _command(survey: Path | None, setting: Setting, out: Path, quick: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rarespec.evaluation.experiment.plan import shown_numbers
 from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.places import Places
 from rarespec.plots.canvas import LABEL_SIZE, SMALL_SIZE, panels, save_both, thousands
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PAPER_NUMBERS = (1, 10, 30)
-"""Numbers of known examples that the paper's figures show."""
 MIN_DEPTH, MAX_DEPTH = 100, 1000
 FROM_0_TO_1 = (0.0, 1.02)
 """Limits of an axis on which a line at 1 is still seen."""
@@ -81,14 +80,6 @@ def curves_figure(results: Results, curve: Curve) -> Figure:
     row[0].set_ylabel(curve.label, fontsize=LABEL_SIZE)
     _add_legend(figure, results, columns, title=_how_many(results, numbers))
     return figure
-
-
-def shown_numbers(available: Collection[int]) -> list[int]:
-    """The paper's 1, 10 and 30 known examples; where one is not available, the smallest, a middle and the largest."""
-    numbers = sorted(available)
-    if set(PAPER_NUMBERS) <= set(numbers):
-        return list(PAPER_NUMBERS)
-    return sorted({numbers[0], numbers[len(numbers) // 2], numbers[-1]})
 
 
 def examples(n_known: int) -> str:

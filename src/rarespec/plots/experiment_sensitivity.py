@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.evaluation.experiment.plan import shown_numbers
 from rarespec.evaluation.experiment.results import Results, Sensitivity
 from rarespec.evaluation.paper_grids import BAG_SIZE, N_BAGS, REGULARISATION
 from rarespec.plots.canvas import LABEL_SIZE, RED, SMALL_SIZE, panels, save_both
-from rarespec.plots.experiment_curves import FROM_0_TO_1, examples, line_with_band, shown_numbers
+from rarespec.plots.experiment_curves import FROM_0_TO_1, examples, line_with_band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.evaluation.experiment.plan import shown_numbers
 from rarespec.evaluation.experiment.results import Results, Shown
 from rarespec.plots.canvas import BLUE, LABEL_SIZE, RED, SMALL_SIZE, panels, save_both
-from rarespec.plots.experiment_curves import examples, shown_numbers
+from rarespec.plots.experiment_curves import examples
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

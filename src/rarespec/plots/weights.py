@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.plots.canvas import BLUE, GREY, RED, save, stacked_panels
 from rarespec.spectrum import WavelengthGrid
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def draw_weights(
@@ -22,14 +26,27 @@ def draw_weights(
 
     Flux counts in favour of a spectrum where the weights are positive, and against it where they are negative.
     """
-    figure, (spectra, panel) = stacked_panels(2, height=2.2)
-    spectra.plot(grid.wavelength, typical, color=GREY, linewidth=1.0, label="mean of the survey")
-    spectra.plot(grid.wavelength, known, color=BLUE, linewidth=1.0, label="mean of the known")
-    spectra.set_ylabel("rescaled flux", fontsize=9)
-    spectra.legend(frameon=False, fontsize=9)
-    panel.axhline(0, color="0.8", linewidth=0.6)
-    panel.fill_between(grid.wavelength, weights, 0, where=weights > 0, color=BLUE, alpha=0.5, linewidth=0)
-    panel.fill_between(grid.wavelength, weights, 0, where=weights < 0, color=RED, alpha=0.5, linewidth=0)
-    panel.set_ylabel("weight of the flux", fontsize=9)
-    panel.set_title("in favour where above zero, against where below", loc="left", fontsize=8.5, pad=3)
+    figure, (above, below) = stacked_panels(2, height=2.2)
+    draw_weights_on(above, below, weights, known, typical, grid.wavelength)
     save(figure, path)
+
+
+def draw_weights_on(
+    above: Axes,
+    below: Axes,
+    weights: NDArray[np.floating],
+    known: NDArray[np.floating],
+    typical: NDArray[np.floating],
+    wavelength: NDArray[np.floating],
+    fontsize: float = 9.0,
+) -> None:
+    """The spectra in the panel above, the weights in the one below; (p,) each."""
+    above.plot(wavelength, typical, color=GREY, linewidth=1.0, label="mean of the survey")
+    above.plot(wavelength, known, color=BLUE, linewidth=1.0, label="mean of the known")
+    above.set_ylabel("rescaled flux", fontsize=fontsize)
+    above.legend(frameon=False, fontsize=fontsize)
+    below.axhline(0, color="0.8", linewidth=0.6)
+    below.fill_between(wavelength, weights, 0, where=weights > 0, color=BLUE, alpha=0.5, linewidth=0)
+    below.fill_between(wavelength, weights, 0, where=weights < 0, color=RED, alpha=0.5, linewidth=0)
+    below.set_ylabel("weight of the flux", fontsize=fontsize)
+    below.set_title("in favour where above zero, against where below", loc="left", fontsize=fontsize - 0.5, pad=3)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.search.catalogue_numbers import numbers_of
 from rarespec.survey import Survey
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Sky:
 
     @classmethod
     def of(cls, survey: Survey) -> Sky:
-        return cls(_numbers(survey, "ra"), _numbers(survey, "dec"))
+        return cls(numbers_of(survey, "ra"), numbers_of(survey, "dec"))
 
     @property
     def n_without(self) -> int:
@@ -75,18 +76,3 @@ def is_position(ra: NDArray[np.float64], dec: NDArray[np.float64]) -> NDArray[np
 
 def _arcsec_of(chord: NDArray[np.float64]) -> NDArray[np.float64]:
     return 2 * np.arcsin(np.minimum(chord / 2, 1)) / ARCSEC
-
-
-def _numbers(survey: Survey, name: str) -> NDArray[np.float64]:
-    """A column as numbers, NaN where there is none."""
-    if name not in survey.catalogue:
-        return np.full(len(survey), np.nan)
-    column = survey.catalogue[name]
-    return column.astype(np.float64) if column.dtype.kind in "iuf" else np.array([_number(value) for value in column])
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        return np.nan

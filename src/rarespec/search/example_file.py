@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from rarespec.formats import Container, Source, read, reader_for
 from rarespec.formats.catalogue import is_catalogue
 from rarespec.formats.column_roles import ANY_WAVELENGTH, FLUX, find
-from rarespec.formats.fits import Hdu
 from rarespec.formats.library_faults import faults_of
 from rarespec.formats.wide_columns import HEADERLESS_COLUMNS, Wide
 from rarespec.search.example_table import WANTED, ExampleTable, names_objects, used_columns
+from rarespec.search.file_columns import FileColumns, tables_in
 from rarespec.spectrum import Defect, DefectError, Reason, Skipped, Spectra
 from rarespec.spectrum.printable import printable
 
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """Something given that is no example, in one line."""
+    """Something given that cannot be used: a line that says so, and how many examples it would have been."""
 
     problem: str
     count: int = 1
@@ -36,10 +36,10 @@ def examples_in(path: str | os.PathLike[str]) -> Iterator[Given]:
     except DefectError as error:
         yield Unusable(f"{printable(os.fspath(path))}: {error.reason}: {error.detail}")
         return
-    if table is not None:
-        yield table
-    else:
+    if table is None:
         yield from map(_given, read(path))
+    else:
+        yield table
 
 
 def _given(found: Spectra | Defect | Skipped) -> Given:
@@ -47,38 +47,37 @@ def _given(found: Spectra | Defect | Skipped) -> Given:
         return found
     if isinstance(found, Skipped):
         return Unusable(f"{found.source}: {found.count} left out ({found.reason})", 0)
-    named = f" ({found.id})" if found.id else ""
-    return Unusable(f"{found.source}{named}: {found.reason}: {found.detail}")
+    return unusable(found)
 
 
-# --- spectra or a table
+def unusable(defect: Defect) -> Unusable:
+    named = ", ".join(name for name in (defect.source, defect.id) if name)
+    return Unusable(f"{named}: {defect.reason}: {defect.detail}")
 
 
 def _holds_spectra(source: Source) -> bool:
     if source.container == Container.FITS:
-        return not is_catalogue(source) and _has_reader(source)
-    if source.container == Container.PARQUET:
-        return _parquet_holds_spectra(source)
-    return source.container != Container.TEXT or _text_holds_spectra(source)
+        return not is_catalogue(source) and _fits_holds_spectra(source)
+    if source.container == Container.PARQUET and reader_for(source).name == "mmu-parquet":
+        return True
+    is_table = source.container in (Container.TEXT, Container.PARQUET)
+    return not is_table or any(map(_is_of_spectra, tables_in(source)))
 
 
-def _has_reader(source: Source) -> bool:
+def _fits_holds_spectra(source: Source) -> bool:
     try:
         reader = reader_for(source)
     except DefectError:
         return False
-    return reader.name != "fits-table" or any(map(_hdu_holds_spectra, source.hdus))
+    # The generic reader takes any table with a column called flux, which may be a measurement and no spectrum.
+    return reader.name != "fits-table" or any(map(_is_of_spectra, tables_in(source)))
 
 
-def _hdu_holds_spectra(hdu: Hdu) -> bool:
-    flux = find(hdu.columns, FLUX)
-    is_vector = flux is not None and hdu.n_rows > 0 and hdu.table(0, 1)[flux].dtype.shape + hdu.table(0, 1)[flux].shape[1:] != ()
-    return _are_of_spectra(hdu.columns, is_vector)
-
-
-def _are_of_spectra(names: tuple[str, ...] | list[str], flux_is_vector: bool) -> bool:
-    """A flux alone is a measurement; with wavelengths, or many of them in a row, it is a spectrum."""
-    return find(names, FLUX) is not None and (flux_is_vector or find(names, ANY_WAVELENGTH) is not None)
+def _is_of_spectra(table: FileColumns) -> bool:
+    flux = find(table.names, FLUX)
+    if flux is None:
+        return _is_wide(table.names)
+    return flux in table.vectors or find(table.names, ANY_WAVELENGTH) is not None
 
 
 def _is_wide(names: list[str]) -> bool:
@@ -89,20 +88,13 @@ def _is_wide(names: list[str]) -> bool:
         return False
 
 
-def _parquet_holds_spectra(source: Source) -> bool:
-    from rarespec.formats.parquet_matrix import is_vector, open_parquet
-
-    if reader_for(source).name == "mmu-parquet":
-        return True
-    schema = open_parquet(source).schema_arrow
-    flux = find(schema.names, FLUX)
-    return _are_of_spectra(schema.names, flux is not None and is_vector(schema.field(flux).type))
-
-
-def _text_holds_spectra(source: Source) -> bool:
-    from rarespec.formats.memory_table import is_vector
-
-    if _is_marked_up(source):
-        columns = _marked_up(source).columns
-        flux = find(columns, FLUX)
-        return _are_of_spectra(list(columns), flux is not None and is_vector(columns[flux])) or _is_wide(list(columns))
+def _table_in(source: Source) -> ExampleTable:
+    tables = tables_in(source)
+    table = next((table for table in tables if names_objects(table.names)), None)
+    if table is not None:
+        return ExampleTable.of_columns(table.read(used_columns(table.names)), source.name, table.units)
+    if source.container == Container.TEXT and len(tables[0].names) == 1:
+        (first,) = tables[0].names
+        return ExampleTable.of_ids([first, *(id or "" for id in tables[0].read([first])[first])], source.name)
+    there = [name for table in tables for name in table.names][:12]
+    raise DefectError(Reason.MISSING_COLUMN, f"{WANTED}; there is {', '.join(there) or 'no table'}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +100,7 @@ def bands_of(wavelength: Vector, contribution: Vector) -> tuple[Band, ...]:
         return ()
     side = np.sign(smooth) * (np.abs(smooth) > BAND_LEVEL * np.abs(smooth).max())
     cuts = np.concatenate([[0], np.flatnonzero(np.diff(side)) + 1, [len(side)]])
-    runs = [(start, stop) for start, stop in zip(cuts[:-1], cuts[1:], strict=True) if side[start]]
+    runs = [(start, stop) for start, stop in pairwise(cuts.tolist()) if side[start]]
     bands = [_band(wavelength, smooth, start, stop, everything) for start, stop in runs]
     return tuple(sorted(bands, key=lambda band: -band.share)[:N_BANDS])
 

@@ -16,6 +16,10 @@ COMPARED = 2000
 """Ids compared letter by letter at most: a million would take a minute."""
 
 
+CUTOFF = 0.8
+"""Share of letters in common, in order, from which on an id is worth a suggestion."""
+
+
 class SimilarIds:
     """Suggestions for mistyped ids. Only ids that begin or end alike are compared."""
 
@@ -28,7 +32,7 @@ class SimilarIds:
 
         starts = self._longest_shared(id, pc.starts_with, lambda n: id[:n])
         ends = self._longest_shared(id, pc.ends_with, lambda n: id[-n:])
-        return next(iter(get_close_matches(id, list(dict.fromkeys(starts + ends)), 1)), None)
+        return next(iter(get_close_matches(id, list(dict.fromkeys(starts + ends)), 1, CUTOFF)), None)
 
     def _longest_shared(self, id: str, test: Callable[..., pa.Array], part: Callable[[int], str]) -> list[str]:
         """Ids that share the longest possible part of this one."""

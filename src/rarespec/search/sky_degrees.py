@@ -22,7 +22,7 @@ def degrees_of(values: Sequence[Any], unit: str | None = None, in_hours: bool = 
     if not np.isnan(numbers).all():
         numbers *= _degrees_per(unit)
     in_hours = in_hours and not (unit or "").strip('"').lower().startswith("d")
-    numbers[is_text] = [_sexagesimal(values[i], in_hours) for i in np.flatnonzero(is_text)]
+    numbers[is_text] = [_sexagesimal(values[i], in_hours) for i in np.flatnonzero(is_text).tolist()]
     return numbers
 
 

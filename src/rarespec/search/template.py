@@ -59,7 +59,7 @@ class NoTemplate:
         return False
 
 
-def template_of(ranker: Any, X: Rows, scores: NDArray[np.floating], features: FeatureSet) -> Template | NoTemplate:
+def template_of(ranker: Any, X: Rows, scores: Vector, features: FeatureSet) -> Template | NoTemplate:
     """What this ranker looked for when it gave these scores.
 
     A ranker that is a weighted sum of the features (`coef_`) has exactly one template. For any other the template is a
@@ -73,7 +73,6 @@ def template_of(ranker: Any, X: Rows, scores: NDArray[np.floating], features: Fe
     features : the feature set from which X was taken
     """
     require_finite(X)
-    scores = np.asarray(scores, np.float64)
     if scores.shape != (len(X),) or not np.isfinite(scores).all():
         raise ValueError(f"{len(X)} rows need as many finite scores, not an array of shape {scores.shape}")
     if not np.ptp(scores) > 0:

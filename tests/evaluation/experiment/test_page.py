@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from experiment_results import made_up_results
@@ -123,6 +123,7 @@ def test_without_provenance_command_and_troubles_their_parts_are_left_out(tmp_pa
 
 
 @given(st.text(), st.text())
+@example("<b>&amp;", "\"><b>'&amp;")
 def test_an_element_gives_back_what_was_put_in(inside: str, attribute: str) -> None:
     inside, attribute = (text.replace("\r", "").replace("\0", "") for text in (inside, attribute))
     reader = Reader(element("p", inside, class_=attribute))

@@ -10,7 +10,6 @@ from rarespec.evaluation.experiment.plan import (
     further_tasks,
     most_neighbours,
     portions,
-    shown_n_known,
     timing_tasks,
     trial_tasks,
     tuning_tasks,
@@ -70,12 +69,6 @@ def test_portions_hold_every_task_once_and_one_method_each():
     assert all(len({(task.method, task.params) for task in portion}) == 1 for portion in handed_out)
     assert {len(p) for p in handed_out if p[0].method == "lda"} == {1}
     assert max(len(p) for p in handed_out if p[0].method == "lrga") == 8
-
-
-def test_panels_of_other_numbers_of_known():
-    assert shown_n_known(Setting("x")) == (1, 10, 30)
-    assert shown_n_known(Setting("x", n_known=(30, 2, 4))) == (30,)
-    assert shown_n_known(Setting("x", n_known=(7, 2, 4, 9))) == (2, 7, 9)
 
 
 def test_the_graph_has_the_neighbours_that_tuning_asks_for():

@@ -6,7 +6,7 @@ STYLE = """
 @media (prefers-color-scheme: dark) { :root { --text: #e4e6e9; --faint: #a2a9b1; --line: #42474e; --back: #17191c;
   --soft: #22262b; --link: #7cc0f5; --good: #5fd3ae; --bad: #ff9d66; } }
 body { margin: 0; background: var(--back); color: var(--text); font: 1rem/1.55 system-ui, sans-serif; }
-main { max-width: 70rem; margin: 0 auto; padding: 1rem; }
+main { max-width: 80rem; margin: 0 auto; padding: 1rem; } p, ul, pre, figure { max-width: 60rem; }
 h1 { font-size: 1.6rem; line-height: 1.25; } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); }
 h3 { margin: 1.5rem 0 .3rem; font-size: 1.05rem; }
 a { color: var(--link); } nav { display: flex; flex-wrap: wrap; gap: .2rem 1rem; }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby, islice
 from typing import Any
 
@@ -28,13 +28,12 @@ USED_UP = {"matched_filter": ("method",)}
 """Ranker -> parameters that tell two of our methods apart, and so are not tuned."""
 
 
-def shown_n_known(setting: Setting) -> tuple[int, ...]:
-    """The numbers of known examples that get a panel: the paper's, or else the least, a middle and the largest."""
-    present = tuple(n for n in SHOWN_N_KNOWN if n in setting.n_known)
-    if present:
-        return present
-    n_known = sorted(setting.n_known)
-    return tuple(dict.fromkeys((n_known[0], n_known[len(n_known) // 2], n_known[-1])))
+def shown_numbers(available: Collection[int]) -> list[int]:
+    """The paper's 1, 10 and 30 known examples; where one is not available, the smallest, a middle and the largest."""
+    numbers = sorted(available)
+    if set(SHOWN_N_KNOWN) <= set(numbers):
+        return list(SHOWN_N_KNOWN)
+    return sorted({numbers[0], numbers[len(numbers) // 2], numbers[-1]})
 
 
 def tuning_tasks(setting: Setting) -> list[Task]:
@@ -75,7 +74,7 @@ def further_tasks(setting: Setting) -> list[Task]:
     draws = range(setting.sensitivity_draws if STUDIED in setting.methods else 0)
     bags = [
         Task("bags", STUDIED, as_text({"bag_size": size}), n_known, draw)
-        for n_known in shown_n_known(setting)
+        for n_known in shown_numbers(setting.n_known)
         for size in BAG_SIZE
         for draw in draws
     ]

@@ -38,8 +38,8 @@ class Setting:
 
     @classmethod
     def quick(cls, rare: str, **others: Any) -> Self:
-        """A first look: few draws, no tuning, no figures 8 and 9."""
-        few = {"n_known": (1, 10, 30), "trials": 5, "tuning_draws": 0, "sensitivity_draws": 2}
+        """A first look: few draws, no tuning."""
+        few: dict[str, Any] = {"n_known": (1, 10, 30), "trials": 5, "tuning_draws": 0, "sensitivity_draws": 2}
         return cls(rare, **(few | others))
 
     def as_dict(self) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from rarespec.search.export.provenance_json import Provenance, to_json
 from rarespec.whole_file import write_whole
 
 FORBIDDEN = pattern_of(LONE_SURROGATES, "\x00")
-# A spreadsheet runs a cell that begins so. Where it separates by semicolons or tabs, what follows one is a cell as well.
-FORMULA = re.compile(r"(^|[;\t\r\n])(?=\s*[=+\-@\t\r\n＝＋－＠])")
+_STARTS = r"(?=[^\S\t\r\n]*[=+\-@＝＋－＠])"
+# A spreadsheet runs a cell that begins so. One that separates by semicolons or tabs begins a cell after each of them.
+FORMULA = re.compile(rf"^(?=[\t\r\n])|^{_STARTS}|(?<=[;\t\r\n]){_STARTS}")
 
 
 def provenance_file(path: Path) -> Path:
@@ -43,7 +44,7 @@ def document(columns: Sequence[PlainColumn]) -> bytes:
 
 def without_formula(text: str) -> str:
     """The text with an apostrophe before what a spreadsheet would run."""
-    return FORMULA.sub(r"\1'", text)
+    return FORMULA.sub("'", text)
 
 
 def provenance_in(path: Path) -> Provenance | None:

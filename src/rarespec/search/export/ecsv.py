@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Sequence
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ import numpy as np
 from rarespec.search.export.cells import rows_of_cells
 from rarespec.search.export.escaping import CONTROLS, EDGE_SPACE, LONE_SURROGATES, escaped_columns, pattern_of
 from rarespec.search.export.plain_columns import PlainColumn
-from rarespec.search.export.provenance_json import NAME, Provenance
+from rarespec.search.export.provenance_json import NAME, Provenance, to_json
 from rarespec.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def _header(columns: Sequence[PlainColumn], provenance: Provenance) -> str:
     """By astropy, of a table without rows."""
     from astropy.table import Table
 
-    table = Table([_empty_column(column) for column in columns], meta={NAME: provenance})
+    # As a mapping the provenance would lose empty lines: astropy skips them when it reads the YAML.
+    table = Table([_empty_column(column) for column in columns], meta={NAME: to_json(provenance)})
     text = io.StringIO()
     table.write(text, format="ascii.ecsv", delimiter=",")
     return text.getvalue()
@@ -56,7 +57,16 @@ def _empty_column(column: PlainColumn) -> Column:
 def provenance_in(path: Path) -> Provenance | None:
     from astropy.table import Table
 
+    kept = Table.read(_head(path), format="ascii.ecsv").meta.get(NAME)
+    return None if kept is None else json.loads(kept)
+
+
+def _head(path: Path) -> str:
+    """The comments and the names of the columns: a table without rows."""
+    lines = []
     with open(path, encoding="utf-8") as file:
-        header = list(takewhile(lambda line: line.startswith("#"), file))
-    names = "# meta" and next(line for line in ["\n"])
-    return Table.read("".join([*header, names]), format="ascii.ecsv").meta.get(NAME)
+        for line in file:
+            lines.append(line)
+            if not line.startswith("#"):
+                break
+    return "".join(lines)

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ CONTROLS = "[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]"
 """Of no use in a table, and line ends or forbidden to some readers."""
 EDGE_SPACE = r"^\s|\s\Z"
 NOT_PRINTABLE_ASCII = "[^ -~]"
+WORDS = ("name", "unit", "ucd", "description")
 
 _TAKEN_FOR_ESCAPED = r"\\(?=u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})")
@@ -55,15 +57,21 @@ def escaped_columns(columns: Sequence[PlainColumn], forbidden: re.Pattern[str], 
     return result
 
 
-def _escaped_column(column: PlainColumn, forbidden: re.Pattern[str]) -> PlainColumn:
-    if column.is_text:
-        values = np.empty_like(column.values)
-        values[:] = [escaped(text, forbidden) for text in column.values]
-        column = replace(column, values=values)
-    words = {name: escaped(getattr(column, name), forbidden) for name in ("name", "unit", "ucd", "description")}
+def with_legal_words(column: PlainColumn, forbidden: re.Pattern[str]) -> PlainColumn:
+    """The column with name, unit, UCD and description escaped."""
+    words: dict[str, Any] = {word: escaped(getattr(column, word), forbidden) for word in WORDS}
     return replace(column, **words)
 
 
+def _escaped_column(column: PlainColumn, forbidden: re.Pattern[str]) -> PlainColumn:
+    column = with_legal_words(column, forbidden)
+    if not column.is_text:
+        return column
+    values = np.empty_like(column.values)
+    values[:] = [escaped(text, forbidden) for text in column.values]
+    return replace(column, values=values)
+
+
 def _n_changed(old: PlainColumn, new: PlainColumn) -> int:
-    words = sum(getattr(old, name) != getattr(new, name) for name in ("name", "unit", "ucd", "description"))
+    words = sum(getattr(old, word) != getattr(new, word) for word in WORDS)
     return words + (int(np.sum(old.values != new.values)) if old.is_text else 0)

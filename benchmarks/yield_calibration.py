@@ -1,0 +1,198 @@
+"""Whether the intervals of the yield curve hold: the true number among the first k against what was said before.
+
+    python benchmarks/yield_calibration.py [--survey mock | --survey PATH/make_survey.py] [--rare CARBON WD ...]
+                                           [--n 30000] [--n-rare 0 30 150 600] [--seed 1] [--draws 5]
+                                           [--known 3 5 10 30] [--methods lda cosine ...] [--folds 10]
+
+Features are those of the paper. From each survey, members of the rare class are dropped until `n-rare` are left, some
+of them are known, and the others hidden in the list; 0 stands for a survey in which the known are the only ones. The
+peer is the count bound: where hidden known examples land gives the recall R(k), the class cannot have more than
+k / R(k) members at any depth k, the least of these is taken for their number N, and N R(k) are expected among the first
+k; its interval is that of a Bayesian bootstrap of the places.
+
+Printed for each class, number of known examples and depth, and for all: the share of queries whose 90 % interval holds
+the true number, the median width of the interval and the median of expected - true, both relative to the number of
+members in the list; for lists without any the width and `expected` themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankings import features_of_survey
+from rarespec.evaluation import hide_known
+from rarespec.evaluation.experiment.methods import method
+from rarespec.rankers._graph_ranker import GraphRanker
+from rarespec.rankers._ranker import Ranker
+from rarespec.search.yield_curve import YieldCurve, places_among, yield_curve
+
+DEPTHS = ("20", "100", "N", "500", "1000", "stop")
+N_BOOTSTRAP = 1000
+
+
+@dataclass(frozen=True)
+class Query:
+    """One list, with what is true of it."""
+
+    scores: NDArray[np.float64]
+    """(n,) falling."""
+    true_places: NDArray[np.int64]
+    """(N,) of the members in the list."""
+    hidden_places: NDArray[np.int64]
+    """(known,)."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was said of one depth of one list, and what is true."""
+
+    rare: str
+    method: str
+    n_known: int
+    n_members: int
+    depth: str
+    true: int
+    ours: tuple[float, float, float]
+    """expected, low, high."""
+    peer: tuple[float, float, float]
+
+
+def scores_of_labels(ranker: Ranker, X: NDArray, labels: NDArray) -> list[NDArray[np.float64]]:
+    """Scores of all rows for each column of labels; a graph ranker was prepared before."""
+    if isinstance(ranker, GraphRanker):
+        return list(ranker.scores_for(labels).T)
+    return [ranker.fit(X, y).decision_function(X) for y in labels.T]
+
+
+def asked(ranker: Ranker, X: NDArray, rare: NDArray[np.bool_], known: NDArray[np.intp], folds: int) -> Query:
+    y = np.zeros(len(X), np.int8)
+    y[known] = 1
+    hidings = list(hide_known(y, folds))
+    labels = np.column_stack([y, *(hiding.y for hiding in hidings)]).astype(float)
+    scores, *of_folds = scores_of_labels(ranker, X, labels)
+    listed = y == 0
+    order = np.lexsort((rare[listed], -scores[listed]))
+    pairs = zip(hidings, of_folds, strict=True)
+    places = [places_among(fold[listed], fold[hiding.hidden]) for hiding, fold in pairs]
+    return Query(scores[listed][order], np.flatnonzero(rare[listed][order]) + 1, np.concatenate(places))
+
+
+def peer_curves(hidden_places: NDArray[np.int64], n: int, seed: int) -> tuple[NDArray, NDArray[np.int64]]:
+    """Members expected from each hidden place on, (bootstrap, m), and the places, (m,) rising: the count bound."""
+    places = np.sort(np.minimum(hidden_places, n))
+    weights = np.random.default_rng(seed).dirichlet(np.ones(len(places)), N_BOOTSTRAP)
+    recall = np.cumsum(weights, axis=1)
+    members = (places / recall).min(axis=1, keepdims=True)
+    return members * recall, places
+
+
+def peer_said(curves: NDArray, places: NDArray[np.int64], k: int) -> tuple[float, float, float]:
+    reached = np.searchsorted(places, k, side="right")
+    counts = np.minimum(curves[:, reached - 1], k) if reached else np.zeros(len(curves))
+    low, high = np.quantile(counts, [0.05, 0.95])
+    return float(counts.mean()), float(np.floor(low)), float(np.ceil(high))
+
+
+def depth_of(name: str, curve: YieldCurve, n_members: int, n: int) -> int:
+    place = {"N": n_members, "stop": curve.stopping_rank or 0}.get(name)
+    return min(max(int(name) if place is None else place, 1), n)
+
+
+def judged(query: Query, rare: str, name: str, seed: int) -> Iterator[Judged]:
+    """One for each depth; none if the curve cannot tell."""
+    n, n_known, n_members = len(query.scores), len(query.hidden_places), len(query.true_places)
+    curve = yield_curve(query.scores, query.hidden_places, n_known)
+    peer = peer_curves(query.hidden_places, n, seed)
+    for depth in DEPTHS if curve.can_tell else ():
+        k = depth_of(depth, curve, n_members, n)
+        true = int((query.true_places <= k).sum())
+        ours = (curve.expected[k - 1], curve.low[k - 1], curve.high[k - 1])
+        yield Judged(rare, name, n_known, n_members, depth, true, ours, peer_said(*peer, k))
+
+
+def figures(cases: list[Judged], whose: str) -> str:
+    said = np.array([getattr(case, whose) for case in cases])
+    true, members = np.array([(case.true, max(case.n_members, 1)) for case in cases]).T
+    holds = np.mean((said[:, 1] <= true) & (true <= said[:, 2]))
+    width, bias = (said[:, 2] - said[:, 1]) / members, (said[:, 0] - true) / members
+    return f"{holds:5.2f} {np.median(width):6.2f} {np.median(bias):+6.2f}"
+
+
+def print_rows(title: str, cases: list[Judged], *keys: str) -> None:
+    """One line for each combination of the values of `keys`, in the order in which they come."""
+    groups: dict[tuple, list[Judged]] = {}
+    for case in cases:
+        groups.setdefault(tuple(getattr(case, key) for key in keys), []).append(case)
+    print(f"\n{title}\n{'':38s}queries   holds  width   bias | peer holds  width   bias")
+    for key, group in groups.items():
+        name = "  ".join(f"{value!s:>10s}" for value in key)
+        print(f"{name:38s}{len(group):7d}   {figures(group, 'ours')} |      {figures(group, 'peer')}")
+
+
+def queries_of(
+    chosen: argparse.Namespace, X: NDArray, rare: NDArray[np.bool_], n_rare: int, name: str
+) -> Iterator[Query]:
+    """Of one survey and method, with `n_rare` members; the same draws for every method."""
+    rng = np.random.default_rng([chosen.seed, n_rare])
+    members, common = np.flatnonzero(rare), np.flatnonzero(~rare)
+    alone = n_rare == 0
+    left = rng.permutation(members)[: n_rare or len(members)]
+    for n_known in (m for m in chosen.known if m <= len(left)):
+        for draw in range(chosen.draws):
+            known = rng.permutation(left)[:n_known]
+            rows = np.append(known, common if alone else np.append(np.setdiff1d(left, known), common))
+            ranker = method(name).ranker(chosen.seed + draw)
+            if isinstance(ranker, GraphRanker):
+                ranker.prepare(X[rows])
+            yield asked(ranker, X[rows], rare[rows], np.arange(n_known), chosen.folds)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--survey", default="mock")
+    parser.add_argument("--rare", nargs="+", default=["CARBON"])
+    parser.add_argument("--n", type=int, default=30_000)
+    parser.add_argument("--n-rare", type=int, nargs="+", default=[0, 30, 150, 600])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--known", type=int, nargs="+", default=[3, 5, 10, 30])
+    parser.add_argument("--methods", nargs="+", default=["lda", "cosine", "bagging_top_push", "label_propagation"])
+    parser.add_argument("--folds", type=int, default=10)
+    chosen = parser.parse_args()
+    warnings.filterwarnings("ignore", message=".*cut off.*")
+    cases: list[Judged] = []
+    n_asked = n_silent = 0
+    for rare in chosen.rare:
+        most = max([*chosen.n_rare, *chosen.known])
+        X, is_rare = features_of_survey(chosen.survey, rare, chosen.n, most, chosen.seed)
+        print(f"{chosen.survey}: {len(X)} spectra, {is_rare.sum()} {rare}, seed {chosen.seed}", flush=True)
+        for n_rare in chosen.n_rare:
+            for name in chosen.methods:
+                for query in queries_of(chosen, X, is_rare, n_rare, name):
+                    said = list(judged(query, rare, name, chosen.seed))
+                    cases += said
+                    n_asked, n_silent = n_asked + 1, n_silent + (not said)
+    print(f"{n_asked} queries; in {n_silent} of them the curve says that it cannot tell, and they are not counted below")
+    report(cases)
+
+
+def report(cases: list[Judged]) -> None:
+    some, none = [c for c in cases if c.n_members], [c for c in cases if not c.n_members]
+    print_rows("class, known, depth", some, "rare", "n_known", "depth")
+    print_rows("class, method", some, "rare", "method")
+    print_rows("depth", some, "depth")
+    print_rows("known", some, "n_known")
+    print_rows("members in the list", some, "n_members") if len({c.n_members for c in some}) < 30 else None
+    print_rows("lists with members", some)
+    print_rows("lists without any, class, known", none, "rare", "n_known")
+    print_rows("lists without any", none)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""`rarespec report`: a search as a page to look at and a sheet to print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rarespec.cli.exits import Exit, told
+from rarespec.cli.search_options import (
+    Classes,
+    Cone,
+    Known,
+    Method,
+    MinSnr,
+    Model,
+    NonMembers,
+    NotClasses,
+    Params,
+    Radius,
+    RecipeName,
+    SearchOptions,
+    Seed,
+    SurveyPath,
+    Top,
+    ranking_of,
+)
+
+
+@told
+def command(
+    survey: SurveyPath,
+    known: Known = None,
+    method: Method = "auto",
+    top: Top = 1000,
+    out: Annotated[Path, typer.Option(help="Directory for the page and the contact sheet.")] = Path("report"),
+    n: Annotated[int, typer.Option("--n", min=1, help="How many candidates to show.")] = 100,
+    non_members: NonMembers = None,
+    params: Params = None,
+    recipe: RecipeName = "paper",
+    min_snr: MinSnr = None,
+    classes: Classes = None,
+    not_classes: NotClasses = None,
+    cone: Cone = None,
+    radius: Radius = 2.0,
+    seed: Seed = 0,
+    model: Model = None,
+) -> None:
+    """Search, and show the best candidates beside the known examples: a page and a contact sheet as PDF.
+
+    The page stands alone: it can be sent by mail and needs no network.
+
+    Example: rarespec report dr17.survey --known carbon-stars.csv --out carbon
+    """
+    from rarespec.plots.search_report import write_report
+
+    options = SearchOptions(
+        survey,
+        known,
+        method,
+        max(top, n),
+        non_members,
+        params,
+        recipe,
+        min_snr,
+        classes,
+        not_classes,
+        cone,
+        radius,
+        seed,
+        model,
+    )
+    ranking = ranking_of(options)
+    for problem in ranking.problems:
+        typer.echo(problem, err=True)
+    for path in write_report(ranking, out, n):
+        typer.echo(path)
+    typer.echo(ranking.yield_curve.why, err=True)
+    if ranking.examples_lost:
+        raise typer.Exit(Exit.DEFECTS)

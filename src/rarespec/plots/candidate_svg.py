@@ -1,0 +1,104 @@
+"""The spectrum of a candidate as markup for a page: sharp at any size, in the colours of the page, about 12 kB.
+
+Curves stretch with the page while letters keep their size: the lines are SVG, the words around them HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.evaluation.experiment.html_element import Html, element
+from rarespec.plots.candidates import flux_limits
+from rarespec.plots.fewer_points import extreme_points, mean_points
+from rarespec.search.portrait import Portrait
+from rarespec.search.spectral_features import SpectralFeature
+
+WIDTH, HEIGHT = 2000, 600
+"""Whole units in which points are written."""
+POINTS = 720
+"""Of a curve."""
+N_TICKS = 5
+
+
+def candidate_svg(portrait: Portrait, label: str) -> Html:
+    """The picture with its scales; `label` says what it shows to those who do not see it."""
+    frame = _Frame(portrait)
+    curves = [frame.path(*extreme_points(portrait.wavelength, portrait.observed, POINTS), "observed")]
+    if portrait.known is not None:
+        curves.append(frame.path(*mean_points(portrait.wavelength, portrait.known, POINTS), "known"))
+    curves.append(frame.path(*mean_points(portrait.wavelength, portrait.filtered, POINTS), "filtered"))
+    lines = [frame.upright(one, "sky") for one in portrait.sky]
+    lines += [frame.upright(one, "mark") for one in portrait.marks]
+    view = {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "preserveAspectRatio": "none", "role": "img", "aria_label": label}
+    drawing = element("svg", *lines, *curves, **view)
+    return element("div", drawing, *frame.names(portrait), *frame.wavelengths(), *frame.fluxes(), class_="spectrum")
+
+
+class _Frame:
+    """From wavelength and flux to places in the picture."""
+
+    def __init__(self, portrait: Portrait) -> None:
+        self.first, self.last = float(portrait.wavelength[0]), float(portrait.wavelength[-1])
+        self.bottom, self.top = flux_limits(portrait)
+
+    def across(self, wavelength: NDArray[np.floating] | float) -> NDArray[np.floating]:
+        """Share of the width."""
+        return (np.asarray(wavelength) - self.first) / (self.last - self.first)
+
+    def down(self, flux: NDArray[np.floating] | float) -> NDArray[np.floating]:
+        """Share of the height, from the top."""
+        return (self.top - np.asarray(flux)) / (self.top - self.bottom)
+
+    def path(self, wavelength: NDArray[np.floating], flux: NDArray[np.floating], kind: str) -> Html:
+        x = np.round(WIDTH * self.across(wavelength))
+        y = np.round(HEIGHT * np.clip(self.down(flux), -0.02, 1.02))  # what is outside ends just beyond the edge
+        return element("path", class_=kind, d="".join(_pieces(x, y)))
+
+    def upright(self, feature: SpectralFeature, kind: str) -> Html:
+        x = round(float(WIDTH * self.across(feature.wavelength)))
+        return element("path", class_=kind, d=f"M{x} {HEIGHT // 7 if kind == 'mark' else 0}V{HEIGHT}")
+
+    def names(self, portrait: Portrait) -> Iterator[Html]:
+        """Of the marked features, in two lines so that neighbours do not collide."""
+        for i, feature in enumerate(portrait.marks):
+            line = "name" if i % 2 else "name lower"
+            told = f"{feature.name} {feature.wavelength:.0f} Å"
+            yield element("span", feature.name, class_=line, title=told, style=self._left(feature.wavelength))
+
+    def wavelengths(self) -> Iterator[Html]:
+        for tick in _ticks(self.first, self.last):
+            yield element("span", f"{tick:.0f}", class_="across", style=self._left(tick))
+
+    def fluxes(self) -> Iterator[Html]:
+        for tick in _ticks(self.bottom, self.top):
+            style = f"top:{100 * float(self.down(tick)):.1f}%"
+            yield element("span", f"{tick:.6g}", class_="up", style=style)
+
+    def _left(self, wavelength: float) -> str:
+        return f"left:{100 * float(self.across(wavelength)):.1f}%"
+
+
+def _pieces(x: NDArray[np.floating], y: NDArray[np.floating]) -> Iterator[str]:
+    """Steps from point to point; a new start after every gap."""
+    drawn = np.isfinite(y)
+    before = None
+    for this_x, this_y, is_drawn in zip(x.tolist(), np.where(drawn, y, 0).tolist(), drawn.tolist(), strict=True):
+        if not is_drawn:
+            before = None
+        elif before is None:
+            yield f"M{this_x:.0f} {this_y:.0f}l0 0"  # so that a point between two gaps is seen
+            before = this_x, this_y
+        else:
+            step_y = f"{this_y - before[1]:.0f}"
+            yield f" {this_x - before[0]:.0f}{step_y if step_y.startswith('-') else ' ' + step_y}"
+            before = this_x, this_y
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """A few round numbers between these."""
+    step = 10.0 ** np.floor(np.log10((high - low) / N_TICKS))
+    step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (factor * step) <= N_TICKS)
+    return [float(number * step) for number in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]

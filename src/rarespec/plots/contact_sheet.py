@@ -1,0 +1,158 @@
+"""The contact sheet: the candidates of a search on paper, a dozen spectra a page."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rarespec.plots.candidates import draw_candidate
+from rarespec.plots.canvas import BLUE, GREY, LABEL_SIZE, RED, SMALL_SIZE, WAVELENGTH, empty_figure
+from rarespec.plots.spectra import FLUX
+from rarespec.plots.weights import draw_weights_on
+from rarespec.plots.yield_curve import draw_yield_curve
+from rarespec.search.portrait import Portrait, mean_known
+from rarespec.search.ranking import Ranking
+from rarespec.search.report import asked, found, number_or
+from rarespec.search.template import NoTemplate
+from rarespec.spectrum.printable import printable
+from rarespec.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+A4 = 8.27, 11.69
+"""Inches."""
+ROWS, COLUMNS = 6, 2
+LINE_LENGTH = 118
+"""Letters of the small size in a line across the page."""
+LONGEST_ID, LONGEST_CLASS = 34, 18
+"""Letters that fit above a spectrum."""
+MOST_LINES = 14
+"""Of a paragraph; a longer one is cut, with a sign that it was."""
+
+
+def write_contact_sheet(ranking: Ranking, portraits: Sequence[Portrait], path: str | os.PathLike[str]) -> Path:
+    """Write a PDF: a page with the yield curve and the template, then the candidates in their order."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_pdf import PdfPages
+
+    memory = BytesIO()
+    title = f"Candidates in {printable(ranking.survey.path.name)}"
+    # Letters stay letters: they can be searched and copied.
+    with rc_context({"pdf.fonttype": 42}), PdfPages(memory, metadata={"Title": title, "CreationDate": None}) as sheet:
+        for page in sheets(ranking, portraits):
+            sheet.savefig(page)
+    write_whole(Path(path), memory.getvalue())
+    return Path(path)
+
+
+def sheets(ranking: Ranking, portraits: Sequence[Portrait]) -> Iterator[Figure]:
+    """The pages, one after the other, so that memory holds a single one."""
+    per_page = ROWS * COLUMNS
+    starts = range(0, len(portraits), per_page)
+    n_pages = 1 + len(starts)
+    yield _signed(_first_page(ranking, portraits), ranking, 1, n_pages)
+    for number, start in enumerate(starts, start=2):
+        yield _signed(_page_of_spectra(portraits[start : start + per_page]), ranking, number, n_pages)
+
+
+def _signed(page: Figure, ranking: Ranking, number: int, n_pages: int) -> Figure:
+    """With header and page number."""
+    created = str(ranking.provenance.get("created", ""))[:10]
+    header = " · ".join(filter(None, [printable(ranking.survey.path.name)[:60], f"method {ranking.method}", created]))
+    words = {"fontsize": SMALL_SIZE, "color": "0.35", "va": "center", "parse_math": False}
+    page.text(0.06, 0.975, header, ha="left", **words)
+    page.text(0.94, 0.975, f"page {number} of {n_pages}", ha="right", **words)
+    return page
+
+
+def _first_page(ranking: Ranking, portraits: Sequence[Portrait]) -> Figure:
+    page = _page()
+    words = [asked(ranking, len(portraits)), found(ranking), ranking.why, ranking.yield_curve.why, ranking.template.said]
+    text = "\n\n".join(_wrapped(printable(one)) for one in words if one)
+    page.text(0.06, 0.945, "Candidates of a search", fontsize=14, va="top")
+    page.text(0.06, 0.915, text, fontsize=LABEL_SIZE, va="top", linespacing=1.35, parse_math=False)
+    figures = page.add_gridspec(3, 1, left=0.11, right=0.94, bottom=0.06, top=0.6, height_ratios=(1.5, 1, 1), hspace=0.32)
+    _draw_yield(page.add_subplot(figures[0]), ranking)
+    _draw_template(page.add_subplot(figures[1]), page.add_subplot(figures[2]), ranking)
+    return page
+
+
+def _page() -> Figure:
+    page = empty_figure(*A4)
+    page.set_layout_engine("none")  # the places are given, and the same on every page
+    return page
+
+
+def _wrapped(paragraph: str) -> str:
+    return "\n".join(textwrap.wrap(paragraph, LINE_LENGTH, max_lines=MOST_LINES, placeholder=" [...]"))
+
+
+def _draw_yield(panel: Axes, ranking: Ranking) -> None:
+    if ranking.yield_curve.can_tell:
+        draw_yield_curve(panel, ranking.yield_curve)
+    else:
+        _say(panel, "no yield curve: how many are true cannot be told")
+
+
+def _draw_template(above: Axes, below: Axes, ranking: Ranking) -> None:
+    template = ranking.template
+    if isinstance(template, NoTemplate):
+        _say(above, "no template in flux space")
+        below.set_axis_off()
+        return
+    draw_weights_on(
+        above, below, template.weights, mean_known(ranking), template.typical, template.wavelength, LABEL_SIZE
+    )
+    for panel in (above, below):
+        panel.set_xlim(template.wavelength[0], template.wavelength[-1])
+        panel.tick_params(labelsize=SMALL_SIZE)
+    below.set_xlabel(WAVELENGTH, fontsize=LABEL_SIZE)
+
+
+def _say(panel: Axes, words: str) -> None:
+    panel.set_axis_off()
+    panel.text(0.5, 0.5, words, ha="center", va="center", fontsize=LABEL_SIZE, color="0.35")
+
+
+def _page_of_spectra(portraits: Sequence[Portrait]) -> Figure:
+    page = _page()
+    places = page.add_gridspec(ROWS, COLUMNS, left=0.075, right=0.965, bottom=0.055, top=0.915, hspace=0.42, wspace=0.13)
+    for place, portrait in zip(places, portraits, strict=False):  # the last page may have fewer
+        panel = page.add_subplot(place)
+        draw_candidate(panel, portrait)
+        panel.set_title(_caption(portrait), loc="left", fontsize=SMALL_SIZE, pad=3, linespacing=1.25, parse_math=False)
+    _explain(page)
+    return page
+
+
+def _caption(portrait: Portrait) -> str:
+    """Two lines: who it is, and what is thought of it."""
+    facts = portrait.facts
+    kind = _short(" ".join(filter(None, (str(facts["class"]), str(facts["subclass"])))), LONGEST_CLASS)
+    flags = str(facts["flags"]).replace(",", ", ")
+    precision = number_or(facts["expected_precision"], ".2f", "?")
+    thought = [f"S/N {number_or(facts['snr'], '.1f', '?')}", f"score {number_or(facts['score'], '.3g', '?')}"]
+    thought += [f"precision {precision}", _short(flags, LONGEST_ID)]
+    who = f"{facts['rank']}  {_short(str(facts['id']), LONGEST_ID)}  {kind}"
+    return f"{who}\n{', '.join(filter(None, thought))}"
+
+
+def _short(text: str, longest: int) -> str:
+    text = printable(text)
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _explain(page: Figure | SubFigure) -> None:
+    from matplotlib.lines import Line2D
+
+    keys = {"as observed": GREY, "median of 10 Å": BLUE, "nearest known, same median": RED}
+    handles = [Line2D([], [], color=colour, label=words) for words, colour in keys.items()]
+    page.legend(handles=handles, loc="center", bbox_to_anchor=(0.5, 0.951), ncols=3, frameon=False, fontsize=SMALL_SIZE)
+    page.supxlabel(WAVELENGTH, fontsize=LABEL_SIZE, y=0.02)
+    page.supylabel(FLUX, fontsize=LABEL_SIZE, x=0.012)

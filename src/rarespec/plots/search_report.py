@@ -1,0 +1,77 @@
+"""The report of a search: a page and a contact sheet, with their pictures."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rarespec.evaluation.experiment.html_element import Html, element
+from rarespec.plots.candidate_svg import candidate_svg
+from rarespec.plots.canvas import LABEL_SIZE, SMALL_SIZE, WAVELENGTH, empty_figure
+from rarespec.plots.contact_sheet import write_contact_sheet
+from rarespec.plots.weights import draw_weights_on
+from rarespec.plots.yield_curve import yield_figure
+from rarespec.search.portrait import Portrait, mean_known, portraits_of
+from rarespec.search.ranking import Ranking
+from rarespec.search.report import Pictures, report_page
+from rarespec.search.template import Template
+from rarespec.survey.manifest import WrongUseError
+from rarespec.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PAGE, SHEET = "report.html", "contact-sheet.pdf"
+WIDTH = 4.8
+"""Inches of a figure on the page: narrow, so that its letters can be read on a phone."""
+DPI = 200
+
+
+def write_report(ranking: Ranking, folder: str | os.PathLike[str], n: int = 100) -> list[Path]:
+    """Write report.html and contact-sheet.pdf with the best n candidates into the folder, which is made if absent.
+
+    Both stand alone: the page has its pictures in itself and loads nothing.
+    """
+    if n < 1:
+        raise WrongUseError(f"n: at least one candidate must be shown, not {n}")
+    into = Path(folder)
+    into.mkdir(parents=True, exist_ok=True)
+    portraits = portraits_of(ranking, n)
+    write_whole(into / PAGE, report_page(ranking, portraits, _pictures(ranking, portraits)).encode())
+    return [into / PAGE, write_contact_sheet(ranking, portraits, into / SHEET)]
+
+
+def _pictures(ranking: Ranking, portraits: list[Portrait]) -> Pictures:
+    curve, template = ranking.yield_curve, ranking.template
+    return Pictures(
+        _png(yield_figure(curve, WIDTH), "Expected number of true objects over depth.") if curve.can_tell else None,
+        _png(template_figure(template, ranking), "Weights of the flux over wavelength.") if template else None,
+        [candidate_svg(one, _seen(one)) for one in portraits],
+    )
+
+
+def template_figure(template: Template, ranking: Ranking) -> Figure:
+    figure = empty_figure(WIDTH, 0.8 * WIDTH)
+    above, below = figure.subplots(2, 1, sharex=True)
+    draw_weights_on(
+        above, below, template.weights, mean_known(ranking), template.typical, template.wavelength, LABEL_SIZE
+    )
+    for panel in (above, below):
+        panel.margins(x=0)
+        panel.tick_params(labelsize=SMALL_SIZE)
+    below.set_xlabel(WAVELENGTH, fontsize=LABEL_SIZE)
+    return figure
+
+
+def _seen(portrait: Portrait) -> str:
+    beside = "" if portrait.known is None else ", before the nearest known example"
+    return f"Spectrum of candidate {portrait.facts['rank']}{beside}."
+
+
+def _png(figure: Figure, alt: str) -> Html:
+    memory = BytesIO()
+    figure.savefig(memory, format="png", dpi=DPI)
+    return element("img", src=f"data:image/png;base64,{b64encode(memory.getvalue()).decode()}", alt=alt)

@@ -1,0 +1,43 @@
+"""The yield curve: how many true objects are expected in the first k candidates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rarespec.plots.canvas import BLUE, LABEL_SIZE, RED, SMALL_SIZE, empty_figure, thousands
+from rarespec.search.yield_curve import YieldCurve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def yield_figure(curve: YieldCurve, width: float = 4.8) -> Figure:
+    """A figure of its own; only for a curve that can tell."""
+    figure = empty_figure(width, 0.62 * width)
+    draw_yield_curve(figure.subplots(), curve)
+    return figure
+
+
+def draw_yield_curve(panel: Axes, curve: YieldCurve) -> None:
+    """Expected number over depth with its interval, the line on which all are true, and where to stop."""
+    if not curve.can_tell:
+        raise ValueError(f"there is no yield curve to draw: {curve.why}")
+    depth = np.arange(1, len(curve.expected) + 1)
+    panel.plot(depth, depth, color="0.6", linewidth=0.7, linestyle=":", label="if all were true")
+    panel.fill_between(depth, curve.low, curve.high, color=BLUE, alpha=0.25, linewidth=0, label="interval")
+    panel.plot(depth, curve.expected, color=BLUE, linewidth=1.2, label="expected")
+    if curve.stopping_rank:
+        panel.axvline(curve.stopping_rank, color=RED, linewidth=0.9, linestyle="--", label=_where_to_stop(curve))
+    panel.set_xlim(0, len(depth))
+    panel.set_ylim(0, 1.08 * max(float(np.max(curve.high)), 1.0))
+    panel.set_xlabel("first k candidates", fontsize=LABEL_SIZE)
+    panel.set_ylabel("true objects among them", fontsize=LABEL_SIZE)
+    panel.tick_params(labelsize=SMALL_SIZE)
+    panel.legend(frameon=False, fontsize=SMALL_SIZE, loc="lower right")
+
+
+def _where_to_stop(curve: YieldCurve) -> str:
+    return f"stop at {thousands(curve.stopping_rank)}"

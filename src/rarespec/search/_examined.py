@@ -1,0 +1,88 @@
+"""Spectra made ready to be looked at for artefacts: bridged, filtered, with noise that their own scatter confirms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.features import bridge, median_filter
+from rarespec.spectrum import Spectra, WavelengthGrid
+
+Flux = NDArray[np.float32]
+
+TO_SIGMA = 1.4826
+"""A normal distribution's standard deviation, in units of its median absolute deviation."""
+SCATTER_LEFT = 0.75
+"""Scatter about a running median of 10 Angstrom in units of the noise: the median follows the noise a little."""
+
+
+@dataclass(frozen=True)
+class Examined:
+    """n spectra of p pixels.
+
+    wavelength : (1, p) or (n, p) float64, at which the instrument saw each pixel, vacuum Angstrom
+    grid : of the pixels
+    flux : (n, p) float32, bad pixels bridged
+    filtered : (n, p) float32, its running median
+    sigma : (n, p) float32, noise; from the flux's own scatter where `has_errors` is False
+    bad : (n, p) bool
+    has_errors : (n,) bool, whether the errors of a spectrum are known
+    """
+
+    wavelength: NDArray[np.float64]
+    grid: WavelengthGrid
+    flux: Flux
+    filtered: Flux
+    sigma: Flux
+    bad: NDArray[np.bool_]
+    has_errors: NDArray[np.bool_]
+
+    @property
+    def deviation(self) -> Flux:
+        """How far each pixel lies off its neighbourhood, in units of the noise, (n, p); 0 where bad."""
+        return np.where(self.bad, np.float32(0), (self.flux - self.filtered) / self.sigma)
+
+
+def examined(spectra: Spectra, grid: WavelengthGrid, rest_frame: bool) -> Examined:
+    """Spectra on the grid, at least one pixel of each good; `rest_frame` when they were shifted by their z."""
+    bad = spectra.bad | ~np.isfinite(spectra.flux)
+    flux = bridge(spectra.flux.astype(np.float32), bad, min_good=0.0).flux
+    filtered = median_filter(flux, grid)
+    given, has_errors = _given_noise(spectra, bad)
+    sigma = given * _excess(flux - filtered, given, bad, has_errors)
+    stretch = 1 + np.array(spectra.catalogue["z"], float)[:, None] if rest_frame else np.ones((1, 1))
+    return Examined(grid.wavelength * stretch, grid, flux, filtered, sigma, bad, has_errors)
+
+
+def _given_noise(spectra: Spectra, bad: NDArray[np.bool_]) -> tuple[Flux, NDArray[np.bool_]]:
+    """Noise (n, p), the median of a row where it is not known, 1 where the row has none; and which rows have."""
+    if spectra.ivar is None:
+        return np.ones(bad.shape, np.float32), np.zeros(len(bad), bool)
+    known = ~bad & (spectra.ivar > 0) & np.isfinite(spectra.ivar)
+    has_errors = known.sum(axis=1) > 0.5 * (~bad).sum(axis=1)
+    sigma = np.where(known, spectra.ivar, 1).astype(np.float32) ** np.float32(-0.5)
+    ordinary = np.where(has_errors, median_where(sigma, known), 1)[:, None]
+    return np.where(known & has_errors[:, None], sigma, ordinary).astype(np.float32), has_errors
+
+
+def _excess(residual: Flux, sigma: Flux, bad: NDArray[np.bool_], has_errors: NDArray[np.bool_]) -> Flux:
+    """By how much the scatter exceeds the noise given, (n, 1): errors are often too small, and are never made smaller.
+
+    The scatter alone is the noise of rows without errors. Fine structure of bright stars counts as scatter too, which
+    makes every test more cautious.
+    """
+    scatter = TO_SIGMA / SCATTER_LEFT * median_where(np.abs(residual / sigma), ~bad)
+    smallest = np.finfo(np.float32).tiny ** 0.5  # of a spectrum without any scatter, such as a model
+    return np.maximum(scatter, np.where(has_errors, 1, smallest)).astype(np.float32)[:, None]
+
+
+def median_where(values: Flux, counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Median of the values that count in each row, (n,); 0 where none does."""
+    n = counted.sum(axis=1)
+    ascending = np.sort(np.where(counted, values, np.inf), axis=1)
+    middle = [
+        np.take_along_axis(ascending, place[:, None], axis=1)[:, 0] for place in (np.maximum(n - 1, 0) // 2, n // 2)
+    ]
+    return np.where(n > 0, (middle[0] + middle[1]) / 2, 0.0)

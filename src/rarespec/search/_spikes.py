@@ -1,0 +1,43 @@
+"""Spikes: one or two pixels that tower over a spectrum, narrower than any line that a spectrograph can show."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.search._examined import Examined
+
+SIGNIFICANCE = 10.0
+"""Sigma. Of 3601 pixels of pure noise none comes near."""
+HEIGHT = 4.0
+"""In units of the range of the filtered flux. Smaller spikes are common, are removed by the median filter, and hide
+nothing from the eye; 1 % of real spectra have a larger one."""
+RANGE = (2.0, 98.0)
+"""Percentiles of the filtered flux."""
+ALONE, PAIR = 0.4, 0.2
+"""Neighbours of a spike relative to it: of one pixel, and of two. An unresolved line has 0.6 and 0.4."""
+WIDEST_PIXEL = 1.5e-4
+"""In log10 wavelength. On coarser grids a true line may be one pixel wide, and nothing is judged."""
+
+
+def has_spike(spectra: Examined) -> NDArray[np.bool_]:
+    """(n,) bool."""
+    if np.diff(np.log10(spectra.grid.wavelength)).max() > WIDEST_PIXEL:
+        return np.zeros(len(spectra.flux), bool)
+    low, high = np.percentile(spectra.filtered, RANGE, axis=1)
+    height = np.where(spectra.bad, np.float32(0), np.abs(spectra.flux - spectra.filtered))
+    tall = (height > HEIGHT * (high - low)[:, None]) & (np.abs(spectra.deviation) > SIGNIFICANCE)
+    rows = np.flatnonzero(tall.any(axis=1))
+    found = np.zeros(len(height), bool)
+    found[rows] = (tall[rows] & _narrow(height[rows])).any(axis=1)
+    return found
+
+
+def _narrow(height: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Pixels that stand alone or in a pair, (n, p)."""
+    padded = np.pad(height, ((0, 0), (2, 2)))
+    before2, before, after, after2 = (padded[:, k : k + height.shape[1]] for k in (0, 1, 3, 4))
+    alone = np.maximum(before, after) < ALONE * height
+    first_of_two = np.maximum(before, after2) < PAIR * height
+    last_of_two = np.maximum(before2, after) < PAIR * height
+    return alone | first_of_two | last_of_two
