@@ -12,7 +12,7 @@ from conftest import make_spectra, small_survey_files
 from rarespec.cli.app import app
 from rarespec.survey import Survey
 
-VERBS = ("demo", "simulate", "ingest", "info", "verify")
+VERBS = ("demo", "simulate", "ingest", "info", "verify", "experiment", "search")
 
 
 def rarespec(*words):

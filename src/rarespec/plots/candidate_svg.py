@@ -18,9 +18,12 @@ from rarespec.search.spectral_features import SpectralFeature
 
 WIDTH, HEIGHT = 2000, 600
 """Whole units in which points are written."""
+BELOW_NAMES = 115
+"""Units from the top to where marks begin."""
 POINTS = 720
 """Of a curve."""
-N_TICKS = 5
+N_WAVELENGTHS, N_FLUXES = 7, 5
+"""Numbers on the scales at most."""
 
 
 def candidate_svg(portrait: Portrait, label: str) -> Html:
@@ -59,7 +62,7 @@ class _Frame:
 
     def upright(self, feature: SpectralFeature, kind: str) -> Html:
         x = round(float(WIDTH * self.across(feature.wavelength)))
-        return element("path", class_=kind, d=f"M{x} {HEIGHT // 7 if kind == 'mark' else 0}V{HEIGHT}")
+        return element("path", class_=kind, d=f"M{x} {BELOW_NAMES if kind == 'mark' else 0}V{HEIGHT}")
 
     def names(self, portrait: Portrait) -> Iterator[Html]:
         """Of the marked features, in two lines so that neighbours do not collide."""
@@ -69,11 +72,11 @@ class _Frame:
             yield element("span", feature.name, class_=line, title=told, style=self._left(feature.wavelength))
 
     def wavelengths(self) -> Iterator[Html]:
-        for tick in _ticks(self.first, self.last):
+        for tick in _ticks(self.first, self.last, N_WAVELENGTHS):
             yield element("span", f"{tick:.0f}", class_="across", style=self._left(tick))
 
     def fluxes(self) -> Iterator[Html]:
-        for tick in _ticks(self.bottom, self.top):
+        for tick in _ticks(self.bottom, self.top, N_FLUXES):
             style = f"top:{100 * float(self.down(tick)):.1f}%"
             yield element("span", f"{tick:.6g}", class_="up", style=style)
 
@@ -97,8 +100,8 @@ def _pieces(x: NDArray[np.floating], y: NDArray[np.floating]) -> Iterator[str]:
             before = this_x, this_y
 
 
-def _ticks(low: float, high: float) -> list[float]:
+def _ticks(low: float, high: float, most: int) -> list[float]:
     """A few round numbers between these."""
-    step = 10.0 ** np.floor(np.log10((high - low) / N_TICKS))
-    step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (factor * step) <= N_TICKS)
+    step = 10.0 ** np.floor(np.log10((high - low) / most))
+    step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (factor * step) <= most)
     return [float(number * step) for number in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]

@@ -16,7 +16,7 @@ from rarespec.plots.weights import draw_weights_on
 from rarespec.plots.yield_curve import draw_yield_curve
 from rarespec.search.portrait import Portrait, mean_known
 from rarespec.search.ranking import Ranking
-from rarespec.search.report import asked, found, number_or
+from rarespec.search.report import asked, found, number_or, sentence
 from rarespec.search.template import NoTemplate
 from rarespec.spectrum.printable import printable
 from rarespec.whole_file import write_whole
@@ -32,8 +32,10 @@ LINE_LENGTH = 118
 """Letters of the small size in a line across the page."""
 LONGEST_ID, LONGEST_CLASS = 34, 18
 """Letters that fit above a spectrum."""
-MOST_LINES = 14
+MOST_LINES = 6
 """Of a paragraph; a longer one is cut, with a sign that it was."""
+LINE_HEIGHT = 0.0155
+"""Of a line of text on the first page, as a share of the page."""
 
 
 def write_contact_sheet(ranking: Ranking, portraits: Sequence[Portrait], path: str | os.PathLike[str]) -> Path:
@@ -73,11 +75,13 @@ def _signed(page: Figure, ranking: Ranking, number: int, n_pages: int) -> Figure
 
 def _first_page(ranking: Ranking, portraits: Sequence[Portrait]) -> Figure:
     page = _page()
-    words = [asked(ranking, len(portraits)), found(ranking), ranking.why, ranking.yield_curve.why, ranking.template.said]
-    text = "\n\n".join(_wrapped(printable(one)) for one in words if one)
+    said = [ranking.why, ranking.yield_curve.why, ranking.template.said]
+    words = [f"{asked(ranking, len(portraits))} {found(ranking)}", *map(sentence, filter(None, said))]
+    text = "\n\n".join(map(_wrapped, words))
     page.text(0.06, 0.945, "Candidates of a search", fontsize=14, va="top")
     page.text(0.06, 0.915, text, fontsize=LABEL_SIZE, va="top", linespacing=1.35, parse_math=False)
-    figures = page.add_gridspec(3, 1, left=0.11, right=0.94, bottom=0.06, top=0.6, height_ratios=(1.5, 1, 1), hspace=0.32)
+    top = 0.885 - LINE_HEIGHT * (1 + text.count("\n"))
+    figures = page.add_gridspec(3, 1, left=0.11, right=0.94, bottom=0.06, top=top, height_ratios=(1.5, 1, 1), hspace=0.3)
     _draw_yield(page.add_subplot(figures[0]), ranking)
     _draw_template(page.add_subplot(figures[1]), page.add_subplot(figures[2]), ranking)
     return page

@@ -57,14 +57,14 @@ def examined(spectra: Spectra, grid: WavelengthGrid, rest_frame: bool) -> Examin
 
 
 def _given_noise(spectra: Spectra, bad: NDArray[np.bool_]) -> tuple[Flux, NDArray[np.bool_]]:
-    """Noise (n, p), the median of a row where it is not known, 1 where the row has none; and which rows have."""
+    """Noise (n, p), the mean of a row where it is not known, 1 where the row has none; and which rows have."""
     if spectra.ivar is None:
         return np.ones(bad.shape, np.float32), np.zeros(len(bad), bool)
     known = ~bad & (spectra.ivar > 0) & np.isfinite(spectra.ivar)
     has_errors = known.sum(axis=1) > 0.5 * (~bad).sum(axis=1)
-    sigma = np.where(known, spectra.ivar, 1).astype(np.float32) ** np.float32(-0.5)
-    ordinary = np.where(has_errors, median_where(sigma, known), 1)[:, None]
-    return np.where(known & has_errors[:, None], sigma, ordinary).astype(np.float32), has_errors
+    sigma: Flux = np.sqrt(1 / np.where(known, spectra.ivar, 1)).astype(np.float32)
+    ordinary = np.where(has_errors, mean_where(sigma, known), 1).astype(np.float32)[:, None]
+    return np.where(known & has_errors[:, None], sigma, ordinary), has_errors
 
 
 def _excess(residual: Flux, sigma: Flux, bad: NDArray[np.bool_], has_errors: NDArray[np.bool_]) -> Flux:
@@ -78,11 +78,14 @@ def _excess(residual: Flux, sigma: Flux, bad: NDArray[np.bool_], has_errors: NDA
     return np.maximum(scatter, np.where(has_errors, 1, smallest)).astype(np.float32)[:, None]
 
 
+def mean_where(values: Flux, counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Mean of the values that count in each row, (n,); 0 where none does."""
+    return np.where(counted, values, 0).sum(axis=1, dtype=np.float64) / np.maximum(counted.sum(axis=1), 1)
+
+
 def median_where(values: Flux, counted: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Median of the values that count in each row, (n,); 0 where none does."""
+    """Median of the values that count in each row, (n,), the upper one of two; 0 where none does."""
     n = counted.sum(axis=1)
-    ascending = np.sort(np.where(counted, values, np.inf), axis=1)
-    middle = [
-        np.take_along_axis(ascending, place[:, None], axis=1)[:, 0] for place in (np.maximum(n - 1, 0) // 2, n // 2)
-    ]
-    return np.where(n > 0, (middle[0] + middle[1]) / 2, 0.0)
+    ascending = np.sort(np.where(counted, values, np.float32(np.inf)), axis=1)
+    middle = np.minimum(n // 2, values.shape[1] - 1)[:, None]
+    return np.where(n > 0, np.take_along_axis(ascending, middle, axis=1)[:, 0], 0.0)

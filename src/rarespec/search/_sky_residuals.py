@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.search._examined import Examined
+from rarespec.features import median_filter
+from rarespec.search._examined import Examined, mean_where
 
 SKY_LINES = (
     5578.9, 6302.0, 6365.5, 7278.4, 7318.3, 7342.9, 7371.4, 7752.8, 7796.3, 7823.7, 7855.5, 7915.9, 7966.8, 7995.5,
@@ -19,12 +20,14 @@ WINGS = 1.5e-3
 """Of the wavelength: pixels nearer to a line are not compared with."""
 COMPARED_FROM = 6300.0
 """Angstrom. Sky lines lie in the red: they are compared with other red pixels."""
+NEIGHBOURHOOD = 25.0
+"""Angstrom: the running median that deviations are measured from, several times as wide as a line."""
 LARGEST = 10.0
 """Deviations count up to this many sigma, so that one wild pixel does not decide."""
 FEWEST_PIXELS = 15
 """A spectrum with fewer good pixels at sky lines, or between them, is not judged."""
-EXCESS = 3.0
-"""Scatter at the lines relative to elsewhere. Real spectra have 1.2 to 1.5, the worst 1 or 2 % more than this."""
+EXCESS = 2.1
+"""Scatter at the lines relative to elsewhere. Real spectra have 1.0 to 1.3, the worst 1 or 2 % more than this."""
 
 
 def has_sky_residuals(spectra: Examined) -> NDArray[np.bool_]:
@@ -34,11 +37,12 @@ def has_sky_residuals(spectra: Examined) -> NDArray[np.bool_]:
 
 def sky_excess(spectra: Examined) -> NDArray[np.float64]:
     """Scatter at sky lines relative to the scatter between them, each in units of the errors, (n,); 0 if not judged."""
-    good, power = ~spectra.bad, np.minimum(np.abs(spectra.deviation), LARGEST) ** 2
+    good, around = ~spectra.bad, median_filter(spectra.flux, spectra.grid, NEIGHBOURHOOD)
+    power = np.minimum(np.abs(spectra.flux - around) / spectra.sigma, LARGEST) ** 2
     at_lines = good & _near_lines(spectra.wavelength, LINE_HALF_WIDTH)
     between = good & ~_near_lines(spectra.wavelength, WINGS) & (spectra.wavelength > COMPARED_FROM)
     enough = (at_lines.sum(axis=1) >= FEWEST_PIXELS) & (between.sum(axis=1) >= FEWEST_PIXELS)
-    line_power, other_power = (_mean_where(power, pixels) for pixels in (at_lines, between))
+    line_power, other_power = (mean_where(power, pixels) for pixels in (at_lines, between))
     judged = enough & (other_power > 0)
     return np.sqrt(np.divide(line_power, other_power, out=np.zeros(len(judged)), where=judged))
 
@@ -47,8 +51,3 @@ def _near_lines(wavelength: NDArray[np.float64], half_width: float) -> NDArray[n
     lines = np.array(SKY_LINES)
     nearest = np.searchsorted((lines[1:] + lines[:-1]) / 2, wavelength)
     return np.abs(wavelength / lines[nearest] - 1) < half_width
-
-
-def _mean_where(values: NDArray[np.float32], counted: NDArray[np.bool_]) -> NDArray[np.float64]:
-    n = np.maximum(counted.sum(axis=1), 1)
-    return np.where(counted, values, 0).sum(axis=1, dtype=np.float64) / n

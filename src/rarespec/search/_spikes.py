@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.search._examined import Examined
+from rarespec.search._examined import Examined, Flux
 
 SIGNIFICANCE = 10.0
 """Sigma. Of 3601 pixels of pure noise none comes near."""
@@ -24,16 +24,21 @@ def has_spike(spectra: Examined) -> NDArray[np.bool_]:
     """(n,) bool."""
     if np.diff(np.log10(spectra.grid.wavelength)).max() > WIDEST_PIXEL:
         return np.zeros(len(spectra.flux), bool)
-    low, high = np.percentile(spectra.filtered, RANGE, axis=1)
-    height = np.where(spectra.bad, np.float32(0), np.abs(spectra.flux - spectra.filtered))
-    tall = (height > HEIGHT * (high - low)[:, None]) & (np.abs(spectra.deviation) > SIGNIFICANCE)
-    rows = np.flatnonzero(tall.any(axis=1))
-    found = np.zeros(len(height), bool)
-    found[rows] = (tall[rows] & _narrow(height[rows])).any(axis=1)
+    deviation, found = spectra.deviation, np.zeros(len(spectra.flux), bool)
+    rows = np.flatnonzero((np.abs(deviation) > SIGNIFICANCE).any(axis=1))
+    found[rows] = _has_tall(spectra.flux[rows], spectra.filtered[rows], deviation[rows])
     return found
 
 
-def _narrow(height: NDArray[np.float32]) -> NDArray[np.bool_]:
+def _has_tall(flux: Flux, filtered: Flux, deviation: Flux) -> NDArray[np.bool_]:
+    """Which rows have a significant, tall and narrow pixel; the deviation of bad ones is 0."""
+    low, high = np.percentile(filtered, RANGE, axis=1)
+    height = np.abs(flux - filtered)
+    tall = (height > HEIGHT * (high - low)[:, None]) & (np.abs(deviation) > SIGNIFICANCE)
+    return (tall & _narrow(height)).any(axis=1)
+
+
+def _narrow(height: Flux) -> NDArray[np.bool_]:
     """Pixels that stand alone or in a pair, (n, p)."""
     padded = np.pad(height, ((0, 0), (2, 2)))
     before2, before, after, after2 = (padded[:, k : k + height.shape[1]] for k in (0, 1, 3, 4))

@@ -26,7 +26,7 @@ COLUMNS = {
     "z": Meaning("src.redshift", "Redshift that the survey gave"),
     "snr": Meaning("stat.snr", "Signal-to-noise ratio of the spectrum"),
     "score": Meaning("stat.value", "Score of the ranker; only the order matters"),
-    "expected_precision": Meaning("stat.probability", "Expected share of true objects down to this rank"),
+    "expected_precision": Meaning("stat.probability", "Chance that this candidate is a true object"),
     "nearest_known": Meaning("meta.id.assoc", "Identifier of the known example that is most alike"),
     "flags": Meaning("meta.code.qual", "Signs of a likely artefact, separated by commas"),
 }

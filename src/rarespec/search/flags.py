@@ -24,7 +24,7 @@ FLAG_MEANINGS = {
     "low-snr": "The signal-to-noise ratio is below 3: that of the catalogue, or where it has none the median over the "
     "pixels.",
     "negative-flux": "The flux lies significantly below zero over a range of wavelengths: too much sky was subtracted.",
-    "sky-residuals": "Pixels at strong lines of the night sky scatter three times as much as their errors allow.",
+    "sky-residuals": "Pixels at strong lines of the night sky scatter more than twice as much as their errors allow.",
     "spike": "One or two pixels tower over the spectrum, narrower than any line: a cosmic ray or a hot pixel.",
 }
 """Flag -> what it means. None of them removes a candidate or changes its rank."""
@@ -80,7 +80,7 @@ def _found(spectra: Spectra, grid: WavelengthGrid, template: Any, rest_frame: bo
     broad = coarse(look)
     return {
         "bad-pixels": has_gaps(look.bad, grid, template),
-        "camera-join": has_camera_step(broad, spectra.catalogue.get("survey", [None] * len(spectra))),
+        "camera-join": has_camera_step(broad, _column(spectra, "survey"), _numbers(spectra, "z")),
         "low-snr": snr_of(spectra, look) < LOWEST_SNR,
         "negative-flux": _is_negative(broad),
         "sky-residuals": has_sky_residuals(look),
@@ -90,11 +90,21 @@ def _found(spectra: Spectra, grid: WavelengthGrid, template: Any, rest_frame: bo
 
 def snr_of(spectra: Spectra, look: Examined) -> NDArray[np.float64]:
     """The catalogue's S/N; where it has none, the median over the good pixels of flux / noise, (n,)."""
-    listed = np.array(spectra.catalogue.get("snr", [None] * len(spectra)), float)
+    listed = _numbers(spectra, "snr")
     unknown = ~np.isfinite(listed)
-    listed[unknown] = median_where(look.flux / look.sigma, ~look.bad)[unknown]
+    listed[unknown] = median_where(look.flux[unknown] / look.sigma[unknown], ~look.bad[unknown])
     return listed
 
 
 def _is_negative(broad: Coarse) -> NDArray[np.bool_]:
     return (broad.level < -NEGATIVE_SIGMA * broad.level_error).mean(axis=1) > NEGATIVE_SHARE
+
+
+def _column(spectra: Spectra, name: str) -> list[Any]:
+    return spectra.catalogue.get(name, [None] * len(spectra))
+
+
+def _numbers(spectra: Spectra, name: str) -> NDArray[np.float64]:
+    """A column of the catalogue, NaN where nothing is known or the column holds text."""
+    values = _column(spectra, name)
+    return np.array([value if isinstance(value, int | float) else np.nan for value in values], float)

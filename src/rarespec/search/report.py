@@ -15,11 +15,14 @@ from rarespec.search.portrait import Portrait
 from rarespec.search.ranking import Ranking
 from rarespec.search.report_style import STYLE
 from rarespec.search.sky_links import sky_links
+from rarespec.search.spectral_features import SpectralFeature
 from rarespec.search.template import NoTemplate
 from rarespec.spectrum.printable import printable
 
 NOTHING_FROM_OUTSIDE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """A browser that follows it loads and runs nothing, whatever a name in a catalogue holds."""
+NEAR = 25.0
+"""Angstrom within which a feature belongs to a range of wavelengths."""
 LONG_LIST = 20
 """Settings with more values are folded."""
 COLOURS = (
@@ -84,7 +87,7 @@ def _anchor(heading: str) -> str:
 
 def _summary(ranking: Ranking, portraits: Sequence[Portrait]) -> list[Html]:
     both = f"{asked(ranking, len(portraits))} {found(ranking)}"
-    return [element("p", both), element("p", _text(ranking.why), class_="caption")]
+    return [element("p", both), element("p", sentence(ranking.why), class_="note")]
 
 
 def asked(ranking: Ranking, n_shown: int) -> str:
@@ -101,14 +104,15 @@ def found(ranking: Ranking) -> str:
     curve = ranking.yield_curve
     if not curve.can_tell:
         return "How many of them are true cannot be told."
-    depth = min(curve.stopping_rank or len(curve.expected), len(curve.expected))
+    if not curve.stopping_rank:
+        return "Even at the top, fewer are expected to be true than it is worth looking for."
+    depth = min(curve.stopping_rank, len(curve.expected))
     number, low, high = (f"{float(array[depth - 1]):.0f}" for array in (curve.expected, curve.low, curve.high))
-    where = "where it is suggested to stop" if curve.stopping_rank else "as far as the estimate reaches"
-    return f"Of the first {grouped(depth)}, {where}, about {number} ({low} to {high}) are expected to be true objects."
+    return f"Of the first {grouped(depth)}, about {number} ({low} to {high}) are expected to be true; this is where to stop."
 
 
 def _yield(ranking: Ranking, pictures: Pictures) -> list[Html]:
-    why = element("p", _text(ranking.yield_curve.why))
+    why = element("p", sentence(ranking.yield_curve.why))
     if pictures.yield_curve is None:
         return [why]
     caption = "Expected number of true objects among the first k candidates, with its interval, and where to stop."
@@ -116,7 +120,7 @@ def _yield(ranking: Ranking, pictures: Pictures) -> list[Html]:
 
 
 def _template(ranking: Ranking, pictures: Pictures) -> list[Html]:
-    said = element("p", _text(ranking.template.said))
+    said = element("p", sentence(ranking.template.said))
     if isinstance(ranking.template, NoTemplate):
         named = (element("li", f"{_text(name)}: {weight:+.3g}") for name, weight in ranking.template.weights)
         return [said, element("ul", *named)] if ranking.template.weights else [said]
@@ -140,7 +144,7 @@ def _how_to_read(ranking: Ranking, portraits: Sequence[Portrait]) -> Html:
         " gaps are bad pixels.",
         dashed,
         " Dotted: the sky line at 5579 Å and bands of O₂ in the air.",
-        class_="caption",
+        class_="note",
     )
 
 
@@ -149,7 +153,7 @@ def _candidate(ranking: Ranking, portrait: Portrait, picture: Html) -> Html:
     links = sky_links(float(facts["ra"]), float(facts["dec"]))
     away = (element("a", name, href=address, rel="noreferrer noopener") for name, address in links.items())
     heading = element("h3", f"{facts['rank']}. ", element("bdi", _text(facts["id"])), *away)
-    notes = [*_flags(str(facts["flags"])), *_because(portrait.bands), *filter(None, [portrait.known_note])]
+    notes = [*_flags(str(facts["flags"])), *_because(portrait), *filter(None, [portrait.known_note])]
     said = element("ul", *(element("li", note) for note in notes)) if notes else Html()
     listed = joined(*(joined(element("dt", key), element("dd", value)) for key, value in _facts(portrait)))
     return element(
@@ -175,13 +179,19 @@ def _flags(flags: str) -> Iterator[Html]:
         yield joined(element("span", _text(flag), class_="flag"), f": {FLAG_MEANINGS.get(flag, 'no meaning is known')}")
 
 
-def _because(bands: Sequence[Band]) -> Iterator[Html]:
+def _because(portrait: Portrait) -> Iterator[Html]:
     """The ranges that speak for a candidate, and those against it."""
     for words, sign in (("in favour", 1), ("against", -1)):
-        ranges = [one for one in bands if one.contribution * sign > 0]
-        told = ", ".join(f"{one.start:.0f}–{one.stop:.0f} Å ({100 * one.share:.0f} %)" for one in ranges)
-        if ranges:
-            yield joined(element("b", f"{words}:"), f" {told}")
+        told = [_in_words(band, portrait.marks) for band in portrait.bands if band.contribution * sign > 0]
+        if told:
+            yield joined(element("b", f"{words}:"), " ", joined(*told, between=", "))
+
+
+def _in_words(band: Band, marks: Sequence[SpectralFeature]) -> Html:
+    """Its range, the marked features in it, and its share."""
+    here = [one.name for one in marks if band.start - NEAR <= one.wavelength <= band.stop + NEAR]
+    words = [f"{band.start:.0f}–{band.stop:.0f} Å", *dict.fromkeys(here), f"({100 * band.share:.0f} %)"]
+    return element("span", " ".join(words), class_="range")
 
 
 def _settings(ranking: Ranking) -> Html:
@@ -196,7 +206,7 @@ def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, ob
         elif isinstance(value, Sequence) and not isinstance(value, str):
             yield f"{before}{key}", _listed([_text(one) for one in value])
         else:
-            yield f"{before}{key}", _text(value) if value or value == 0 else "none"
+            yield f"{before}{key}", _text(" ".join(str(value).split())) if value or value == 0 else "none"
 
 
 def _listed(values: list[str]) -> object:
@@ -209,6 +219,12 @@ def _listed(values: list[str]) -> object:
 def _text(value: object) -> str:
     """Of a catalogue or a person: control characters and halves of letters are written out."""
     return printable(str(value))
+
+
+def sentence(words: str) -> str:
+    """With a capital letter and a full stop."""
+    text = _text(words)
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
 
 
 def number_or(value: Any, form: str, otherwise: str = "unknown") -> str:

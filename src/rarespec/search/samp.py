@@ -46,7 +46,11 @@ def send_table(
         url = _kept_file(table, provenance or {}).as_uri()
         content = {"url": url, "table-id": url, "name": escaped(name, _NOT_IN_SAMP)}
         message = {"samp.mtype": LOAD_TABLE, "samp.params": content}
-        return [program for key, program in receivers.items() if _loaded(client, key, program, message)]
+        answers = [(program, _problem(client, key, message)) for key, program in receivers.items()]
+    for program, problem in answers:
+        if problem:
+            warnings.warn(f"{program} did not load the table: {problem}", stacklevel=2)
+    return [program for program, problem in answers if not problem]
 
 
 @contextmanager
@@ -81,19 +85,17 @@ def _name_of(client: SAMPIntegratedClient, key: str) -> str:
     return str(client.get_metadata(key).get("samp.name", key))
 
 
-def _loaded(client: SAMPIntegratedClient, key: str, program: str, message: dict[str, Any]) -> bool:
+def _problem(client: SAMPIntegratedClient, key: str, message: dict[str, Any]) -> str:
+    """Why a program did not load the table; empty if it did."""
     from astropy.samp import SAMPProxyError
 
     try:
         answer = client.call_and_wait(key, message, str(ANSWER_SECONDS))
     except SAMPProxyError as error:
-        problem = str(error.faultString)
-    else:
-        if answer["samp.status"] != "samp.error":
-            return True
-        problem = str(answer.get("samp.error", {}).get("samp.errortxt", "no reason given"))
-    warnings.warn(f"{program} did not load the table: {problem}", stacklevel=4)
-    return False
+        return str(error.faultString)
+    if answer["samp.status"] != "samp.error":
+        return ""
+    return str(answer.get("samp.error", {}).get("samp.errortxt", "it gave no reason"))
 
 
 def _kept_file(table: Table, provenance: Mapping[str, Any]) -> Path:

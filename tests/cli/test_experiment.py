@@ -1,0 +1,87 @@
+"""`rarespec experiment` as a user meets it."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from rarespec.cli.app import app
+from rarespec.mock.simulate import SkyChoice, simulate_survey
+
+FEW = ("--methods", "lda,bagging_top_push", "--np", "1,3", "--trials", "2", "--sensitivity-draws", "1", "--jobs", "1")
+
+
+def rarespec(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory):
+    path = tmp_path_factory.mktemp("experiment") / "mock.survey"
+    return simulate_survey(SkyChoice(300, (("qso", 15),), seed=5), path).path
+
+
+@pytest.fixture(scope="module")
+def finished(survey, tmp_path_factory):
+    out = tmp_path_factory.mktemp("out") / "qso"
+    return rarespec("experiment", survey, "--rare", "qso", "--out", out, "--tuning-draws", 0, *FEW), out
+
+
+def test_everything_is_written(finished):
+    result, out = finished
+    assert result.exit_code == 0, result.output
+    assert "Shrinkage LDA" in result.stdout and "index.html" in result.stdout
+    names = {path.name for path in out.iterdir()}
+    assert {f"figure-{n}.{kind}" for n in range(1, 10) for kind in ("png", "pdf")} <= names
+    assert {f"table-{n}.{kind}" for n in (1, 2, 3) for kind in ("md", "csv", "tex")} <= names
+    assert {"results.parquet", "paired-differences.csv", "index.html"} <= names
+    page = (out / "index.html").read_text()
+    assert all(f'src="figure-{n}.png"' in page for n in range(1, 10))
+    assert "--rare qso" in page and "--tuning-draws 0" in page
+
+
+def test_a_second_run_repeats_nothing_and_tells_the_same(finished, survey):
+    result, out = finished
+    journal = (out / "journal.jsonl").read_bytes()
+    again = rarespec("experiment", survey, "--rare", "qso", "--out", out, "--tuning-draws", 0, *FEW)
+    assert again.stdout == result.stdout and (out / "journal.jsonl").read_bytes() == journal
+
+
+def test_json_for_programs(finished, survey):
+    again = rarespec("experiment", survey, "--rare", "qso", "--out", finished[1], "--tuning-draws", 0, *FEW, "--json")
+    summary = json.loads(again.stdout)
+    cells = {(cell["method"], cell["n_known"]): cell for cell in summary["trials"]}
+    assert cells["lda", 3]["trials"] == 2 and 0 < cells["lda", 3]["average_precision"] <= 1
+    assert summary["failures"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--rare", "unicorn"), "no spectrum has the class or subclass 'unicorn'"),
+        (("--rare", "qso", "--methods", "ldb"), "no method called 'ldb'"),
+        (("--rare", "qso", "--np", "one"), "--np one"),
+        (("--rare", "qso", "--np", "99"), "15 usable spectra are qso"),
+    ],
+)
+def test_wrong_use_is_told_in_one_line(survey, tmp_path, words, said):
+    result = rarespec("experiment", survey, "--out", tmp_path / "x", *words)
+    assert result.exit_code == 2 and said in result.output and "Traceback" not in result.output
+
+
+def test_what_was_left_out_sets_the_exit_code(survey, tmp_path):
+    words = ("--methods", "lda", "--np", "1,20", "--trials", "1", "--tuning-draws", "0", "--jobs", "1")
+    result = rarespec("experiment", survey, "--rare", "qso", "--out", tmp_path / "x", *words)
+    assert result.exit_code == 1 and "NP = 20 left out" in result.output
+    assert "NP = 20 left out" in (tmp_path / "x" / "index.html").read_text()
+
+
+def test_a_class_that_the_mock_does_not_have(tmp_path):
+    result = rarespec("experiment", "--rare", "unicorn", "--quick", "--out", tmp_path / "x")
+    assert result.exit_code == 2 and "unicorn" in result.output and not (tmp_path / "x" / "mock.survey").exists()
+
+
+@pytest.mark.exhaustive
+def test_quick_on_the_mock_with_no_survey(tmp_path):
+    result = rarespec("experiment", "--quick", "--out", tmp_path / "x")
+    assert result.exit_code == 0 and len(list((tmp_path / "x").glob("figure-*.png"))) == 9
