@@ -2,13 +2,13 @@
 
     python benchmarks/yield_calibration.py [--survey mock | --survey PATH/make_survey.py] [--rare CARBON WD ...]
                                            [--n 30000] [--n-rare 0 30 150 600] [--seed 1] [--draws 5]
-                                           [--known 3 5 10 30] [--methods lda cosine ...] [--folds 10]
+                                           [--known 3 5 10 30] [--methods lda cosine ...] [--folds 5]
 
 Features are those of the paper. From each survey, members of the rare class are dropped until `n-rare` are left, some
 of them are known, and the others hidden in the list; 0 stands for a survey in which the known are the only ones. The
 peer is the count bound: where hidden known examples land gives the recall R(k), the class cannot have more than
-k / R(k) members at any depth k, the least of these is taken for their number N, and N R(k) are expected among the first
-k; its interval is that of a Bayesian bootstrap of the places.
+k / R(k) members at any depth k, the least of these at depths with R(k) of a half or more is taken for their number N,
+and N R(k) are expected among the first k; its interval is that of a Bayesian bootstrap of the places.
 
 Printed for each class, number of known examples and depth, and for all: the share of queries whose 90 % interval holds
 the true number, the median width of the interval and the median of expected - true, both relative to the number of
@@ -88,7 +88,8 @@ def peer_curves(hidden_places: NDArray[np.int64], n: int, seed: int) -> tuple[ND
     places = np.sort(np.minimum(hidden_places, n))
     weights = np.random.default_rng(seed).dirichlet(np.ones(len(places)), N_BOOTSTRAP)
     recall = np.cumsum(weights, axis=1)
-    members = (places / recall).min(axis=1, keepdims=True)
+    deep = np.where(recall >= 0.5, places / recall, np.inf)  # the bound from a place or two is wild
+    members = deep.min(axis=1, keepdims=True)
     return members * recall, places
 
 
@@ -140,17 +141,21 @@ def queries_of(
 ) -> Iterator[Query]:
     """Of one survey and method, with `n_rare` members; the same draws for every method."""
     rng = np.random.default_rng([chosen.seed, n_rare])
-    members, common = np.flatnonzero(rare), np.flatnonzero(~rare)
-    alone = n_rare == 0
-    left = rng.permutation(members)[: n_rare or len(members)]
-    for n_known in (m for m in chosen.known if m <= len(left)):
-        for draw in range(chosen.draws):
-            known = rng.permutation(left)[:n_known]
-            rows = np.append(known, common if alone else np.append(np.setdiff1d(left, known), common))
-            ranker = method(name).ranker(chosen.seed + draw)
-            if isinstance(ranker, GraphRanker):
-                ranker.prepare(X[rows])
-            yield asked(ranker, X[rows], rare[rows], np.arange(n_known), chosen.folds)
+    members, common = rng.permutation(np.flatnonzero(rare)), np.flatnonzero(~rare)
+    left = np.append(members[:n_rare], common)
+    ranker = prepared(name, chosen.seed, X[left])
+    for n_known in (m for m in chosen.known if m <= (n_rare or m)):
+        for _ in range(chosen.draws):
+            if n_rare == 0:  # another survey for each draw: the known ones alone
+                left = np.append(rng.permutation(members)[:n_known], common)
+                ranker = prepared(name, chosen.seed, X[left])
+            known = rng.permutation(n_rare or n_known)[:n_known]
+            yield asked(ranker, X[left], rare[left], known, chosen.folds)
+
+
+def prepared(name: str, seed: int, X: NDArray) -> Ranker:
+    ranker = method(name).ranker(seed)
+    return ranker.prepare(X) if isinstance(ranker, GraphRanker) else ranker
 
 
 def main() -> None:
@@ -163,7 +168,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--known", type=int, nargs="+", default=[3, 5, 10, 30])
     parser.add_argument("--methods", nargs="+", default=["lda", "cosine", "bagging_top_push", "label_propagation"])
-    parser.add_argument("--folds", type=int, default=10)
+    parser.add_argument("--folds", type=int, default=5)
     chosen = parser.parse_args()
     warnings.filterwarnings("ignore", message=".*cut off.*")
     cases: list[Judged] = []
@@ -178,7 +183,7 @@ def main() -> None:
                     said = list(judged(query, rare, name, chosen.seed))
                     cases += said
                     n_asked, n_silent = n_asked + 1, n_silent + (not said)
-    print(f"{n_asked} queries; in {n_silent} of them the curve says that it cannot tell, and they are not counted below")
+    print(f"{n_asked} queries; in {n_silent} of them the curve says that it cannot tell: not counted below")
     report(cases)
 
 
@@ -188,7 +193,6 @@ def report(cases: list[Judged]) -> None:
     print_rows("class, method", some, "rare", "method")
     print_rows("depth", some, "depth")
     print_rows("known", some, "n_known")
-    print_rows("members in the list", some, "n_members") if len({c.n_members for c in some}) < 30 else None
     print_rows("lists with members", some)
     print_rows("lists without any, class, known", none, "rare", "n_known")
     print_rows("lists without any", none)

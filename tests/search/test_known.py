@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -313,6 +314,18 @@ def test_text_files(survey, tmp_path, text):
     assert examples.rows.tolist() == [7, 2] and examples.problems == []
 
 
+def test_a_folder_of_tables(survey, tmp_path):
+    (tmp_path / "one.txt").write_text("s00007\n")
+    (tmp_path / "two.csv").write_text("id,z\ns00002,0\n")
+    for known in (tmp_path, f"{tmp_path}/*.*"):
+        assert examples_of(survey, known).rows.tolist() == [7, 2]
+
+
+def test_columns_of_unlike_length(survey):
+    problem = only_problem(examples_of(survey, ["s00001", {"ra": [1.0, 2.0], "dec": [1.0]}]))
+    assert problem == "the dict given: unexpected layout: the columns ra, dec are not of one length"
+
+
 def test_ids_in_text_keep_their_zeros(tmp_path):
     survey = Survey.create(tmp_path / "s", SMALL_GRID)
     spectra = make_spectra(2, SMALL_GRID)
@@ -463,9 +476,9 @@ def test_text_files_of_spectra(survey, tmp_path):
     vectors = Table({"id": ["v"], "flux": spectrum.flux[None], "wavelength": spectrum.wavelength[None]})
     vectors.write(tmp_path / "vectors.ecsv")
     vectors.write(tmp_path / "vectors.fits")
-    pq.write_table(
-        pa.table({"id": ["p"], "flux": [spectrum.flux], "wavelength": [spectrum.wavelength]}), tmp_path / "p.parquet"
-    )
+    parquet = pa.table({"id": ["p"], "flux": [spectrum.flux]})
+    wavelength = json.dumps(spectrum.wavelength.tolist())
+    pq.write_table(parquet.replace_schema_metadata({"wavelength": wavelength}), tmp_path / "p.parquet")
     np.savez(tmp_path / "n.npz", flux=spectrum.flux[None], wavelength=spectrum.wavelength)
     names = ["mine.csv", "wide.csv", "vectors.ecsv", "vectors.fits", "p.parquet", "n.npz"]
     examples = examples_of(survey, [tmp_path / name for name in names])

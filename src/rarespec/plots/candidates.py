@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def flux_limits(portrait: Portrait) -> tuple[float, float]:
     """Of the picture: zero, all of the filtered flux but its rarest extremes, and room for names above it."""
     curves = [portrait.filtered] if portrait.known is None else [portrait.filtered, portrait.known]
     finite = [curve[np.isfinite(curve)] for curve in curves]
-    ends = np.array([np.percentile(curve, [0.5, 99.5]) for curve in finite if len(curve)] or [[0.0, 1.0]])
+    ends = np.array([np.percentile(curve, [0.5, 99.5]) if len(curve) else [0.0, 1.0] for curve in finite])
     low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
     margin = 0.06 * (high - low) or 1.0
     bottom, top = min(0.0, low - margin), high + margin
@@ -51,5 +51,11 @@ def _mark(panel: Axes, portrait: Portrait) -> None:
     for i, feature in enumerate(portrait.marks):
         height = 0.97 if i % 2 else 0.87  # two lines, so that neighbours do not collide
         panel.axvline(feature.wavelength, ymax=height - 0.1, color=MARK, linewidth=0.5, linestyle="--", zorder=0)
-        words = {"ha": "center", "va": "top", "fontsize": SMALL_SIZE - 1, "color": MARK, "transform": names}
+        words: dict[str, Any] = {
+            "ha": "center",
+            "va": "top",
+            "fontsize": SMALL_SIZE - 1,
+            "color": MARK,
+            "transform": names,
+        }
         panel.text(feature.wavelength, height, feature.name, **words)

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rarespec.plots.candidates import draw_candidate
 from rarespec.plots.canvas import BLUE, GREY, LABEL_SIZE, RED, SMALL_SIZE, WAVELENGTH, empty_figure
@@ -23,7 +23,7 @@ from rarespec.whole_file import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import Figure
 
 A4 = 8.27, 11.69
 """Inches."""
@@ -67,7 +67,7 @@ def _signed(page: Figure, ranking: Ranking, number: int, n_pages: int) -> Figure
     """With header and page number."""
     created = str(ranking.provenance.get("created", ""))[:10]
     header = " · ".join(filter(None, [printable(ranking.survey.path.name)[:60], f"method {ranking.method}", created]))
-    words = {"fontsize": SMALL_SIZE, "color": "0.35", "va": "center", "parse_math": False}
+    words: dict[str, Any] = {"fontsize": SMALL_SIZE, "color": "0.35", "va": "center", "parse_math": False}
     page.text(0.06, 0.975, header, ha="left", **words)
     page.text(0.94, 0.975, f"page {number} of {n_pages}", ha="right", **words)
     return page
@@ -81,7 +81,9 @@ def _first_page(ranking: Ranking, portraits: Sequence[Portrait]) -> Figure:
     page.text(0.06, 0.945, "Candidates of a search", fontsize=14, va="top")
     page.text(0.06, 0.915, text, fontsize=LABEL_SIZE, va="top", linespacing=1.35, parse_math=False)
     top = 0.885 - LINE_HEIGHT * (1 + text.count("\n"))
-    figures = page.add_gridspec(3, 1, left=0.11, right=0.94, bottom=0.06, top=top, height_ratios=(1.5, 1, 1), hspace=0.3)
+    figures = page.add_gridspec(
+        3, 1, left=0.11, right=0.94, bottom=0.06, top=top, height_ratios=(1.5, 1, 1), hspace=0.3
+    )
     _draw_yield(page.add_subplot(figures[0]), ranking)
     _draw_template(page.add_subplot(figures[1]), page.add_subplot(figures[2]), ranking)
     return page
@@ -126,9 +128,11 @@ def _say(panel: Axes, words: str) -> None:
 
 def _page_of_spectra(portraits: Sequence[Portrait]) -> Figure:
     page = _page()
-    places = page.add_gridspec(ROWS, COLUMNS, left=0.075, right=0.965, bottom=0.055, top=0.915, hspace=0.42, wspace=0.13)
-    for place, portrait in zip(places, portraits, strict=False):  # the last page may have fewer
-        panel = page.add_subplot(place)
+    places = page.add_gridspec(
+        ROWS, COLUMNS, left=0.075, right=0.965, bottom=0.055, top=0.915, hspace=0.42, wspace=0.13
+    )
+    for i, portrait in enumerate(portraits):
+        panel = page.add_subplot(places[divmod(i, COLUMNS)])
         draw_candidate(panel, portrait)
         panel.set_title(_caption(portrait), loc="left", fontsize=SMALL_SIZE, pad=3, linespacing=1.25, parse_math=False)
     _explain(page)
@@ -152,7 +156,7 @@ def _short(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def _explain(page: Figure | SubFigure) -> None:
+def _explain(page: Figure) -> None:
     from matplotlib.lines import Line2D
 
     keys = {"as observed": GREY, "median of 10 Å": BLUE, "nearest known, same median": RED}

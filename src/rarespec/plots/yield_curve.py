@@ -35,7 +35,8 @@ def draw_yield_curve(panel: Axes, curve: YieldCurve) -> None:
     panel.fill_between(depth, low, high, color=BLUE, alpha=0.25, linewidth=0, label=_interval(curve))
     panel.plot(depth, expected, color=BLUE, linewidth=1.2, label="expected")
     if curve.stopping_rank:
-        panel.axvline(curve.stopping_rank, color=RED, linewidth=0.9, linestyle="--", label=_where_to_stop(curve))
+        stop = f"stop at {thousands(curve.stopping_rank)}"
+        panel.axvline(curve.stopping_rank, color=RED, linewidth=0.9, linestyle="--", label=stop)
     panel.set_xlim(0, len(depth))
     panel.set_ylim(0, 1.08 * max(float(high.max()), 1.0))
     panel.set_xlabel("first k candidates", fontsize=LABEL_SIZE)
@@ -51,7 +52,3 @@ def depth_drawn(curve: YieldCurve) -> int:
 
 def _interval(curve: YieldCurve) -> str:
     return f"{100 * curve.confidence:.0f} % interval"
-
-
-def _where_to_stop(curve: YieldCurve) -> str:
-    return f"stop at {thousands(curve.stopping_rank)}"

@@ -27,6 +27,8 @@ HALF_WINDOW = 0.02
 """In log10 wavelength, 280 Angstrom at 6000: the flux on either side from which a step is measured."""
 HALF_GAP = 0.0015
 """In log10 wavelength, 20 Angstrom at 6000: cameras are blended over some pixels, which are left out."""
+DIMMEST = 0.25
+"""Of the mean flux: where there is less, steps count as shares of this. A dwarf of class L has almost no flux at 6000."""
 COMPARED: Range = (4400.0, 8000.0)
 """Angstrom: the steps elsewhere in the same spectrum with which that at the join is compared."""
 FARTHEST = 0.05
@@ -40,7 +42,7 @@ steps that only one in ten places of the same spectrum exceed. The last is what 
 def has_camera_step(coarse: Coarse, surveys: Sequence[str | None], redshifts: Values) -> NDArray[np.bool_]:
     """(n,) bool, for spectra of these surveys and redshifts, (n,), NaN where unknown."""
     found = np.zeros(len(coarse.level), bool)
-    names = np.array([(name or "").strip().lower() for name in surveys])
+    names = np.array([(name or "").strip().lower() for name in surveys], object)
     names[redshifts > FARTHEST] = ""
     step, error = _steps(coarse)
     for name in set(names.tolist()) & set(JOINS):
@@ -85,6 +87,7 @@ def _steps(coarse: Coarse) -> tuple[Values, Values]:
         return step, error
     kernel, inner = _step_kernel(half, gap), slice(half, coarse.level.shape[1] - half)
     around = uniform_filter1d(np.abs(coarse.level), 2 * half + 1, axis=1)
+    around = np.maximum(around, DIMMEST * around.mean(axis=1, keepdims=True))
     around = np.where(around > 0, around, np.nan)
     step[:, inner] = (np.abs(correlate1d(coarse.level, kernel, axis=1)) / around)[:, inner]
     error[:, inner] = (np.sqrt(correlate1d(coarse.error**2, kernel**2, axis=1)) / around)[:, inner]

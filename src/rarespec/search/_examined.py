@@ -1,4 +1,4 @@
-"""Spectra made ready to be looked at for artefacts: bridged, filtered, with noise that their own scatter confirms."""
+"""Spectra made ready to be looked at for artefacts: bridged, smoothed, with noise that their own scatter confirms."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ Flux = NDArray[np.float32]
 
 TO_SIGMA = 1.4826
 """A normal distribution's standard deviation, in units of its median absolute deviation."""
-SCATTER_LEFT = 0.75
-"""Scatter about a running median of 10 Angstrom in units of the noise: the median follows the noise a little."""
+NEIGHBOURHOOD, FEWEST_PIXELS = 25.0, 7
+"""Angstrom of the running median that deviations are measured from, and its pixels on a coarse grid: several times as
+wide as an unresolved line, so that it does not follow one."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Examined:
     wavelength : (1, p) or (n, p) float64, at which the instrument saw each pixel, vacuum Angstrom
     grid : of the pixels
     flux : (n, p) float32, bad pixels bridged
-    filtered : (n, p) float32, its running median
+    around : (n, p) float32, its running median
     sigma : (n, p) float32, noise; from the flux's own scatter where `has_errors` is False
     bad : (n, p) bool
     has_errors : (n,) bool, whether the errors of a spectrum are known
@@ -34,7 +35,7 @@ class Examined:
     wavelength: NDArray[np.float64]
     grid: WavelengthGrid
     flux: Flux
-    filtered: Flux
+    around: Flux
     sigma: Flux
     bad: NDArray[np.bool_]
     has_errors: NDArray[np.bool_]
@@ -42,18 +43,24 @@ class Examined:
     @property
     def deviation(self) -> Flux:
         """How far each pixel lies off its neighbourhood, in units of the noise, (n, p); 0 where bad."""
-        return np.where(self.bad, np.float32(0), (self.flux - self.filtered) / self.sigma)
+        return np.where(self.bad, np.float32(0), (self.flux - self.around) / self.sigma)
 
 
 def examined(spectra: Spectra, grid: WavelengthGrid, rest_frame: bool) -> Examined:
     """Spectra on the grid, at least one pixel of each good; `rest_frame` when they were shifted by their z."""
     bad = spectra.bad | ~np.isfinite(spectra.flux)
     flux = bridge(spectra.flux.astype(np.float32), bad, min_good=0.0).flux
-    filtered = median_filter(flux, grid)
+    around = _running_median(flux, grid)
     given, has_errors = _given_noise(spectra, bad)
-    sigma = given * _excess(flux - filtered, given, bad, has_errors)
+    sigma = given * _excess(flux - around, given, bad, has_errors)
     stretch = 1 + np.array(spectra.catalogue["z"], float)[:, None] if rest_frame else np.ones((1, 1))
-    return Examined(grid.wavelength * stretch, grid, flux, filtered, sigma, bad, has_errors)
+    return Examined(grid.wavelength * stretch, grid, flux, around, sigma, bad, has_errors)
+
+
+def _running_median(flux: Flux, grid: WavelengthGrid) -> Flux:
+    if np.diff(grid.edges).max() * FEWEST_PIXELS > NEIGHBOURHOOD:
+        return median_filter(flux, width_pixels=FEWEST_PIXELS)
+    return median_filter(flux, grid, NEIGHBOURHOOD)
 
 
 def _given_noise(spectra: Spectra, bad: NDArray[np.bool_]) -> tuple[Flux, NDArray[np.bool_]]:
@@ -73,7 +80,7 @@ def _excess(residual: Flux, sigma: Flux, bad: NDArray[np.bool_], has_errors: NDA
     The scatter alone is the noise of rows without errors. Fine structure of bright stars counts as scatter too, which
     makes every test more cautious.
     """
-    scatter = TO_SIGMA / SCATTER_LEFT * median_where(np.abs(residual / sigma), ~bad)
+    scatter = TO_SIGMA * median_where(np.abs(residual / sigma), ~bad)
     smallest = np.finfo(np.float32).tiny ** 0.5  # of a spectrum without any scatter, such as a model
     return np.maximum(scatter, np.where(has_errors, 1, smallest)).astype(np.float32)[:, None]
 

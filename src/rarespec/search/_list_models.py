@@ -21,13 +21,13 @@ from rarespec.search._score_fall import relative_fall
 
 Floats = NDArray[np.float64]
 
-SHARES = np.array([0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 1.0])
-SHARE_PRIOR = np.array([0.04] * 5 + [0.075] * 4 + [0.15, 0.35])
-"""p: half of the weight on a top of members alone, the rest on all shares down to almost none."""
+SHARES = np.array([0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 1.0])
+SHARE_PRIOR = np.array([0.05] * 6 + [0.0625] * 4 + [0.135, 0.315])
+"""p: nearly half of the weight on a top of members alone, a third on one with few or almost none."""
 
-SHARPNESS = np.array([1.3, 2.0, 4.0, 10.0])
-SHARPNESS_PRIOR = np.array([0.1, 0.2, 0.4, 0.3])
-"""a."""
+SHARPNESS = np.array([1.3, 2.0, 5.0, 25.0])
+SHARPNESS_PRIOR = np.array([0.1, 0.2, 0.35, 0.35])
+"""a: from a list that thins out slowly to a group that ends at a place."""
 
 MISSED = np.array([0.01, 0.05, 0.15, 0.35, 0.6])
 MISSED_PRIOR = np.array([0.3, 0.3, 0.2, 0.15, 0.05])
@@ -59,7 +59,7 @@ class ListModels:
     recall: Floats
     """(48, 4, 5, d) R."""
     members: Floats
-    """(48, 4, 5, 11) N."""
+    """(48, 4, 5, 12) N."""
 
     @classmethod
     def of_length(cls, n: int) -> Self:
@@ -72,7 +72,7 @@ class ListModels:
         return cls(depths, k0, (1 - f) * found + f * scattered, members)
 
     def posterior(self, scores: Floats, hidden_places: NDArray[np.int64]) -> Floats:
-        """(48, 4, 5, 11) weights of the ways, of sum 1, given the scores of the list and where hidden examples came."""
+        """(48, 4, 5, 12) weights of the ways, of sum 1, given the scores of the list and where hidden examples came."""
         log_weights = PLACE_WEIGHT * self._log_likelihood(hidden_places)[..., None] + _log_prior()
         log_weights = log_weights - np.log1p(self.members / (RARE * len(scores)))
         edge = FALL_WEIGHT * np.log(relative_fall(scores, self.k0))
@@ -87,16 +87,16 @@ class ListModels:
         slope = np.diff(self.recall, axis=-1, prepend=0.0)[..., cell] / width
         return np.asarray(np.log(slope).sum(axis=-1))
 
-    def drawn(self, weights: Floats, n_drawn: int) -> tuple[Floats, Floats]:
-        """Members in the list (n_drawn,), and among its first `depths` (n_drawn, d), of ways drawn by weight.
+    def drawn(self, weights: Floats, n_drawn: int) -> Floats:
+        """Members expected among the first `depths` places, (n_drawn, d), of ways drawn by weight.
 
         Drawn at equal steps of the cumulated weight, so the same weights give the same answer.
         """
         steps = (np.arange(n_drawn) + 0.5) / n_drawn
         chosen = np.minimum(np.searchsorted(np.cumsum(weights), steps), weights.size - 1)
-        members = self.members.ravel()[chosen]
+        members = self.members.ravel()[chosen, None]
         curves = self.recall.reshape(-1, len(self.depths))[chosen // len(SHARES)]
-        return members, np.minimum(members[:, None] * curves, self.depths)
+        return np.minimum(members * curves, self.depths)
 
 
 def _depths(n: int) -> NDArray[np.int64]:
@@ -115,5 +115,5 @@ def _group_sizes(depths: NDArray[np.int64], k0: Floats) -> Floats:
 
 
 def _log_prior() -> Floats:
-    """(4, 5, 11) of a, f and p; all k0 are as likely."""
+    """(4, 5, 12) of a, f and p; all k0 are as likely."""
     return np.log(SHARPNESS_PRIOR[:, None, None] * MISSED_PRIOR[:, None] * SHARE_PRIOR)

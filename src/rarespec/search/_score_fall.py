@@ -13,9 +13,6 @@ HALF_WIDTH = 1.35
 GENTLEST, STEEPEST = 0.3, 16.0
 """Ratios beyond count as these: how much steeper than ten times depends on the scale of one ranker."""
 
-CHANCE_GAPS = 5.0
-"""A ratio over j gaps between rows counts to the power j / (j + 5): one gap is often wide by chance, many are not."""
-
 N_BULK = 40
 MIN_BULK = 10
 """Places of the bulk that are looked at, and how many must have a fall for it to have a trend."""
@@ -45,20 +42,15 @@ def relative_fall(scores: Floats, places: Floats) -> Floats:
         return np.ones(len(places))
     level, power = _robust_line(np.log(bulk[falling]), np.log(falls[falling]))
     around = np.maximum(places, HALF_WIDTH)
-    ratio = np.clip(_fall(scores, around) / np.exp(level + power * np.log(around)), GENTLEST, STEEPEST)
-    above, below = _window(around, n)
-    return ratio ** ((below - above) / (below - above + CHANCE_GAPS))
+    return np.clip(_fall(scores, around) / np.exp(level + power * np.log(around)), GENTLEST, STEEPEST)
 
 
 def _fall(scores: Floats, places: Floats) -> Floats:
     """-d score / d ln place, (p,)."""
-    above, below = _window(places, len(scores))
-    return (scores[above - 1] - scores[below - 1]) / np.log(below / above)
-
-
-def _window(places: Floats, n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    n = len(scores)
     above = np.clip(np.floor(places / HALF_WIDTH), 1, n - 1).astype(np.intp)
-    return above, np.clip(np.ceil(places * HALF_WIDTH), above + 1, n).astype(np.intp)
+    below = np.clip(np.ceil(places * HALF_WIDTH), above + 1, n).astype(np.intp)
+    return (scores[above - 1] - scores[below - 1]) / np.log(below / above)
 
 
 def _robust_line(x: Floats, y: Floats) -> tuple[float, float]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.features import median_filter
 from rarespec.search._examined import Examined, mean_where
 
 SKY_LINES = (
@@ -20,8 +19,6 @@ WINGS = 1.5e-3
 """Of the wavelength: pixels nearer to a line are not compared with."""
 COMPARED_FROM = 6300.0
 """Angstrom. Sky lines lie in the red: they are compared with other red pixels."""
-NEIGHBOURHOOD = 25.0
-"""Angstrom: the running median that deviations are measured from, several times as wide as a line."""
 LARGEST = 10.0
 """Deviations count up to this many sigma, so that one wild pixel does not decide."""
 FEWEST_PIXELS = 15
@@ -37,8 +34,7 @@ def has_sky_residuals(spectra: Examined) -> NDArray[np.bool_]:
 
 def sky_excess(spectra: Examined) -> NDArray[np.float64]:
     """Scatter at sky lines relative to the scatter between them, each in units of the errors, (n,); 0 if not judged."""
-    good, around = ~spectra.bad, median_filter(spectra.flux, spectra.grid, NEIGHBOURHOOD)
-    power = np.minimum(np.abs(spectra.flux - around) / spectra.sigma, LARGEST) ** 2
+    good, power = ~spectra.bad, np.minimum(np.abs(spectra.deviation), LARGEST) ** 2
     at_lines = good & _near_lines(spectra.wavelength, LINE_HALF_WIDTH)
     between = good & ~_near_lines(spectra.wavelength, WINGS) & (spectra.wavelength > COMPARED_FROM)
     enough = (at_lines.sum(axis=1) >= FEWEST_PIXELS) & (between.sum(axis=1) >= FEWEST_PIXELS)

@@ -10,10 +10,10 @@ from rarespec.search._examined import Examined, Flux
 SIGNIFICANCE = 10.0
 """Sigma. Of 3601 pixels of pure noise none comes near."""
 HEIGHT = 4.0
-"""In units of the range of the filtered flux. Smaller spikes are common, are removed by the median filter, and hide
+"""In units of the range of the running median. Smaller spikes are common, are removed by the median filter, and hide
 nothing from the eye; 1 % of real spectra have a larger one."""
 RANGE = (2.0, 98.0)
-"""Percentiles of the filtered flux."""
+"""Percentiles of the running median."""
 ALONE, PAIR = 0.4, 0.2
 """Neighbours of a spike relative to it: of one pixel, and of two. An unresolved line has 0.6 and 0.4."""
 WIDEST_PIXEL = 1.5e-4
@@ -26,14 +26,14 @@ def has_spike(spectra: Examined) -> NDArray[np.bool_]:
         return np.zeros(len(spectra.flux), bool)
     deviation, found = spectra.deviation, np.zeros(len(spectra.flux), bool)
     rows = np.flatnonzero((np.abs(deviation) > SIGNIFICANCE).any(axis=1))
-    found[rows] = _has_tall(spectra.flux[rows], spectra.filtered[rows], deviation[rows])
+    found[rows] = _has_tall(spectra.flux[rows], spectra.around[rows], deviation[rows])
     return found
 
 
-def _has_tall(flux: Flux, filtered: Flux, deviation: Flux) -> NDArray[np.bool_]:
+def _has_tall(flux: Flux, around: Flux, deviation: Flux) -> NDArray[np.bool_]:
     """Which rows have a significant, tall and narrow pixel; the deviation of bad ones is 0."""
-    low, high = np.percentile(filtered, RANGE, axis=1)
-    height = np.abs(flux - filtered)
+    low, high = np.percentile(around, RANGE, axis=1)
+    height = np.abs(flux - around)
     tall = (height > HEIGHT * (high - low)[:, None]) & (np.abs(deviation) > SIGNIFICANCE)
     return (tall & _narrow(height)).any(axis=1)
 

@@ -58,7 +58,7 @@ class ExampleRows:
         """Of the columns that may hold ids, the one of which the survey knows most; and the rows, -1 for unknown."""
         best = [""] * len(table), np.full(len(table), -1)
         for number, ids in enumerate(table.ids):
-            rows = self.survey._rows_of(ids)
+            rows = self.survey.rows_of(ids)
             if number == 0 or (rows >= 0).sum() > (best[1] >= 0).sum():
                 best = ids, rows
         return best

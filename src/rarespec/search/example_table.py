@@ -58,6 +58,8 @@ class ExampleTable:
             raise DefectError(Reason.MISSING_COLUMN, f"{WANTED}; there is {', '.join([*columns][:12]) or 'nothing'}")
         lists = {name: python_values(columns[name]) for name in used_columns(columns)}
         n = len(next(iter(lists.values())))
+        if any(len(values) != n for values in lists.values()):
+            raise DefectError(Reason.LAYOUT, f"the columns {', '.join(lists)} are not of one length")
         ids, problems = _id_columns(lists, where)
         ra, dec = find(lists, RA), find(lists, DEC)
         if ra is None or dec is None:

@@ -44,7 +44,12 @@ def _of_fits(hdu: Hdu) -> FileColumns:
     names = list(dtype.names or ())
     vectors = frozenset(name for name in names if dtype[name].shape != () or dtype[name].kind == "O")
     units = {name: hdu.header.string(f"TUNIT{n}") for n, name in enumerate(hdu.columns, 1)}
-    return FileColumns(names, vectors, lambda wanted: {name: hdu.table()[name] for name in wanted}, units)
+
+    def read(wanted: list[str]) -> dict[str, Any]:
+        table = hdu.table()
+        return {name: table[name] for name in wanted}
+
+    return FileColumns(names, vectors, read, units)
 
 
 def _of_parquet(source: Source) -> FileColumns:

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rarespec.evaluation.hiding import MIN_KNOWN, Hiding, hide_known
-from rarespec.rankers import by_name, extend_neighbours
+from rarespec.rankers import by_name
 from rarespec.rankers._graph_ranker import GraphRanker
 from rarespec.rankers._ranker import Ranker, Scores
 from rarespec.rankers.by_name import NAMES
+from rarespec.rankers.neighbours import extend_neighbours
 from rarespec.search.material import Material
 from rarespec.survey.manifest import WrongUseError
 from rarespec.survey.neighbours import graph_of

@@ -69,7 +69,7 @@ def _word(value: Any) -> Iterator[str | Unusable]:
 def _of_words(words: list[str], survey: Survey) -> Iterator[Given]:
     """Ids, files, and several of them with commas. An id of the survey is never taken for a file."""
     pieces = [piece.strip() for word in words for piece in (word, *word.split(","))]
-    known = {piece for piece, row in zip(pieces, survey._rows_of(pieces), strict=True) if row >= 0}
+    known = {piece for piece, row in zip(pieces, survey.rows_of(pieces), strict=True) if row >= 0}
     for is_file, group in groupby(_pieces(words, known), lambda piece: _is_file(piece, known)):
         if is_file:
             for path in group:

@@ -104,7 +104,7 @@ class _Gathering:
     def _in_the_survey(self) -> tuple[Counter[int], list[Spectrum]]:
         """How often each row was given, in the order given; and the spectra that the survey does not have."""
         own = [found.id for found in self._found if isinstance(found, Spectrum)]
-        row_of = dict(zip(own, self._survey._rows_of(own).tolist(), strict=True)) if own else {}
+        row_of = dict(zip(own, self._survey.rows_of(own).tolist(), strict=True)) if own else {}
         rows: Counter[int] = Counter()
         elsewhere: list[Spectrum] = []
         for found in self._found:

@@ -30,7 +30,7 @@ class Portrait:
     facts : the candidate's row of the table
     wavelength : (p,) float64, vacuum Angstrom
     observed, filtered : (p,) flux as observed and after the median filter, NaN where a pixel is bad
-    known : (p,) filtered flux of the nearest known example on the scale of the candidate; None when there is none to draw
+    known : (p,) filtered flux of the nearest known example on the scale of the candidate; None when none can be drawn
     known_note : what is particular about its curve; empty when it is as observed
     marks : lines and band heads that speak for or against the candidate, where it should have them
     sky : places where sky and air leave traces

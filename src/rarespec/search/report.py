@@ -15,7 +15,7 @@ from rarespec.search.portrait import Portrait
 from rarespec.search.ranking import Ranking
 from rarespec.search.report_style import STYLE
 from rarespec.search.sky_links import sky_links
-from rarespec.search.spectral_features import SpectralFeature
+from rarespec.search.spectral_features import MOST, SpectralFeature
 from rarespec.search.template import NoTemplate
 from rarespec.spectrum.printable import printable
 
@@ -52,7 +52,9 @@ def report_page(ranking: Ranking, portraits: Sequence[Portrait], pictures: Pictu
         "How many, and where to stop": _yield(ranking, pictures),
         "What counts": _template(ranking, pictures),
         "Candidates": [_how_to_read(ranking, portraits), *(_candidate(ranking, *one) for one in drawn)],
-        "Problems": [element("ul", *(element("li", _text(one)) for one in ranking.problems))] if ranking.problems else [],
+        "Problems": [element("ul", *(element("li", _text(one)) for one in ranking.problems))]
+        if ranking.problems
+        else [],
         "Settings": [_settings(ranking)],
     }
     present = {heading: parts for heading, parts in sections.items() if parts}
@@ -108,7 +110,8 @@ def found(ranking: Ranking) -> str:
         return "Even at the top, fewer are expected to be true than it is worth looking for."
     depth = min(curve.stopping_rank, len(curve.expected))
     number, low, high = (f"{float(array[depth - 1]):.0f}" for array in (curve.expected, curve.low, curve.high))
-    return f"Of the first {grouped(depth)}, about {number} ({low} to {high}) are expected to be true; this is where to stop."
+    expected = f"about {number} ({low} to {high}) are expected to be true"
+    return f"Of the first {grouped(depth)}, {expected}; this is where to stop."
 
 
 def _yield(ranking: Ranking, pictures: Pictures) -> list[Html]:
@@ -134,9 +137,8 @@ def _template(ranking: Ranking, pictures: Pictures) -> list[Html]:
 
 def _how_to_read(ranking: Ranking, portraits: Sequence[Portrait]) -> Html:
     keys = (joined(element("i", class_=f"key {kind}"), f" {words};") for kind, words in COLOURS)
-    marks = sorted({(one.name, round(one.wavelength)) for portrait in portraits for one in portrait.marks})
-    named = ", ".join(f"{name} {wavelength}" for name, wavelength in marks)
-    dashed = f" Dashed: lines and band heads where the weights change most ({named})." if 0 < len(marks) <= 8 else ""
+    marked = _where([one for portrait in portraits for one in portrait.marks])
+    dashed = f" Dashed: lines and band heads where the weights change most{marked}." if marked else ""
     return element(
         "p",
         f"Flux ({FLUX}) over vacuum wavelength in Å:",
@@ -148,16 +150,33 @@ def _how_to_read(ranking: Ranking, portraits: Sequence[Portrait]) -> Html:
     )
 
 
+def _where(marks: Sequence[SpectralFeature]) -> str:
+    """The wavelengths of each marked atom or molecule; a few words when redshifts make them many."""
+    places: dict[str, list[str]] = {}
+    for name, wavelength in sorted({(one.name, round(one.wavelength)) for one in marks}, key=lambda one: one[1]):
+        places.setdefault(name, []).append(str(wavelength))
+    if sum(map(len, places.values())) > MOST:
+        return ", moved by the redshift of each candidate"
+    listed = "; ".join(f"{name} {', '.join(where)}" for name, where in places.items())
+    return f" ({listed})" if listed else ""
+
+
 def _candidate(ranking: Ranking, portrait: Portrait, picture: Html) -> Html:
     facts = portrait.facts
     links = sky_links(float(facts["ra"]), float(facts["dec"]))
     away = (element("a", name, href=address, rel="noreferrer noopener") for name, address in links.items())
-    heading = element("h3", f"{facts['rank']}. ", element("bdi", _text(facts["id"])), *away)
+    elsewhere = element("span", joined(*away, between=" "), class_="links")
+    heading = element("h3", f"{facts['rank']}. ", element("bdi", _text(facts["id"])), " ", elsewhere)
     notes = [*_flags(str(facts["flags"])), *_because(portrait), *filter(None, [portrait.known_note])]
     said = element("ul", *(element("li", note) for note in notes)) if notes else Html()
     listed = joined(*(joined(element("dt", key), element("dd", value)) for key, value in _facts(portrait)))
     return element(
-        "article", heading, picture, element("div", element("dl", listed), said), class_="candidate", id=f"rank-{facts['rank']}"
+        "article",
+        heading,
+        picture,
+        element("div", element("dl", listed), said),
+        class_="candidate",
+        id=f"rank-{facts['rank']}",
     )
 
 

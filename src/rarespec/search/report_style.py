@@ -12,12 +12,13 @@ STYLE = (
 .candidate { display: grid; grid-template-columns: minmax(0, 1fr) 19rem; gap: .2rem 1.5rem; margin: 1.2rem 0;
   padding-top: .6rem; border-top: 1px solid var(--line); break-inside: avoid; }
 .candidate h3 { grid-column: 1 / -1; margin: 0; } .candidate h3, .candidate dd { overflow-wrap: anywhere; }
-.candidate h3 a { font-weight: 400; font-size: .85rem; margin-left: .8rem; white-space: nowrap; }
+.links { display: inline-block; font-weight: 400; font-size: .85rem; } .links a { margin-right: .6rem; }
 .candidate dl { margin: 0; font-size: .85rem; } .candidate ul { font-size: .85rem; }
 dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .1rem .8rem; align-content: start; }
 dt { color: var(--faint); } dd { margin: 0; font-variant-numeric: tabular-nums; }
 dl.settings { font-size: .85rem; } dl.settings dd { overflow-wrap: anywhere; }
-.note { color: var(--faint); font-size: .9rem; } .picture { margin: .5rem 0; } .range { white-space: nowrap; } .flag { color: var(--bad); font-weight: 600; }
+.note { color: var(--faint); font-size: .9rem; } .picture { margin: .5rem 0; }
+.range { white-space: nowrap; } .flag { color: var(--bad); font-weight: 600; }
 .spectrum { position: relative; height: 12.5rem; margin: .3rem .6rem 1.5rem 2.6rem; font-size: .7rem;
   line-height: 1; color: var(--faint); }
 .spectrum svg { position: absolute; width: 100%; height: 100%; overflow: hidden; box-sizing: border-box;
@@ -35,7 +36,7 @@ dl.settings { font-size: .85rem; } dl.settings dd { overflow-wrap: anywhere; }
 .key.observed { color: var(--observed); } .key.known { color: var(--known); } .key.filtered { color: var(--filtered); }
 @media (max-width: 48rem) { .candidate { grid-template-columns: minmax(0, 1fr); } .spectrum { height: 10rem; } }
 @media print { .candidate { grid-template-columns: minmax(0, 1fr); margin: .4rem 0; padding-top: .3rem; gap: 0; }
-  .candidate h3 { font-size: .8rem; } .candidate h3 a { display: none; } .picture img { max-width: 60%; }
+  .candidate h3 { font-size: .8rem; } .links { display: none; } .picture img { max-width: 60%; }
   .candidate dl { grid-template-columns: repeat(4, max-content minmax(0, 1fr)); font-size: .62rem; }
   .candidate ul { font-size: .62rem; margin: 0; } .spectrum { height: 8rem; margin-bottom: 1.2rem; }
   .spectrum path { print-color-adjust: exact; } }

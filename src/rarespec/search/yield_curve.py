@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +21,10 @@ SCATTERED = 0.1
 MIN_HIDDEN = 2
 """One place has no spread: nothing says how far down others lie."""
 
+MIN_LISTED = 10
+
 N_DRAWN = 2000
+"""Possible lists that expectations and intervals are taken over."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +76,8 @@ def yield_curve(
 
     Not to be confused with recall: the number of members that nobody knows is estimated too.
     """
-    falling, places = _checked_scores(scores), _checked_places(hidden_places, len(np.asarray(scores)), n_known)
+    falling = _checked_scores(scores)
+    places = _checked_places(hidden_places, len(falling), n_known)
     depth = _checked_depth(k_max, len(falling))
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, not {confidence!r}")
@@ -98,17 +101,24 @@ def places_among(listed_scores: ArrayLike, hidden_scores: ArrayLike) -> NDArray[
 
 def _estimated(scores: Floats, places: NDArray[np.int64], k_max: int, confidence: float) -> YieldCurve:
     models = ListModels.of_length(len(scores))
-    members, counts = models.drawn(models.posterior(scores, places), N_DRAWN)
+    counts = models.drawn(models.posterior(scores, places), N_DRAWN)
     precision = _precision(models.depths, counts.mean(axis=0))
     expected = np.cumsum(precision)
     low, high = _interval(models.depths, counts, expected, confidence)
-    # a Poisson number of members; the list holds no more than its rows
-    total_low, total_high = _ends(np.clip(_scattered(members, np.sqrt(members)), 0, len(scores)), confidence)
-    total = (float(members.mean()), float(np.floor(total_low)), float(np.ceil(max(total_high, members.mean()))))
     stop = int(np.searchsorted(-precision, -WORTH_A_LOOK, side="right"))
-    why = _said(stop, (expected, low, high), total, len(places), confidence)
-    kept = (values[:k_max] for values in (expected, low, high, precision))
-    return YieldCurve(*kept, stop, *total, True, why, confidence)
+    return YieldCurve(
+        expected=expected[:k_max],
+        low=low[:k_max],
+        high=high[:k_max],
+        precision=precision[:k_max],
+        stopping_rank=stop,
+        n_total=float(expected[-1]),
+        n_total_low=float(low[-1]),
+        n_total_high=float(high[-1]),
+        can_tell=True,
+        why=_said(stop, expected, low, high, f"from the places of {len(places)} hidden known examples"),
+        confidence=confidence,
+    )
 
 
 def _precision(depths: NDArray[np.int64], expected: Floats) -> Floats:
@@ -118,44 +128,38 @@ def _precision(depths: NDArray[np.int64], expected: Floats) -> Floats:
     return np.repeat(np.clip(mean, 0.0, 1.0), steps)
 
 
-def _interval(
-    depths: NDArray[np.int64], counts: Floats, expected: Floats, confidence: float
-) -> tuple[Floats, Floats]:
+def _interval(depths: NDArray[np.int64], counts: Floats, expected: Floats, confidence: float) -> tuple[Floats, Floats]:
     """Whole numbers, (n,) each, that hold `expected` and never fall with depth."""
     spread = np.sqrt(counts * (1 - counts / depths))  # of a binomial number of members among k
-    ends = _ends(np.clip(_scattered(counts, spread), 0, depths), confidence)
+    possible = np.clip(_scattered(counts, spread), 0, depths)
+    ends = np.quantile(possible, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     k = np.arange(1, depths[-1] + 1)
     low, high = (np.maximum.accumulate(np.interp(k, depths, end)) for end in ends)
     return np.floor(np.minimum(low, expected)), np.minimum(np.ceil(np.maximum(high, expected)), k)
 
 
-def _scattered(means: Floats, spread: Floats) -> Floats:
-    """Each drawn way, (drawn,) or (drawn, d), with its own luck, the same at all depths."""
-    golden = (np.arange(1, len(means) + 1) * 0.6180339887498949) % 1.0  # evenly spread, unrelated to the order of ways
-    luck = ndtri(golden)
-    return means + spread * luck.reshape(-1, *[1] * (means.ndim - 1))
+def _scattered(counts: Floats, spread: Floats) -> Floats:
+    """Each drawn way, (drawn, d), with its own luck, the same at all depths."""
+    # multiples of the golden ratio: evenly spread, and unrelated to the order of the ways
+    luck = ndtri((np.arange(1, len(counts) + 1) * 0.6180339887498949) % 1.0)
+    return np.asarray(counts + spread * luck[:, None])
 
 
-def _ends(drawn: Floats, confidence: float) -> Any:
-    return np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+def _said(stop: int, expected: Floats, low: Floats, high: Floats, basis: str) -> str:
+    def about(k: int) -> str:
+        middle = f"about {expected[k - 1]:.0f}" if expected[k - 1] >= 0.5 else "less than one"
+        return f"{middle} ({low[k - 1]:.0f} to {high[k - 1]:.0f})"
 
-
-def _said(
-    stop: int, curves: tuple[Floats, Floats, Floats], total: tuple[float, float, float], m: int, confidence: float
-) -> str:
-    basis = f"from the places of {m} hidden known examples and the fall of the scores"
-    whole = f"{total[0]:.0f} ({total[1]:.0f} to {total[2]:.0f}) in the whole list"
+    whole = f"{about(len(expected))} in the whole list, {basis} and the fall of the scores"
     if stop == 0:
-        return f"fewer than one in ten is expected to be a true object even at the top, and {whole}, {basis}"
-    here = [curve[stop - 1] for curve in curves]
-    first = f"{here[0]:.0f} ({here[1]:.0f} to {here[2]:.0f} with {confidence:.0%} confidence)"
-    return f"about {first} true objects are expected among the first {stop}, and {whole}, {basis}"
+        return f"even at the top fewer than one in ten is expected to be a true object; {whole}"
+    return f"{about(stop)} of the first {stop} listed are expected to be true objects, and {whole}"
 
 
 def _why_not(scores: Floats, places: NDArray[np.int64], n_known: int) -> str | None:
     """Why nothing can be told; None if something can."""
-    if len(scores) == 0:
-        return "the list is empty"
+    if len(scores) < MIN_LISTED:
+        return f"the list has {len(scores)} rows: with fewer than {MIN_LISTED} it is quicker to look at all of them"
     if len(places) < MIN_HIDDEN:
         return (
             f"with {n_known} known and {len(places)} hidden example{'s' * (len(places) != 1)} it cannot be told how "
@@ -173,9 +177,7 @@ def _why_not(scores: Floats, places: NDArray[np.int64], n_known: int) -> str | N
 def _no_answer(n: int, k_max: int, confidence: float, why: str) -> YieldCurve:
     """Only what is true whatever happens: between none and all."""
     unknown, k = np.full(k_max, np.nan), np.arange(1.0, k_max + 1)
-    return YieldCurve(
-        unknown, np.zeros(k_max), k, unknown.copy(), None, np.nan, 0.0, float(n), False, why, confidence
-    )
+    return YieldCurve(unknown, np.zeros(k_max), k, unknown.copy(), None, np.nan, 0.0, float(n), False, why, confidence)
 
 
 def _checked_scores(scores: ArrayLike) -> Floats:

@@ -88,7 +88,7 @@ class Survey:
         # Arrow text takes a third of the memory of Python strings, and is searched without building a dictionary.
         return self.catalogue.arrow(["id"]).column(0)
 
-    def _rows_of(self, ids: Sequence[str]) -> NDArray[np.intp]:
+    def rows_of(self, ids: Sequence[str]) -> NDArray[np.intp]:
         """Rows of these ids; -1 for one that is not in the survey."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -102,14 +102,14 @@ class Survey:
         return np.array([row_of.get(id, -1) for id in ids], dtype=np.intp)
 
     def __contains__(self, id: str) -> bool:
-        return bool(self._rows_of([id])[0] >= 0)
+        return bool(self.rows_of([id])[0] >= 0)
 
     def __getitem__(self, id: str) -> Spectrum:
         return self.select([id])[0]
 
     def select(self, ids: Sequence[str]) -> Spectra:
         """The spectra with these ids, in this order, with all their catalogue columns."""
-        rows = self._rows_of(ids)
+        rows = self.rows_of(ids)
         missing = [id for id, row in zip(ids, rows, strict=True) if row < 0]
         if missing:
             raise KeyError(f"{self.path}: no spectrum has the id {', '.join(map(repr, missing[:5]))}")

@@ -6,9 +6,8 @@ import gzip
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +41,7 @@ def _document(columns: Sequence[PlainColumn], provenance: Provenance) -> bytes:
     primary.header["CREATOR"] = f"rarespec {__version__}"
     hdus = [primary, _table(columns), fits.BinTableHDU.from_columns([json_column], name=PROVENANCE)]
     for hdu in hdus:
-        hdu.add_checksum(when="of this unit")  # instead of the time, so that equal tables are equal files
+        hdu.add_checksum(when="sum of this unit")  # instead of the time, so that equal tables are equal files
     content = io.BytesIO()
     fits.HDUList(hdus).writeto(content)
     return content.getvalue()
@@ -65,24 +64,13 @@ def _column(column: PlainColumn) -> fits.Column:
 
     unit = unit_text(column.unit, "fits") or None
     if column.is_text:
-        array = _ascii(column.values)
+        array = np.array([text.encode("ascii") for text in column.values], dtype=bytes)
         return fits.Column(column.name, f"{array.dtype.itemsize}A", array=array, unit=unit)
     if column.missing.any():
-        whole = _whole_numbers(column)
-        null = unused_integer(whole.values)
-        array = np.where(whole.missing, null, whole.values)
-        return fits.Column(column.name, "K", array=array, null=null, unit=unit)
+        whole = column.values.astype(np.int64)  # readers take a missing FITS boolean for a false one: 0 and 1 instead
+        null = unused_integer(whole)
+        return fits.Column(column.name, "K", array=np.where(column.missing, null, whole), null=null, unit=unit)
     return fits.Column(column.name, FORMATS[column.values.dtype.name], array=column.values, unit=unit)
-
-
-def _ascii(texts: NDArray[np.object_]) -> NDArray[np.bytes_]:
-    array = np.array([text.encode("ascii") for text in texts], dtype=bytes)
-    return array.astype("S1") if array.dtype.itemsize == 0 or not len(array) else array
-
-
-def _whole_numbers(column: PlainColumn) -> PlainColumn:
-    """Booleans of which some are missing become 0 and 1: readers take a missing FITS boolean for a false one."""
-    return replace(column, values=column.values.astype(np.int64))
 
 
 def unused_integer(values: NDArray[np.int64]) -> int:
@@ -97,5 +85,4 @@ def provenance_in(path: Path) -> Provenance | None:
     with fits.open(path) as hdus:
         if PROVENANCE not in hdus:
             return None
-        text: Any = hdus[PROVENANCE].data["json"][0]
-        return json.loads(text)
+        return json.loads(hdus[PROVENANCE].data["json"][0])

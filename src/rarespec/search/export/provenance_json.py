@@ -23,8 +23,9 @@ def plain_provenance(provenance: Mapping[str, Any]) -> Provenance:
         raise WrongUseError(f"the provenance cannot be written as JSON: {error}") from None
 
 
-def to_json(provenance: Any) -> str:
-    return json.dumps(provenance).replace("\x7f", "\\u007f")
+def to_json(provenance: Provenance) -> str:
+    """In one line of printable ASCII."""
+    return json.dumps(provenance, ensure_ascii=True)
 
 
 def _plain(value: Any) -> Any:

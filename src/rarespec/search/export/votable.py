@@ -70,8 +70,9 @@ def provenance_in(path: Path) -> Provenance | None:
 
 def _infos_before_table(path: Path) -> Iterator[ElementTree.Element]:
     """So that the rows need not be read."""
-    for _, element in ElementTree.iterparse(path, events=("start",)):
-        if element.tag.endswith("}TABLE"):
-            return
-        if element.tag.endswith("}INFO"):
-            yield element
+    with open(path, "rb") as file:
+        for _, element in ElementTree.iterparse(file, events=("start",)):
+            if element.tag.endswith("}TABLE"):
+                return
+            if element.tag.endswith("}INFO"):
+                yield element
