@@ -81,6 +81,8 @@ def test_the_picture_on_the_page_shows_the_curves_in_their_place() -> None:
     picture = candidate_svg(one, 'say "<this>"')
     paths = dict(re.findall(r'<path class="(observed|known|filtered)" d="([^"]*)"', picture))
     assert set(paths) == {"observed", "known", "filtered"}
+    _, behind = np.array(points(paths["known"])).T
+    assert behind[0] < behind[-2]  # the known one falls, and y counts from the top
     x, y = np.array(points(paths["filtered"])).T
     bottom, top = flux_limits(one)
     flux = top - y / HEIGHT * (top - bottom)

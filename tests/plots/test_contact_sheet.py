@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rarespec.plots.contact_sheet import A4, COLUMNS, LONGEST_ID, ROWS, sheets, write_contact_sheet
+from rarespec.plots.contact_sheet import A4, COLUMNS, LONGEST_ID, ROWS, sheets
 from rarespec.plots.search_report import write_report
 from rarespec.search.portrait import portraits_of
 from rarespec.search.ranking import Ranking
@@ -48,13 +48,6 @@ def test_every_candidate_is_on_a_page_with_its_caption(ranking: Ranking) -> None
         assert tuple(page.get_size_inches()) == A4
 
 
-def test_the_file_has_its_pages_and_letters(ranking: Ranking, tmp_path: Path) -> None:
-    path = write_contact_sheet(ranking, portraits_of(ranking, ROWS * COLUMNS + 6), tmp_path / "c.pdf")
-    assert n_pages(path) == 3
-    content = path.read_bytes()
-    assert b"/FontFile2" in content and b"/Type3" not in content  # TrueType, not outlines
-
-
 def test_the_first_page_says_what_cannot_be_drawn(ranking: Ranking) -> None:
     silent = replace(ranking, yield_curve=replace(ranking.yield_curve, can_tell=False))
     silent.__dict__["template"] = NoTemplate("There is no template in flux space: a test.")
@@ -77,13 +70,14 @@ def test_long_names_and_words_are_cut_with_a_sign(ranking: Ranking) -> None:
 
 @pytest.mark.parametrize("n", [1, 1000])
 def test_the_report_is_two_files_that_stand_alone(ranking: Ranking, tmp_path: Path, n: int) -> None:
-    short = replace(ranking, table=ranking.table[:14])
+    short = replace(ranking, table=ranking.table[:18])
     page, sheet = write_report(short, tmp_path / "new" / "folder", n)
     assert [page.name, sheet.name] == ["report.html", "contact-sheet.pdf"]
     assert sorted(path.name for path in page.parent.iterdir()) == ["contact-sheet.pdf", "report.html"]
     text = page.read_text()
-    assert text.count("<article") == min(n, 14) == text.count("<svg") and n_pages(sheet) == (2 if n == 1 else 3)
+    assert text.count("<article") == min(n, 18) == text.count("<svg") and n_pages(sheet) == (2 if n == 1 else 3)
     assert text.count('src="data:image/png;base64,') == 2 == text.count("<img")
+    assert b"/FontFile2" in sheet.read_bytes() and b"/Type3" not in sheet.read_bytes()  # TrueType, not outlines
     assert not re.findall(r'(?:src|srcset|data|poster)="(?!data:)', text) and "@import" not in text
 
 

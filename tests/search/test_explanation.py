@@ -23,7 +23,7 @@ WAVELENGTH = PAPER_GRID.wavelength
 @pytest.fixture(scope="module")
 def case(tmp_path_factory):
     """A survey's features and scores, the template, and the id of a carbon star that was not known."""
-    choice = SkyChoice(300, (("carbon", 20),), seed=5)
+    choice = SkyChoice(160, (("carbon", 16),), seed=5)
     survey = simulate_survey(choice, tmp_path_factory.mktemp("explanation") / "s", jobs=1)
     features = features_of(survey, PaperFeatures(12))
     rows = np.flatnonzero(features.usable)

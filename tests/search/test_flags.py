@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -67,6 +68,11 @@ def test_ordinary_spectra_are_left_alone(sky):
 def test_bands_of_molecules_are_no_camera_joins(sky):
     cool = np.flatnonzero(np.isin(sky.catalogue["class"], ["CARBON", "M"]))
     assert len(cool) > 60 and share(sky.take(cool), "camera-join") <= 0.03
+
+
+def test_flux_that_fades_at_the_join_is_no_step():
+    dwarfs = MockSky(1, {"l": 60}, seed=3, median_snr=25, block_rows=100).block(0)
+    assert share(dwarfs, "camera-join") <= 0.04
 
 
 @pytest.mark.parametrize("survey", ["SDSS", "BOSS", "SDSS-V", "LAMOST", "DESI", "mock"])
@@ -183,6 +189,21 @@ def test_models_without_noise_and_other_grids_do_no_harm():
         flags_of_spectra(make_spectra(5, SMALL_GRID, survey=["DESI"] * 5, snr=["text"] * 5), SMALL_GRID)
 
 
+@pytest.mark.parametrize("unit", [1e-17, 1e8])
+def test_units_do_not_matter(sky, unit):
+    other = Spectra(
+        WAVELENGTH,
+        (sky.flux * unit).astype("f4"),
+        (sky.ivar / unit**2).astype("f4"),
+        sky.bad,
+        sky.catalogue | {"snr": [None] * len(sky)},
+    )
+    same = changed(sky, snr=[None] * len(sky))
+    assert flags_of_spectra(other, PAPER_GRID) == flags_of_spectra(same, PAPER_GRID)
+    without = flags_of_spectra(changed(other, ivar=None), PAPER_GRID)
+    assert without == flags_of_spectra(changed(same, ivar=None), PAPER_GRID)
+
+
 def test_rows_of_a_survey_keep_their_order_and_only_their_blocks_are_read(tmp_path, monkeypatch):
     snr = [float(i % 7) for i in range(2060)]
     Survey.create(tmp_path / "s", SMALL_GRID).append(make_spectra(2060, SMALL_GRID, snr=snr))
@@ -205,3 +226,9 @@ def test_real_carbon_stars_and_m_dwarfs_are_no_camera_joins(real_data):
     catalogue = {"id": [str(row) for row in rows], "survey": ["SDSS"] * len(rows)}
     spectra = Spectra(WAVELENGTH, noisy, noise**-2, ~np.isfinite(flux), catalogue)
     assert share(spectra, "camera-join") <= 0.03
+
+
+def test_the_manual_gives_every_meaning():
+    page = (Path(__file__).parents[2] / "docs" / "explanations.md").read_text()
+    for flag, meaning in FLAG_MEANINGS.items():
+        assert f"| `{flag}` | {meaning} |" in page

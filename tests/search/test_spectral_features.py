@@ -32,6 +32,11 @@ def test_the_molecule_that_is_asked_for_is_marked(name: str) -> None:
     assert len(marks) >= 4 and {mark.name for mark in marks} == {name}
 
 
+@pytest.mark.parametrize("name", ["C₂", "TiO"])
+def test_a_molecule_that_speaks_against_is_not_marked(name: str) -> None:
+    assert name not in {mark.name for mark in telling_features(WAVELENGTH, -asking_for(name))}
+
+
 def test_marks_move_with_the_redshift() -> None:
     marks = telling_features(WAVELENGTH, asking_for("H", 0.1), 0.1)
     halpha = next(one.wavelength for one in known_features() if one.name == "H" and one.wavelength > 6500)

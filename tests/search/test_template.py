@@ -16,7 +16,7 @@ from rarespec.survey.features import features_of
 
 @pytest.fixture(scope="module")
 def survey(tmp_path_factory):
-    return simulate_survey(SkyChoice(300, (("carbon", 20),), seed=5), tmp_path_factory.mktemp("template") / "s", jobs=1)
+    return simulate_survey(SkyChoice(160, (("carbon", 16),), seed=5), tmp_path_factory.mktemp("template") / "s", jobs=1)
 
 
 def fitted(survey, ranker, recipe):
@@ -94,11 +94,11 @@ def test_no_template_of_equal_scores(survey):
     assert "same score" in template_of(ranker, X, np.ones(len(X)), features).said
 
 
-@pytest.mark.parametrize("scores", [np.ones(3), np.array([np.nan] * 320)])
+@pytest.mark.parametrize("scores", [np.ones(3), np.array([np.nan] * 150)])
 def test_scores_must_fit(survey, scores):
     features, X, ranker = fitted(survey, MatchedFilter(), PaperFeatures(8))
     with pytest.raises(ValueError, match="finite scores"):
-        template_of(ranker, X[:320], scores, features)
+        template_of(ranker, X[:150], scores, features)
 
 
 def test_stand_in_finds_the_direction_behind_any_monotone_score():

@@ -28,7 +28,7 @@ HALF_WINDOW = 0.02
 HALF_GAP = 0.0015
 """In log10 wavelength, 20 Angstrom at 6000: cameras are blended over some pixels, which are left out."""
 DIMMEST = 0.25
-"""Of the mean flux: where there is less, steps count as shares of this. A dwarf of class L has almost no flux at 6000."""
+"""Of the mean flux: where there is less, steps are shares of this. Dwarfs of class L have almost no flux at 6000."""
 COMPARED: Range = (4400.0, 8000.0)
 """Angstrom: the steps elsewhere in the same spectrum with which that at the join is compared."""
 FARTHEST = 0.05

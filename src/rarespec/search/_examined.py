@@ -21,7 +21,7 @@ wide as an unresolved line, so that it does not follow one."""
 
 @dataclass(frozen=True)
 class Examined:
-    """n spectra of p pixels.
+    """n spectra of p pixels, each in units of its mean absolute flux.
 
     wavelength : (1, p) or (n, p) float64, at which the instrument saw each pixel, vacuum Angstrom
     grid : of the pixels
@@ -49,9 +49,10 @@ class Examined:
 def examined(spectra: Spectra, grid: WavelengthGrid, rest_frame: bool) -> Examined:
     """Spectra on the grid, at least one pixel of each good; `rest_frame` when they were shifted by their z."""
     bad = spectra.bad | ~np.isfinite(spectra.flux)
-    flux = bridge(spectra.flux.astype(np.float32), bad, min_good=0.0).flux
+    unit = _unit(spectra.flux, bad)  # squares of flux in erg/s/cm2/A are too small for single precision
+    flux = bridge((spectra.flux / unit).astype(np.float32), bad, min_good=0.0).flux
     around = _running_median(flux, grid)
-    given, has_errors = _given_noise(spectra, bad)
+    given, has_errors = _given_noise(spectra, unit, bad)
     sigma = given * _excess(flux - around, given, bad, has_errors)
     stretch = 1 + np.array(spectra.catalogue["z"], float)[:, None] if rest_frame else np.ones((1, 1))
     return Examined(grid.wavelength * stretch, grid, flux, around, sigma, bad, has_errors)
@@ -63,13 +64,19 @@ def _running_median(flux: Flux, grid: WavelengthGrid) -> Flux:
     return median_filter(flux, grid, NEIGHBOURHOOD)
 
 
-def _given_noise(spectra: Spectra, bad: NDArray[np.bool_]) -> tuple[Flux, NDArray[np.bool_]]:
+def _unit(flux: NDArray[np.floating], bad: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Mean absolute flux of the good pixels, (n, 1); 1 where it is 0."""
+    mean = mean_where(np.abs(flux), ~bad)[:, None]
+    return np.where(mean > 0, mean, 1.0)
+
+
+def _given_noise(spectra: Spectra, unit: NDArray[np.float64], bad: NDArray[np.bool_]) -> tuple[Flux, NDArray[np.bool_]]:
     """Noise (n, p), the mean of a row where it is not known, 1 where the row has none; and which rows have."""
     if spectra.ivar is None:
         return np.ones(bad.shape, np.float32), np.zeros(len(bad), bool)
     known = ~bad & (spectra.ivar > 0) & np.isfinite(spectra.ivar)
     has_errors = known.sum(axis=1) > 0.5 * (~bad).sum(axis=1)
-    sigma: Flux = np.sqrt(1 / np.where(known, spectra.ivar, 1)).astype(np.float32)
+    sigma: Flux = (np.where(known, spectra.ivar, 1) ** -0.5 / unit).astype(np.float32)
     ordinary = np.where(has_errors, mean_where(sigma, known), 1).astype(np.float32)[:, None]
     return np.where(known & has_errors[:, None], sigma, ordinary), has_errors
 
@@ -85,7 +92,7 @@ def _excess(residual: Flux, sigma: Flux, bad: NDArray[np.bool_], has_errors: NDA
     return np.maximum(scatter, np.where(has_errors, 1, smallest)).astype(np.float32)[:, None]
 
 
-def mean_where(values: Flux, counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+def mean_where(values: NDArray[np.floating], counted: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Mean of the values that count in each row, (n,); 0 where none does."""
     return np.where(counted, values, 0).sum(axis=1, dtype=np.float64) / np.maximum(counted.sum(axis=1), 1)
 

@@ -68,14 +68,15 @@ def flags_of_spectra(
     cameras are looked for where the catalogue's `survey` is known to have some.
     """
     judged = np.flatnonzero((~spectra.bad & np.isfinite(spectra.flux)).any(axis=1))
-    found = _found(spectra.take(judged), grid, template or None, rest_frame)
+    wanted = template if isinstance(template, Template) else None
+    found = _found(spectra.take(judged), grid, wanted, rest_frame)
     flags: list[tuple[str, ...]] = [("bad-pixels",)] * len(spectra)  # stays for one without any good pixel
     for place, row in enumerate(judged.tolist()):
         flags[row] = tuple(flag for flag in FLAG_MEANINGS if found[flag][place])
     return flags
 
 
-def _found(spectra: Spectra, grid: WavelengthGrid, template: Any, rest_frame: bool) -> Found:
+def _found(spectra: Spectra, grid: WavelengthGrid, template: Template | None, rest_frame: bool) -> Found:
     look = examined(spectra, grid, rest_frame)
     broad = coarse(look)
     return {

@@ -131,7 +131,9 @@ def _marks(ranking: Ranking, redshift: float, at_rest: bool) -> tuple[SpectralFe
     template = ranking.template
     if isinstance(template, NoTemplate) or not (at_rest or np.isfinite(redshift)):
         return ()
-    return telling_features(template.wavelength, template.weights, 0.0 if at_rest else redshift)
+    return telling_features(
+        template.wavelength, template.weights, mean_known(ranking), 0.0 if at_rest else redshift
+    )
 
 
 def _bands(ranking: Ranking, spectra: Spectra, i: int) -> tuple[Band, ...]:

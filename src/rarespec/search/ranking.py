@@ -16,7 +16,7 @@ from rarespec.rankers._ranker import Ranker
 from rarespec.search.explanation import Explanation, explained
 from rarespec.search.export import write_table
 from rarespec.search.material import Material
-from rarespec.search.template import Template, template_of
+from rarespec.search.template import NoTemplate, Template, template_of
 from rarespec.search.yield_curve import YieldCurve
 from rarespec.survey import Survey
 from rarespec.survey.manifest import WrongUseError
@@ -66,7 +66,7 @@ class Ranking:
         return self.material.features.survey
 
     @cached_property
-    def template(self) -> Template:
+    def template(self) -> Template | NoTemplate:
         return template_of(self.ranker, self.material.X, self.scores, self.material.features)
 
     def explain(self, id: str) -> Explanation:

@@ -83,31 +83,44 @@ def sky_features(first: float, last: float) -> tuple[SpectralFeature, ...]:
     return tuple(SpectralFeature(name, wavelength, LINE) for name, wavelength in at if first <= wavelength <= last)
 
 
-def telling_features(wavelength: Vector, weights: Vector, redshift: float = 0.0) -> tuple[SpectralFeature, ...]:
-    """The features that weights, (p,), on the flux ask for, by wavelength as observed; at most 8, well apart.
+def telling_features(
+    wavelength: Vector, weights: Vector, known: Vector, redshift: float = 0.0
+) -> tuple[SpectralFeature, ...]:
+    """The features that known spectra have and weights on the flux ask for, as observed; at most 8, well apart.
 
-    A band asks for less flux behind its head than before it, a line for less or more flux than on both sides. Of
-    features at the same place that one is taken whose atom or molecule has weight elsewhere as well.
+    A band has less flux behind its head than before it, a line less or more flux than on both sides. Of features at
+    the same place that one is taken whose atom or molecule is seen elsewhere as well.
+
+    Parameters
+    ----------
+    wavelength, weights, known : (p,) vacuum Angstrom, weight of the flux there, mean flux of the known examples.
+    redshift : by which the features are moved.
     """
     observed = [feature._replace(wavelength=feature.wavelength * (1 + redshift)) for feature in known_features()]
     inside = [one for one in observed if wavelength[0] + REACH <= one.wavelength <= wavelength[-1] - REACH]
-    strength = {one: _strength(one, wavelength, weights) for one in inside}
+    strength = {one: _strength(one, wavelength, weights, known) for one in inside}
     worth = {one: strength[one] * _mean_of_its_kind(one, strength) for one in inside}
     least = WORTH * max(worth.values(), default=0.0)
     best = sorted((one for one in inside if worth[one] > 0 and worth[one] >= least), key=lambda one: -worth[one])
     return tuple(sorted(_apart(best)[:MOST], key=lambda one: one.wavelength))
 
 
-def _strength(feature: SpectralFeature, wavelength: Vector, weights: Vector) -> float:
-    """How much the weights ask for this feature; 0 for a band that they ask not to be there."""
+def _strength(feature: SpectralFeature, wavelength: Vector, weights: Vector, known: Vector) -> float:
+    """0 unless the known have what the weights ask for: for a band, absorption; for a line, either sign."""
+    asked, there = (_absorption(feature, wavelength, values) for values in (weights, known))
+    return float(np.sqrt(asked * there)) if asked > 0 and there > 0 or feature.side == LINE and asked * there > 0 else 0.0
+
+
+def _absorption(feature: SpectralFeature, wavelength: Vector, values: Vector) -> float:
+    """How much lower the values, (p,), are in a feature than beside it."""
     distance = wavelength - feature.wavelength
     if feature.side == LINE:
-        core = np.abs(distance) <= CORE
-        sides = (np.abs(distance) <= REACH) & ~core
-        return abs(_mean(weights[sides]) - _mean(weights[core]))
-    blue, red = ((distance * side > 0) & (distance * side <= REACH) for side in (BLUEWARDS, REDWARDS))
-    step = _mean(weights[red]) - _mean(weights[blue])
-    return max(0.0, -feature.side * step)
+        inside = np.abs(distance) <= CORE
+        beside = (np.abs(distance) <= REACH) & ~inside
+    else:
+        behind = distance * feature.side
+        inside, beside = (behind > 0) & (behind <= REACH), (behind < 0) & (behind >= -REACH)
+    return _mean(values[beside]) - _mean(values[inside])
 
 
 def _mean(values: Vector) -> float:
