@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from rarespec.search.ranking import Ranking
     from rarespec.survey import Survey
-    from rarespec.survey.features import FeatureSet
 
 MARK = ".rarespec-demo"
 """Shows that a directory may be removed by the next demo."""
 
 N_COMMON, N_CARBON, N_DAMAGED = 1500, 30, 3
-N_KNOWN, N_LISTED = 3, 10
+N_KNOWN, N_CANDIDATES, N_REPORTED = 3, 200, 40
 SHOWN = (("Carbon", 2), ("M", 1), ("D", 1), ("F", 1))
 """Start of the subclass -> how many of these to draw."""
 
@@ -32,9 +32,9 @@ def command(
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same mock survey.")] = 1,
     jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes; one per core by default.")] = None,
 ) -> None:
-    """Simulate a small survey as SDSS files, ingest it, look at it, and rank it by three carbon stars.
+    """The whole job on a small mock survey: simulate SDSS files, ingest them, search for carbon stars, report.
 
-    Takes well under a minute.
+    Takes about a minute.
 
     Example: rarespec demo
     """
@@ -44,7 +44,7 @@ def command(
     survey = _ingest(files, survey_path, jobs)
     _show(survey)
     _draw(survey, picture)
-    _rank(survey, out / "weights.png")
+    _report(_search(survey, out), out / "report")
 
 
 def _start_afresh(out: Path) -> None:
@@ -115,48 +115,45 @@ def _draw(survey: Survey, picture: Path) -> None:
     typer.echo(f"drawn in {picture}")
 
 
-def _rank(survey: Survey, picture: Path) -> None:
+def _search(survey: Survey, out: Path) -> Ranking:
+    from rarespec.cli.search import show
+    from rarespec.search.search import search
+
+    candidates = out / "candidates.ecsv"
+    _step(
+        f"5. {N_KNOWN} carbon stars are known: where are the others?",
+        f"rarespec search dr17.survey --known carbon-stars.csv --out {candidates.name}",
+    )
+    carbon = survey.ids[_is_carbon(survey)]
+    ranking = search(survey, carbon[:N_KNOWN].tolist(), top=N_CANDIDATES)
+    show(ranking)
+    _count_found(ranking, set(carbon[N_KNOWN:]))
+    typer.echo(f"{len(ranking)} candidates in {ranking.write(candidates)}")
+    return ranking
+
+
+def _count_found(ranking: Ranking, others: set[str]) -> None:
+    """The demo knows what a search does not: which of the candidates are carbon stars."""
+    right = [id in others for id in ranking.table["id"]]
+    n = len(others)
+    typer.echo(
+        f"of the {n} other carbon stars {sum(right[:n])} are among the first {n} candidates,"
+        f" {sum(right[: 2 * n])} among the first {2 * n}"
+    )
+
+
+def _report(ranking: Ranking, folder: Path) -> None:
+    from rarespec.plots.search_report import write_report
+
+    _step("6. The candidates to look at", "rarespec report dr17.survey --known carbon-stars.csv --out report")
+    for path in write_report(ranking, folder, N_REPORTED):
+        typer.echo(f"written {path}")
+
+
+def _is_carbon(survey: Survey) -> NDArray[np.bool_]:
     import numpy as np
 
-    from rarespec.features import PaperFeatures
-    from rarespec.rankers import BaggingTopPush
-    from rarespec.survey.features import features_of
-
-    _step(
-        f"5. {N_KNOWN} carbon stars are known: which spectra are most like them?",
-        "in Python, rarespec.rankers.BaggingTopPush().fit(X, y).rank(X) with X = features.values[features.usable]",
-    )
-    features = features_of(survey, PaperFeatures())
-    rows = np.flatnonzero(features.usable)
-    carbon = np.char.startswith(survey.catalogue["subclass"][rows].astype(str), "Carbon")
-    known = np.flatnonzero(carbon)[:N_KNOWN]
-    y = np.zeros(len(rows), dtype=int)
-    y[known] = 1
-    ranker = BaggingTopPush(random_state=0).fit(features.values[rows], y)
-    best = ranker.rank(features.values[rows])
-    best = best[y[best] == 0]
-    _list_best(survey, rows[best[:N_LISTED]])
-    n = int(carbon.sum()) - N_KNOWN
-    found, later = carbon[best[:n]].sum(), carbon[best[: 2 * n]].sum()
-    typer.echo(f"of the {n} other carbon stars {found} are among the first {n}, {later} among the first {2 * n}")
-    _draw_weights(survey, features, ranker.coef_, rows[known], picture)
-
-
-def _list_best(survey: Survey, rows: NDArray[np.intp]) -> None:
-    ids, kinds = survey.catalogue["id"][rows], survey.catalogue["subclass"][rows]
-    for place, (id, kind) in enumerate(zip(ids, kinds, strict=True), start=1):
-        typer.echo(f"  {place:3d}  {id}  {kind}")
-
-
-def _draw_weights(
-    survey: Survey, features: FeatureSet, weights: NDArray[np.float64], known: NDArray[np.intp], picture: Path
-) -> None:
-    from rarespec.plots.weights import draw_weights
-
-    pca = features.recipe.steps_[-1]
-    mean_known = pca.inverse_transform(features.values[known].mean(axis=0, keepdims=True))[0]
-    draw_weights(features.recipe.to_flux(weights), mean_known, pca.mean_, survey.grid, picture)
-    typer.echo(f"what counts in favour and against, pixel by pixel, is drawn in {picture}")
+    return np.char.startswith(survey.catalogue["subclass"].astype(str), "Carbon")
 
 
 def _examples(survey: Survey) -> list[str]:

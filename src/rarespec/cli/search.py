@@ -81,7 +81,7 @@ def command(
     for problem in ranking.problems:
         typer.echo(problem, err=True)
     _keep(ranking, out, save_model, send)
-    typer.echo(_as_json(ranking)) if as_json else _show(ranking)
+    typer.echo(_as_json(ranking)) if as_json else show(ranking)
     if ranking.examples_lost:
         raise typer.Exit(Exit.DEFECTS)
 
@@ -100,7 +100,7 @@ def _keep(ranking: Ranking, out: Path | None, model: Path | None, send: bool) ->
         typer.echo(f"sent to {', '.join(names)}", err=True)
 
 
-def _show(ranking: Ranking) -> None:
+def show(ranking: Ranking) -> None:
     """The first candidates and the answers to how many and where to stop, for a person at a terminal."""
     from rich.console import Console
     from rich.table import Table

@@ -128,9 +128,7 @@ def _say(panel: Axes, words: str) -> None:
 
 def _page_of_spectra(portraits: Sequence[Portrait]) -> Figure:
     page = _page()
-    places = page.add_gridspec(
-        ROWS, COLUMNS, left=0.075, right=0.965, bottom=0.055, top=0.915, hspace=0.42, wspace=0.13
-    )
+    places = page.add_gridspec(ROWS, COLUMNS, left=0.06, right=0.955, bottom=0.035, top=0.915, hspace=0.42, wspace=0.13)
     for i, portrait in enumerate(portraits):
         panel = page.add_subplot(places[divmod(i, COLUMNS)])
         draw_candidate(panel, portrait)
@@ -157,10 +155,11 @@ def _short(text: str, longest: int) -> str:
 
 
 def _explain(page: Figure) -> None:
+    """What the axes and the colours are, once for all panels of a page."""
     from matplotlib.lines import Line2D
 
     keys = {"as observed": GREY, "median of 10 Å": BLUE, "nearest known, same median": RED}
     handles = [Line2D([], [], color=colour, label=words) for words, colour in keys.items()]
-    page.legend(handles=handles, loc="center", bbox_to_anchor=(0.5, 0.951), ncols=3, frameon=False, fontsize=SMALL_SIZE)
-    page.supxlabel(WAVELENGTH, fontsize=LABEL_SIZE, y=0.02)
-    page.supylabel(FLUX, fontsize=LABEL_SIZE, x=0.012)
+    place: dict[str, Any] = {"loc": "center right", "bbox_to_anchor": (0.95, 0.951), "handlelength": 1.5}
+    page.legend(handles=handles, ncols=3, frameon=False, fontsize=SMALL_SIZE, columnspacing=1.2, **place)
+    page.text(0.06, 0.951, f"{FLUX} over {WAVELENGTH}", fontsize=SMALL_SIZE, va="center")

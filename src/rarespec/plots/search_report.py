@@ -17,7 +17,7 @@ from rarespec.plots.yield_curve import yield_figure
 from rarespec.search.portrait import Portrait, mean_known, portraits_of
 from rarespec.search.ranking import Ranking
 from rarespec.search.report import Pictures, report_page
-from rarespec.search.template import Template
+from rarespec.search.template import NoTemplate, Template
 from rarespec.survey.manifest import WrongUseError
 from rarespec.whole_file import write_whole
 
@@ -46,11 +46,11 @@ def write_report(ranking: Ranking, folder: str | os.PathLike[str], n: int = 100)
 
 def _pictures(ranking: Ranking, portraits: list[Portrait]) -> Pictures:
     curve, template = ranking.yield_curve, ranking.template
-    return Pictures(
-        _png(yield_figure(curve, WIDTH), "Expected number of true objects over depth.") if curve.can_tell else None,
-        _png(template_figure(template, ranking), "Weights of the flux over wavelength.") if template else None,
-        [candidate_svg(one, _seen(one)) for one in portraits],
-    )
+    rising = _png(yield_figure(curve, WIDTH), "Expected number of true objects over depth.") if curve.can_tell else None
+    weights = None
+    if not isinstance(template, NoTemplate):
+        weights = _png(template_figure(template, ranking), "Weights of the flux over wavelength.")
+    return Pictures(rising, weights, [candidate_svg(one, _seen(one)) for one in portraits])
 
 
 def template_figure(template: Template, ranking: Ranking) -> Figure:

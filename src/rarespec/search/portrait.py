@@ -55,7 +55,8 @@ def portraits_of(ranking: Ranking, n: int) -> list[Portrait]:
     filtered = _filtered(ranking, spectra)
     known = _KnownCurves(ranking, [str(id) for id in table["nearest_known"]])
     wavelength = spectra.wavelength
-    sky = sky_features(wavelength[0], wavelength[-1])
+    moved = ranking.survey.manifest.rest_frame  # by each redshift, the traces of the sky too
+    sky = () if moved else sky_features(wavelength[0], wavelength[-1])
     portraits = []
     for i, row in enumerate(table):
         facts = {name: row[name] for name in table.colnames}
@@ -131,9 +132,7 @@ def _marks(ranking: Ranking, redshift: float, at_rest: bool) -> tuple[SpectralFe
     template = ranking.template
     if isinstance(template, NoTemplate) or not (at_rest or np.isfinite(redshift)):
         return ()
-    return telling_features(
-        template.wavelength, template.weights, mean_known(ranking), 0.0 if at_rest else redshift
-    )
+    return telling_features(template.wavelength, template.weights, mean_known(ranking), 0.0 if at_rest else redshift)
 
 
 def _bands(ranking: Ranking, spectra: Spectra, i: int) -> tuple[Band, ...]:

@@ -51,10 +51,8 @@ def report_page(ranking: Ranking, portraits: Sequence[Portrait], pictures: Pictu
     sections = {
         "How many, and where to stop": _yield(ranking, pictures),
         "What counts": _template(ranking, pictures),
-        "Candidates": [_how_to_read(ranking, portraits), *(_candidate(ranking, *one) for one in drawn)],
-        "Problems": [element("ul", *(element("li", _text(one)) for one in ranking.problems))]
-        if ranking.problems
-        else [],
+        "Candidates": [_how_to_read(portraits), *(_candidate(*one) for one in drawn)],
+        "Problems": _problems(ranking),
         "Settings": [_settings(ranking)],
     }
     present = {heading: parts for heading, parts in sections.items() if parts}
@@ -95,9 +93,10 @@ def _summary(ranking: Ranking, portraits: Sequence[Portrait]) -> list[Html]:
 def asked(ranking: Ranking, n_shown: int) -> str:
     """What was searched for and where, in one sentence."""
     known = _counted(int(ranking.material.known.sum()), "known example")
+    best = "one is" if n_shown == 1 else f"{grouped(n_shown)} are"
     return (
         f"From {known}, the method {ranking.method} ranked {grouped(ranking.n_listed)} spectra of "
-        f"{_text(ranking.survey.path.name)}; the best {grouped(n_shown)} are shown here."
+        f"{_text(ranking.survey.path.name)}; the best {best} shown here."
     )
 
 
@@ -135,19 +134,13 @@ def _template(ranking: Ranking, pictures: Pictures) -> list[Html]:
     return [said, *(drawn if pictures.template else [])]
 
 
-def _how_to_read(ranking: Ranking, portraits: Sequence[Portrait]) -> Html:
+def _how_to_read(portraits: Sequence[Portrait]) -> Html:
     keys = (joined(element("i", class_=f"key {kind}"), f" {words};") for kind, words in COLOURS)
     marked = _where([one for portrait in portraits for one in portrait.marks])
-    dashed = f" Dashed: lines and band heads where the weights change most{marked}." if marked else ""
-    return element(
-        "p",
-        f"Flux ({FLUX}) over vacuum wavelength in Å:",
-        joined(*keys),
-        " gaps are bad pixels.",
-        dashed,
-        " Dotted: the sky line at 5579 Å and bands of O₂ in the air.",
-        class_="note",
-    )
+    dashed = f" Dashed: lines and band heads that the known examples have and that count{marked}." if marked else ""
+    dotted = " Dotted: the sky line at 5579 Å and bands of O₂ in the air." if any(p.sky for p in portraits) else ""
+    said = f" gaps are bad pixels.{dashed}{dotted}"
+    return element("p", f"Flux ({FLUX}) over vacuum wavelength in Å:", joined(*keys), said, class_="note")
 
 
 def _where(marks: Sequence[SpectralFeature]) -> str:
@@ -161,7 +154,7 @@ def _where(marks: Sequence[SpectralFeature]) -> str:
     return f" ({listed})" if listed else ""
 
 
-def _candidate(ranking: Ranking, portrait: Portrait, picture: Html) -> Html:
+def _candidate(portrait: Portrait, picture: Html) -> Html:
     facts = portrait.facts
     links = sky_links(float(facts["ra"]), float(facts["dec"]))
     away = (element("a", name, href=address, rel="noreferrer noopener") for name, address in links.items())
@@ -211,6 +204,10 @@ def _in_words(band: Band, marks: Sequence[SpectralFeature]) -> Html:
     here = [one.name for one in marks if band.start - NEAR <= one.wavelength <= band.stop + NEAR]
     words = [f"{band.start:.0f}–{band.stop:.0f} Å", *dict.fromkeys(here), f"({100 * band.share:.0f} %)"]
     return element("span", " ".join(words), class_="range")
+
+
+def _problems(ranking: Ranking) -> list[Html]:
+    return [element("ul", *(element("li", _text(one)) for one in ranking.problems))] if ranking.problems else []
 
 
 def _settings(ranking: Ranking) -> Html:

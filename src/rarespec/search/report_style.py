@@ -12,7 +12,8 @@ STYLE = (
 .candidate { display: grid; grid-template-columns: minmax(0, 1fr) 19rem; gap: .2rem 1.5rem; margin: 1.2rem 0;
   padding-top: .6rem; border-top: 1px solid var(--line); break-inside: avoid; }
 .candidate h3 { grid-column: 1 / -1; margin: 0; } .candidate h3, .candidate dd { overflow-wrap: anywhere; }
-.links { display: inline-block; font-weight: 400; font-size: .85rem; } .links a { margin-right: .6rem; }
+.links { display: inline-block; margin-left: .4rem; font-weight: 400; font-size: .85rem; }
+.links a { margin-right: .6rem; }
 .candidate dl { margin: 0; font-size: .85rem; } .candidate ul { font-size: .85rem; }
 dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .1rem .8rem; align-content: start; }
 dt { color: var(--faint); } dd { margin: 0; font-variant-numeric: tabular-nums; }

@@ -23,6 +23,8 @@ APART = 100.0
 """Angstrom between two marks at least, so that their names can be read."""
 WORTH = 0.1
 """A feature is marked when it has at least this share of the strongest one's worth."""
+FAINT = 0.02
+"""Share of a spectrum's range below which a feature is too shallow to be seen."""
 MOST = 8
 
 
@@ -97,7 +99,8 @@ def telling_features(
     redshift : by which the features are moved.
     """
     observed = [feature._replace(wavelength=feature.wavelength * (1 + redshift)) for feature in known_features()]
-    inside = [one for one in observed if wavelength[0] + REACH <= one.wavelength <= wavelength[-1] - REACH]
+    first, last = wavelength[0] + 2 * REACH, wavelength[-1] - 2 * REACH
+    inside = [one for one in observed if first <= one.wavelength <= last]
     strength = {one: _strength(one, wavelength, weights, known) for one in inside}
     worth = {one: strength[one] * _mean_of_its_kind(one, strength) for one in inside}
     least = WORTH * max(worth.values(), default=0.0)
@@ -108,7 +111,9 @@ def telling_features(
 def _strength(feature: SpectralFeature, wavelength: Vector, weights: Vector, known: Vector) -> float:
     """0 unless the known have what the weights ask for: for a band, absorption; for a line, either sign."""
     asked, there = (_absorption(feature, wavelength, values) for values in (weights, known))
-    return float(np.sqrt(asked * there)) if asked > 0 and there > 0 or feature.side == LINE and asked * there > 0 else 0.0
+    if abs(there) < FAINT * np.ptp(known) or (feature.side != LINE and asked < 0):
+        return 0.0
+    return float(np.sqrt(max(0.0, asked * there)))
 
 
 def _absorption(feature: SpectralFeature, wavelength: Vector, values: Vector) -> float:
@@ -116,19 +121,24 @@ def _absorption(feature: SpectralFeature, wavelength: Vector, values: Vector) ->
     distance = wavelength - feature.wavelength
     if feature.side == LINE:
         inside = np.abs(distance) <= CORE
-        beside = (np.abs(distance) <= REACH) & ~inside
-    else:
-        behind = distance * feature.side
-        inside, beside = (behind > 0) & (behind <= REACH), (behind < 0) & (behind >= -REACH)
-    return _mean(values[beside]) - _mean(values[inside])
+        return _mean(values[(np.abs(distance) <= REACH) & ~inside]) - _mean(values[inside])
+    behind = distance * feature.side / REACH
+    near, far = (
+        _mean(values[(behind >= -end) & (behind < 1 - end)]) - _mean(values[(behind > end - 1) & (behind <= end)])
+        for end in (1, 2)
+    )
+    return near - far / 3  # an even slope, which is no step, rises three times as much over three times the distance
 
 
 def _mean(values: Vector) -> float:
-    return float(values.mean()) if len(values) else 0.0
+    """NaN, and so no strength, where pixels are too wide to have one here."""
+    return float(values.mean()) if len(values) else np.nan
 
 
 def _mean_of_its_kind(feature: SpectralFeature, strength: dict[SpectralFeature, float]) -> float:
-    return float(np.mean([value for one, value in strength.items() if (one.name, one.side) == feature[::2]]))
+    """With one more that is not there, so that a single feature counts for less than several that agree."""
+    kind = [value for one, value in strength.items() if (one.name, one.side) == (feature.name, feature.side)]
+    return sum(kind) / (len(kind) + 1)
 
 
 def _apart(best: Sequence[SpectralFeature]) -> list[SpectralFeature]:
