@@ -130,7 +130,7 @@ def print_rows(title: str, cases: list[Judged], *keys: str) -> None:
     groups: dict[tuple, list[Judged]] = {}
     for case in cases:
         groups.setdefault(tuple(getattr(case, key) for key in keys), []).append(case)
-    print(f"\n{title}\n{'':38s}queries   holds  width   bias | peer holds  width   bias")
+    print(f"\n{title}\n{'':38s}  cases   holds  width   bias | peer holds  width   bias")
     for key, group in groups.items():
         name = "  ".join(f"{value!s:>10s}" for value in key)
         print(f"{name:38s}{len(group):7d}   {figures(group, 'ours')} |      {figures(group, 'peer')}")

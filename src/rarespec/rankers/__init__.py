@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rarespec.rankers.by_name import CLASS_OF, NAMES, by_name, name_of
 
 if TYPE_CHECKING:
+    from rarespec.rankers.auto import Auto as Auto
     from rarespec.rankers.bagging_svm import BaggingSVM as BaggingSVM
     from rarespec.rankers.bagging_top_push import BaggingTopPush as BaggingTopPush
     from rarespec.rankers.biased_svm import BiasedSVM as BiasedSVM

@@ -8,6 +8,7 @@ from typing import Any
 from rarespec.rankers._ranker import Ranker
 
 CLASS_OF = {
+    "auto": "Auto",
     "bagging_svm": "BaggingSVM",
     "bagging_top_push": "BaggingTopPush",
     "biased_svm": "BiasedSVM",

@@ -15,6 +15,7 @@ from rarespec.rankers._ranker import Ranker, Scores
 from rarespec.rankers.by_name import NAMES
 from rarespec.rankers.neighbours import extend_neighbours
 from rarespec.search.material import Material
+from rarespec.search.yield_curve import places_among
 from rarespec.survey.manifest import WrongUseError
 from rarespec.survey.neighbours import graph_of
 
@@ -40,17 +41,16 @@ def ranker_for(method: str, params: dict[str, Any], seed: int, material: Materia
     return ranker
 
 
-def hidden_places(ranker: Ranker, material: Material, listed: NDArray[np.bool_], seed: int) -> NDArray[np.float64]:
+def hidden_places(ranker: Ranker, material: Material, listed: NDArray[np.bool_], seed: int) -> NDArray[np.int64]:
     """Where each known example comes to stand among the listed rows when it is hidden, (m,), 1 = first.
 
-    Empty with one known example. Places of equal scores are shared: the middle one counts.
+    Empty with one known example.
     """
     if material.known.sum() < MIN_KNOWN:
-        return np.empty(0)
+        return np.empty(0, np.int64)
     folds = list(hide_known(material.known, MAX_FOLDS, seed))
-    found = [
-        _places(scores, fold, listed) for fold, scores in zip(folds, _scores(ranker, folds, material), strict=True)
-    ]
+    pairs = zip(folds, _scores(ranker, folds, material), strict=True)
+    found = [places_among(scores[listed], scores[fold.hidden]) for fold, scores in pairs]
     return np.concatenate(found)
 
 
@@ -58,12 +58,6 @@ def _scores(ranker: Ranker, folds: list[Hiding], material: Material) -> list[Sco
     if isinstance(ranker, GraphRanker):
         return list(ranker.scores_for(np.column_stack([fold.y for fold in folds])).T)
     return [clone(ranker).fit(material.X, fold.y).decision_function(material.X) for fold in folds]
-
-
-def _places(scores: Scores, fold: Hiding, listed: NDArray[np.bool_]) -> NDArray[np.float64]:
-    others = np.sort(scores[listed])
-    below, not_above = (np.searchsorted(others, scores[fold.hidden], side) for side in ("left", "right"))
-    return 1 + len(others) - (below + not_above) / 2
 
 
 def _graph(material: Material, k: int) -> Any:
