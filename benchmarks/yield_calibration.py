@@ -30,7 +30,7 @@ from rarespec.evaluation import hide_known
 from rarespec.evaluation.experiment.methods import method
 from rarespec.rankers._graph_ranker import GraphRanker
 from rarespec.rankers._ranker import Ranker
-from rarespec.search.yield_curve import YieldCurve, places_among, yield_curve
+from rarespec.searching.yield_curve import YieldCurve, places_among, yield_curve
 
 DEPTHS = ("20", "100", "N", "500", "1000", "stop")
 N_BOOTSTRAP = 1000

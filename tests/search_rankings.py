@@ -9,8 +9,8 @@ import numpy as np
 
 from conftest import make_spectra
 from rarespec.features import PaperFeatures
-from rarespec.search.ranking import Ranking
-from rarespec.search.search import search
+from rarespec.searching.ranking import Ranking
+from rarespec.searching.search import search
 from rarespec.spectrum import Spectra, WavelengthGrid
 from rarespec.survey import Survey
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from rarespec.processes import Died, map_in_order
+from rarespec.processes import Died, map_as_finished, map_in_order
 
 
 def slow_square(shared, item):
@@ -59,3 +59,26 @@ def test_only_a_bounded_number_of_items_is_taken_ahead():
     next(results)
     assert taken <= 6
     results.close()
+
+
+def test_results_as_they_are_finished_are_the_same_results():
+    results = list(map_as_finished(slow_square, 100, range(20), 2))
+    assert sorted(results) == [(i, 100 + i * i) for i in range(20)]
+
+
+def first_is_slow(shared, item):
+    time.sleep(1.0 if item == 0 else 0.0)
+    return item
+
+
+def test_a_finished_result_does_not_wait_behind_a_slow_one():
+    assert [item for item, _ in map_as_finished(first_is_slow, None, range(4), 2)][-1] == 0
+
+
+def test_a_death_costs_one_item_in_any_order():
+    results = dict(map_as_finished(dies_on_three, None, range(8), 2))
+    assert results == {i: i for i in range(8) if i != 3} | {3: Died(9)}
+
+
+def test_nothing_to_do_is_done_at_once():
+    assert list(map_as_finished(slow_square, 0, [], 2)) == []

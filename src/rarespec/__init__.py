@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from rarespec.formats import read as read
     from rarespec.formats.specutils_objects import from_specutils as from_specutils
     from rarespec.mock import MockSky as MockSky
-    from rarespec.search.model import save_search as save_search
-    from rarespec.search.model import search_with_model as search_with_model
-    from rarespec.search.search import search as search
-    from rarespec.search.selection import Selection as Selection
+    from rarespec.searching.model import save_search as save_search
+    from rarespec.searching.model import search_with_model as search_with_model
+    from rarespec.searching.search import search as search
+    from rarespec.searching.selection import Selection as Selection
     from rarespec.spectrum import PAPER_GRID as PAPER_GRID
     from rarespec.spectrum import Defect as Defect
     from rarespec.spectrum import Spectra as Spectra
@@ -29,7 +29,7 @@ _HOME_OF = {
     "PAPER_GRID": "rarespec.spectrum",
     "Defect": "rarespec.spectrum",
     "MockSky": "rarespec.mock",
-    "Selection": "rarespec.search.selection",
+    "Selection": "rarespec.searching.selection",
     "Spectra": "rarespec.spectrum",
     "Spectrum": "rarespec.spectrum",
     "Survey": "rarespec.survey",
@@ -39,9 +39,9 @@ _HOME_OF = {
     "graph_of": "rarespec.survey.neighbours",
     "ingest": "rarespec.survey.ingest",
     "read": "rarespec.formats",
-    "save_search": "rarespec.search.model",
-    "search": "rarespec.search.search",
-    "search_with_model": "rarespec.search.model",
+    "save_search": "rarespec.searching.model",
+    "search": "rarespec.searching.search",
+    "search_with_model": "rarespec.searching.model",
 }
 """Public name -> module. Resolved on first use, so that importing rarespec loads nothing heavy."""
 

@@ -14,9 +14,10 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import IO, Any, TypeVar
 
 Item = TypeVar("Item")
@@ -65,6 +66,27 @@ def map_in_order(
             for _, future in in_flight:
                 if future:
                     future.cancel()
+            workers.close()
+
+
+def map_as_finished(
+    function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item], jobs: int
+) -> Iterator[tuple[Item, Result | Died]]:
+    """As `map_in_order`, but each result as soon as it is there: none waits behind a slower one."""
+    workers, waiting = _Workers(function, shared), iter(items)
+    in_flight: dict[Future[Result | Died], Item] = {}
+    with ThreadPoolExecutor(jobs) as threads:
+        try:
+            while True:
+                for item in islice(waiting, jobs + 1 - len(in_flight)):
+                    in_flight[threads.submit(workers.call, item)] = item
+                if not in_flight:
+                    return
+                for future in wait(in_flight, return_when=FIRST_COMPLETED).done:
+                    yield in_flight.pop(future), future.result()
+        finally:
+            for future in in_flight:
+                future.cancel()
             workers.close()
 
 

@@ -6,13 +6,14 @@ import subprocess
 import sys
 
 import pytest
+from astropy.table import Table
 from typer.testing import CliRunner
 
 from conftest import make_spectra, small_survey_files
 from rarespec.cli.app import app
 from rarespec.survey import Survey
 
-VERBS = ("demo", "simulate", "ingest", "info", "verify", "experiment", "search")
+VERBS = ("demo", "simulate", "ingest", "info", "verify", "experiment", "search", "report")
 
 
 def rarespec(*words):
@@ -131,9 +132,11 @@ def test_simulated_files_can_be_ingested(layout, tmp_path):
 def test_the_demo_runs_and_draws(tmp_path):
     result = rarespec("demo", "--out", tmp_path / "demo")
     assert result.exit_code == 0, result.output
-    assert result.stdout.count("for your own data:") == 5
+    assert result.stdout.count("for your own data:") == 6
     assert (tmp_path / "demo" / "spectra.png").stat().st_size > 20_000
-    assert (tmp_path / "demo" / "weights.png").stat().st_size > 20_000
+    report = (tmp_path / "demo" / "report" / "report.html").read_text()
+    assert report.count("<h3") >= 20 and (tmp_path / "demo" / "report" / "contact-sheet.pdf").exists()
+    assert len(Table.read(tmp_path / "demo" / "candidates.ecsv")) == 200
     found = re.search(r"of the 27 other carbon stars (\d+) are among the first 27", result.stdout)
     assert found and int(found[1]) > 15
     assert "defects by reason" in result.stdout

@@ -78,7 +78,13 @@ def test_what_was_left_out_sets_the_exit_code(survey, tmp_path):
 
 def test_a_class_that_the_mock_does_not_have(tmp_path):
     result = rarespec("experiment", "--rare", "unicorn", "--quick", "--out", tmp_path / "x")
-    assert result.exit_code == 2 and "unicorn" in result.output and not (tmp_path / "x" / "mock.survey").exists()
+    assert result.exit_code == 2 and "unicorn" in result.output and not (tmp_path / "x").exists()
+
+
+def test_numbers_that_nobody_asked_for_may_be_left_out(survey, tmp_path):
+    words = ("--methods", "lda", "--trials", "1", "--tuning-draws", "0", "--jobs", "1")
+    result = rarespec("experiment", survey, "--rare", "qso", "--out", tmp_path / "x", *words)
+    assert result.exit_code == 0 and "NP = 15, 30, 50 left out" in result.output
 
 
 @pytest.mark.exhaustive

@@ -107,7 +107,7 @@ def test_a_ranker_is_found_by_its_name(name: str) -> None:
 
 
 def test_names_that_are_none() -> None:
-    with pytest.raises(ValueError, match="no ranker called 'nearest'; there are bagging_svm, "):
+    with pytest.raises(ValueError, match="no ranker called 'nearest'; there are auto, "):
         by_name("nearest")
     for nameless in (Ranker, Tuned, 3):
         with pytest.raises(ValueError, match="has no name"):

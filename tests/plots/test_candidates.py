@@ -15,8 +15,8 @@ from rarespec.plots.candidate_svg import HEIGHT, WIDTH, _pieces, _ticks, candida
 from rarespec.plots.candidates import draw_candidate, flux_limits
 from rarespec.plots.canvas import BLUE, GREY, RED, empty_figure
 from rarespec.plots.fewer_points import extreme_points, mean_points
-from rarespec.search.portrait import Portrait
-from rarespec.search.spectral_features import LINE, SpectralFeature
+from rarespec.searching.portrait import Portrait
+from rarespec.searching.spectral_features import LINE, SpectralFeature
 
 WAVELENGTH = np.linspace(4000.0, 9000.0, 2000)
 

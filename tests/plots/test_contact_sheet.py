@@ -10,9 +10,9 @@ import pytest
 
 from rarespec.plots.contact_sheet import A4, COLUMNS, LONGEST_ID, ROWS, sheets
 from rarespec.plots.search_report import write_report
-from rarespec.search.portrait import portraits_of
-from rarespec.search.ranking import Ranking
-from rarespec.search.template import NoTemplate
+from rarespec.searching.portrait import portraits_of
+from rarespec.searching.ranking import Ranking
+from rarespec.searching.template import NoTemplate
 from rarespec.spectrum.printable import printable
 from rarespec.survey import Survey
 from rarespec.survey.manifest import WrongUseError

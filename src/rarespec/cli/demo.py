@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rarespec.search.ranking import Ranking
+    from rarespec.searching.ranking import Ranking
     from rarespec.survey import Survey
 
 MARK = ".rarespec-demo"
@@ -117,7 +117,7 @@ def _draw(survey: Survey, picture: Path) -> None:
 
 def _search(survey: Survey, out: Path) -> Ranking:
     from rarespec.cli.search import show
-    from rarespec.search.search import search
+    from rarespec.searching.search import search
 
     candidates = out / "candidates.ecsv"
     _step(

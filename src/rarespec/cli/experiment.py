@@ -11,13 +11,18 @@ import typer
 from rarespec.cli.exits import Exit, arguments, told
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from rich.table import Table
+
     from rarespec.evaluation.experiment.ground import Ground
-    from rarespec.evaluation.experiment.results import Results
+    from rarespec.evaluation.experiment.results import Results, Trials
     from rarespec.evaluation.experiment.run import Experiment
     from rarespec.evaluation.experiment.setting import Setting
     from rarespec.survey import Survey
 
-MOCK = "mock.survey"
 MOCK_SIZE, QUICK_MOCK_SIZE = (100_000, 450), (10_000, 100)
 """Common and rare objects of the mock survey."""
 
@@ -60,7 +65,7 @@ def command(
     ground, experiment = _run(opened, setting, out, jobs)
     written = _written(ground, experiment, out, _command(survey, setting, out, quick))
     _tell(experiment, written, as_json)
-    if experiment.failures:
+    if experiment.failures or (n_known is not None and experiment.left_out):
         raise typer.Exit(Exit.DEFECTS)
 
 
@@ -76,21 +81,32 @@ def _numbers(text: str | None) -> tuple[int, ...] | None:
 
 
 def _opened(path: Path | None, setting: Setting, quick: bool, out: Path, jobs: int | None) -> Survey:
-    """The survey asked for, or a mock survey that is made in `out` when it is not there."""
-    from rarespec.cli.progress import progress
-    from rarespec.mock.simulate import SkyChoice, simulate_survey
+    """The survey asked for, or a mock survey, which is made in `out` when it is not there."""
     from rarespec.survey import Survey
 
     if path is not None:
         return Survey.open(path)
-    mock = out / MOCK
+    n_common, n_rare = QUICK_MOCK_SIZE if quick else MOCK_SIZE
+    with arguments():
+        rare = _mock_class(setting.rare)
+    mock = out / f"mock-{n_common}-{rare}-{n_rare}-seed-{setting.seed}.survey"
     if not mock.exists():
-        n_common, n_rare = QUICK_MOCK_SIZE if quick else MOCK_SIZE
-        with arguments():
-            choice = SkyChoice(n_common, ((_mock_class(setting.rare), n_rare),), setting.seed)
-        with progress("simulate", "spectra") as show:
-            simulate_survey(choice, mock, jobs, show)
+        _simulate(mock, n_common, rare, n_rare, setting.seed, jobs)
     return Survey.open(mock)
+
+
+def _simulate(mock: Path, n_common: int, rare: str, n_rare: int, seed: int, jobs: int | None) -> None:
+    """Under another name until it is whole: a run that is killed leaves no survey that looks finished."""
+    from uuid import uuid4
+
+    from rarespec.cli.progress import progress
+    from rarespec.mock.simulate import SkyChoice, simulate_survey
+
+    unfinished = mock.with_name(f"unfinished-{uuid4().hex}")
+    mock.parent.mkdir(parents=True, exist_ok=True)
+    with progress("simulate", "spectra") as show:
+        simulate_survey(SkyChoice(n_common, ((rare, n_rare),), seed), unfinished, jobs, show)
+    unfinished.rename(mock)
 
 
 def _mock_class(rare: str) -> str:
@@ -102,8 +118,11 @@ def _mock_class(rare: str) -> str:
 def _run(survey: Survey, setting: Setting, out: Path, jobs: int | None) -> tuple[Ground, Experiment]:
     from rarespec.cli.progress import progress
     from rarespec.evaluation.experiment.ground import ground_of
+    from rarespec.evaluation.experiment.journal import require_ours
+    from rarespec.evaluation.experiment.provenance import cheap_identity
     from rarespec.evaluation.experiment.run import run_experiment
 
+    require_ours(out, cheap_identity(survey, setting))
     with progress("features", "blocks") as show:
         ground = ground_of(survey, setting.rare, show)
     facts = ground.facts
@@ -126,13 +145,9 @@ def _written(ground: Ground, experiment: Experiment, out: Path, command: str) ->
     tables = write_tables(experiment.results, out)
     with progress("draw", "figures") as show:
         figures = draw_figures(ground, experiment.results, out, show)
-    return [
-        *tables,
-        *figures,
-        write_page(
-            experiment.results, out, experiment.provenance, command, [*experiment.failures, *experiment.warnings]
-        ),
-    ]
+    written = [*tables, *figures, *experiment.written]
+    page = write_page(experiment.results, out, experiment.provenance, command, experiment.troubles, written)
+    return [*written, page]
 
 
 def _command(survey: Path | None, setting: Setting, out: Path, quick: bool) -> str:
@@ -152,14 +167,15 @@ def _tell(experiment: Experiment, written: list[Path], as_json: bool) -> None:
         summary = {
             "trials": _summary(results),
             "files": [str(path) for path in written],
+            "left_out": experiment.left_out,
             "failures": experiment.failures,
             "warnings": experiment.warnings,
         }
         typer.echo(json.dumps(summary))
     else:
         _show(results)
-        typer.echo(f"{len(written)} tables and figures; all together on the page {written[-1]}")
-    for trouble in (*experiment.failures, *experiment.warnings):
+        typer.echo(f"{len(written)} files; the page that ties them together is {written[-1]}")
+    for trouble in experiment.troubles:
         typer.echo(trouble, err=True)
 
 
@@ -177,15 +193,21 @@ def _summary(results: Results) -> list[dict[str, Any]]:
 
 
 def _show(results: Results) -> None:
-    """Mean average precision, and AUC in brackets, for a person at a terminal."""
+    """Means for a person at a terminal."""
     from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    of_trials = {"average precision": lambda trials: trials.average_precision, "AUC": lambda trials: trials.auc}
+    for title, values in of_trials.items():
+        console.print(f"mean {title} over {results.setting.trials} draws of NP known examples")
+        console.print(_means(results, values))
+
+
+def _means(results: Results, values: Callable[[Trials], NDArray[np.float64]]) -> Table:
     from rich.table import Table
 
-    table = Table("method", *(f"NP = {n}" for n in results.setting.n_known), box=None, pad_edge=False)
+    n_known = results.setting.n_known
+    table = Table("NP", *map(str, n_known), box=None, pad_edge=False)
     for name in results.setting.methods:
-        cells = [results.trials.get((name, n)) for n in results.setting.n_known]
-        texts = [f"{c.average_precision.mean():.3f} ({c.auc.mean():.3f})" if c else "failed" for c in cells]
-        table.add_row(results.label(name), *texts)
-    console = Console(highlight=False, markup=False, emoji=False)
-    console.print(f"mean average precision (AUC) over {results.setting.trials} draws")
-    console.print(table)
+        table.add_row(results.label(name), *(f"{values(results.trials[name, n]).mean():.3f}" for n in n_known))
+    return table

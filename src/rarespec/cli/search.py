@@ -29,7 +29,7 @@ from rarespec.cli.search_options import (
 )
 
 if TYPE_CHECKING:
-    from rarespec.search.ranking import Ranking
+    from rarespec.searching.ranking import Ranking
 
 N_LISTED = 10
 
@@ -90,11 +90,11 @@ def _keep(ranking: Ranking, out: Path | None, model: Path | None, send: bool) ->
     if out is not None:
         typer.echo(f"{len(ranking)} candidates in {ranking.write(out)}", err=True)
     if model is not None:
-        from rarespec.search.model import save_search
+        from rarespec.searching.model import save_search
 
         typer.echo(f"what was learned is in {save_search(ranking, model)}", err=True)
     if send:
-        from rarespec.search.samp import send_table
+        from rarespec.searching.samp import send_table
 
         names = send_table(ranking.table, f"rarespec: {ranking.survey.path.name}")
         typer.echo(f"sent to {', '.join(names)}", err=True)

@@ -11,8 +11,8 @@ import typer
 from rarespec.cli.exits import arguments
 
 if TYPE_CHECKING:
-    from rarespec.search.ranking import Ranking
-    from rarespec.search.selection import Selection
+    from rarespec.searching.ranking import Ranking
+    from rarespec.searching.selection import Selection
 
 SurveyPath = Annotated[Path, typer.Argument(help="Directory of the survey.")]
 Known = Annotated[
@@ -57,8 +57,8 @@ class SearchOptions:
 def ranking_of(options: SearchOptions) -> Ranking:
     """The ranking asked for, with progress."""
     from rarespec.cli.progress import progress
-    from rarespec.search.model import search_with_model
-    from rarespec.search.search import search
+    from rarespec.searching.model import search_with_model
+    from rarespec.searching.search import search
 
     with arguments():
         if (options.known is None) == (options.model is None):
@@ -83,7 +83,7 @@ def ranking_of(options: SearchOptions) -> Ranking:
 
 
 def _selection(options: SearchOptions) -> Selection:
-    from rarespec.search.selection import Selection
+    from rarespec.searching.selection import Selection
 
     return Selection(
         min_snr=options.min_snr,

@@ -34,6 +34,7 @@ ValuesOf = dict[str, tuple[object, ...]]
 """Parameter -> the values to try."""
 
 PAPER_GRIDS: dict[str, ValuesOf] = {
+    "auto": {},
     "bagging_svm": {"C": C},
     "bagging_top_push": {"regularisation": REGULARISATION, "bag_size": BAG_SIZE, "n_bags": N_BAGS},
     "biased_svm": {},
@@ -48,7 +49,7 @@ PAPER_GRIDS: dict[str, ValuesOf] = {
     "svdd": {"nu": NU},
     "top_push": {"regularisation": REGULARISATION},
 }
-"""Name of a ranker -> its grid. Empty where the ranker chooses its parameters itself (BiasedSVM)."""
+"""Name of a ranker -> its grid. Empty where the ranker chooses its parameters itself."""
 
 
 def paper_grid(name: str, product: bool = False) -> list[ValuesOf]:

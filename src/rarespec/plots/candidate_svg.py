@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.evaluation.experiment.html_element import Html, element
+from rarespec.pages.html_element import Html, element
 from rarespec.plots.candidates import flux_limits
 from rarespec.plots.fewer_points import extreme_points, mean_points
-from rarespec.search.portrait import Portrait
-from rarespec.search.spectral_features import SpectralFeature
+from rarespec.searching.portrait import Portrait
+from rarespec.searching.spectral_features import SpectralFeature
 
 WIDTH, HEIGHT = 2000, 600
 """Whole units in which points are written."""

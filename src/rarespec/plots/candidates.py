@@ -8,7 +8,7 @@ import numpy as np
 
 from rarespec.plots.canvas import BLUE, GREY, RED, SMALL_SIZE
 from rarespec.plots.fewer_points import extreme_points, mean_points
-from rarespec.search.portrait import Portrait
+from rarespec.searching.portrait import Portrait
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,10 +14,10 @@ from rarespec.plots.canvas import BLUE, GREY, LABEL_SIZE, RED, SMALL_SIZE, WAVEL
 from rarespec.plots.spectra import FLUX
 from rarespec.plots.weights import draw_weights_on
 from rarespec.plots.yield_curve import draw_yield_curve
-from rarespec.search.portrait import Portrait, mean_known
-from rarespec.search.ranking import Ranking
-from rarespec.search.report import asked, found, number_or, sentence
-from rarespec.search.template import NoTemplate
+from rarespec.searching.portrait import Portrait, mean_known
+from rarespec.searching.ranking import Ranking
+from rarespec.searching.report import asked, found, number_or, sentence
+from rarespec.searching.template import NoTemplate
 from rarespec.spectrum.printable import printable
 from rarespec.whole_file import write_whole
 

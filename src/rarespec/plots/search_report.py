@@ -8,16 +8,16 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rarespec.evaluation.experiment.html_element import Html, element
+from rarespec.pages.html_element import Html, element
 from rarespec.plots.candidate_svg import candidate_svg
 from rarespec.plots.canvas import LABEL_SIZE, SMALL_SIZE, WAVELENGTH, empty_figure
 from rarespec.plots.contact_sheet import write_contact_sheet
 from rarespec.plots.weights import draw_weights_on
 from rarespec.plots.yield_curve import yield_figure
-from rarespec.search.portrait import Portrait, mean_known, portraits_of
-from rarespec.search.ranking import Ranking
-from rarespec.search.report import Pictures, report_page
-from rarespec.search.template import NoTemplate, Template
+from rarespec.searching.portrait import Portrait, mean_known, portraits_of
+from rarespec.searching.ranking import Ranking
+from rarespec.searching.report import Pictures, report_page
+from rarespec.searching.template import NoTemplate, Template
 from rarespec.survey.manifest import WrongUseError
 from rarespec.whole_file import write_whole
 

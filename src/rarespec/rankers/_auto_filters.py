@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.rankers._auto_query import Query
+from rarespec.rankers._signal_space import Floating
 
-N_CANDIDATES = 100
-"""Best candidates that are added to the known, as an astronomer looks at the first page."""
+CANDIDATE_SHARE = 1 / 300
+"""Of the unlabelled rows, the best of which are added to the known: what is looked for is about so rare."""
 
 CANDIDATES_COUNT_AS = 10
 """Known examples: so that they weigh less the more are known."""
@@ -23,9 +24,9 @@ N_ROUNDS = 2
 Direction = NDArray[np.float64]
 
 
-def along(Z: NDArray[np.float32], directions: Direction) -> NDArray[np.float32]:
+def along(Z: NDArray[Floating], directions: Direction) -> NDArray[Floating]:
     """Scores (n,) for one direction (d,), (n, h) for several (d, h)."""
-    scores = Z @ directions.astype(np.float32)
+    scores = Z @ directions.astype(Z.dtype)
     return (scores.T / _root_of_length(Z)).T
 
 
@@ -39,22 +40,18 @@ def mean_direction(query: Query) -> tuple[Direction, NDArray[np.float64]]:
 
 def expanded_direction(query: Query) -> tuple[Direction, NDArray[np.float64]]:
     """The same with the best candidates; a hidden row is a candidate like any other."""
-    direction = _expanded(query, query.known, query.unlabelled, N_CANDIDATES)
-    share = len(query.compared) / len(query.unlabelled)
+    direction = _expanded(query, query.known, query.unlabelled)
     without = [
-        _expanded(
-            query, query.known[query.known != row], np.append(query.compared, row), max(1, round(N_CANDIDATES * share))
-        )
-        for row in query.hidden
+        _expanded(query, query.known[query.known != row], np.append(query.compared, row)) for row in query.hidden
     ]
     return direction, _places(query, without)
 
 
-def _expanded(query: Query, known: NDArray[np.intp], others: NDArray[np.intp], n: int) -> Direction:
+def _expanded(query: Query, known: NDArray[np.intp], others: NDArray[np.intp]) -> Direction:
     Z, m = query.Z, len(known)
     mean, length = Z[known].mean(axis=0, dtype=np.float64), _root_of_length(Z[known]).mean()
-    direction, n = query.space.direction(mean, m), min(n, max(1, len(others) // 10))
-    for _ in range(N_ROUNDS):
+    direction, n = query.space.direction(mean, m), int(CANDIDATE_SHARE * len(others))
+    for _ in range(N_ROUNDS if n else 0):
         best = others[np.argpartition(-along(Z[others], direction), n - 1)[:n]]
         found = (Z[best] / _root_of_length(Z[best])[:, None]).mean(axis=0, dtype=np.float64) * length
         count = m + CANDIDATES_COUNT_AS
@@ -70,5 +67,5 @@ def _places(query: Query, directions: list[Direction]) -> NDArray[np.float64]:
     return query.places(along(query.Z[query.compared], D), own)
 
 
-def _root_of_length(Z: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.sqrt(np.maximum(np.linalg.norm(Z, axis=1), 1e-6))
+def _root_of_length(Z: NDArray[Floating]) -> NDArray[Floating]:
+    return np.sqrt(np.maximum(np.linalg.norm(Z, axis=1), Z.dtype.type(1e-6)))

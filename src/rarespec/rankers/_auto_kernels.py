@@ -5,12 +5,13 @@ The kernel is a power of the cosine in the space of signal: broad (4) or narrow 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.rankers._auto_query import Query, some
 from rarespec.rankers._kernel_discriminant import Others, discriminant
-from rarespec.rankers._linear import BLOCK_ROWS
 
 POWERS = {"broad": 4, "narrow": 16}
 
@@ -23,21 +24,15 @@ MAX_OTHERS = 10_000
 MOST_SUSPECTED = 0.01
 """Share of the others that may be left out as likely members: there are few of a rare class."""
 
-Centres = NDArray[np.float32]
 Weights = NDArray[np.float64]
 
 
-def kernel_values(units: NDArray[np.float32], centres: Centres, power: int) -> NDArray[np.float64]:
-    """(n, centres) between 0 and 1, for rows of length 1."""
-    return np.asarray(np.clip((1 + units @ centres.T) / 2, 0, 1).astype(np.float64) ** power)
-
-
-def kernel_scores(units: NDArray[np.float32], centres: Centres, power: int, weights: Weights) -> NDArray[np.float64]:
-    scores = np.empty(len(units))
-    for start in range(0, len(units), BLOCK_ROWS):
-        block = slice(start, start + BLOCK_ROWS)
-        scores[block] = kernel_values(units[block], centres, power) @ weights
-    return scores
+def kernel_values(units: NDArray[Any], centres: NDArray[Any], power: int) -> NDArray[np.float64]:
+    """(n, centres) between 0 and 1, for rows of length 1; power is one of 2, 4, 8, 16."""
+    values = np.clip((1 + units @ centres.T.astype(units.dtype)) / 2, 0, 1).astype(np.float64)
+    for _ in range(power.bit_length() - 1):
+        values *= values
+    return values
 
 
 def centres_of(query: Query) -> NDArray[np.intp]:

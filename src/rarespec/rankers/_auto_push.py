@@ -12,23 +12,25 @@ from rarespec.rankers.bagging_top_push import BaggingTopPush
 N_FOLDS = 3
 """Groups in which the known are hidden: a fit for each of them would take too long."""
 
-QUICK = {"n_bags": 20, "tol": 1e-3}
+N_BAGS, TOLERANCE = 20, 1e-3
+"""Of the fits in which known rows are hidden."""
 
 
-def push_weights(query: Query, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def push_weights(query: Query) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Weights on the features, and the places of hidden known rows."""
     y = np.zeros(len(query.X), dtype=np.int8)
     y[query.known] = 1
-    weights = BaggingTopPush(random_state=seed).fit(query.X, y).coef_
+    weights = BaggingTopPush(random_state=query.seed).fit(query.X, y).coef_
     folds = np.array_split(query.rng.permutation(query.known), min(N_FOLDS, len(query.known)))
-    places = [_places(query, fold, seed) for fold in folds] if len(query.known) > 1 else [np.empty(0)]
+    places = [_places(query, fold) for fold in folds] if len(query.known) > 1 else [np.empty(0)]
     return weights, np.concatenate(places)
 
 
-def _places(query: Query, fold: NDArray[np.intp], seed: int) -> NDArray[np.float64]:
+def _places(query: Query, fold: NDArray[np.intp]) -> NDArray[np.float64]:
     left = np.setdiff1d(query.known, fold)
     rows = np.concatenate([left, query.compared])
-    ranker = BaggingTopPush(random_state=seed, **QUICK).fit(query.X[rows], np.arange(len(rows)) < len(left))
+    ranker = BaggingTopPush(n_bags=N_BAGS, tol=TOLERANCE, random_state=query.seed)
+    ranker.fit(query.X[rows], np.arange(len(rows)) < len(left))
     return query.places(
         weighted_sums(query.X[query.compared], ranker.coef_), weighted_sums(query.X[fold], ranker.coef_)
     )

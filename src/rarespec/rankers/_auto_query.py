@@ -26,12 +26,14 @@ class Query:
     Z: NDArray[np.float32]
     """X whitened, (n, d)."""
     known: NDArray[np.intp]
+    """One row of each group of equal ones."""
     unlabelled: NDArray[np.intp]
     hidden: NDArray[np.intp]
     """Known rows that are hidden in turn; none when only one is known."""
     compared: NDArray[np.intp]
     """Unlabelled rows among which hidden ones are placed."""
     rng: np.random.Generator
+    seed: int
 
     def places(self, compared: NDArray[np.floating], hidden: NDArray[np.floating]) -> NDArray[np.float64]:
         """Place of each hidden row among all unlabelled ones, (h,); `compared` has scores (c, h), or (c,) for all."""
@@ -41,9 +43,11 @@ class Query:
 
 def query_of(space: SignalSpace, X: Rows, Z: NDArray[np.float32], known: NDArray[np.bool_], seed: int) -> Query:
     rng = np.random.default_rng(seed)
-    rows, unlabelled = np.flatnonzero(known), np.flatnonzero(~known)
+    unlabelled, rows = np.flatnonzero(~known), np.flatnonzero(known)
+    # a copy of an example would find it when it is hidden, however poor the ranking
+    rows = rows[np.sort(np.unique(X[rows], axis=0, return_index=True)[1])]
     hidden = some(rows, MAX_HIDDEN, rng) if len(rows) > 1 else rows[:0]
-    return Query(space, X, Z, rows, unlabelled, hidden, some(unlabelled, MAX_COMPARED, rng), rng)
+    return Query(space, X, Z, rows, unlabelled, hidden, some(unlabelled, MAX_COMPARED, rng), rng, seed)
 
 
 def some(rows: NDArray[np.intp], n: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -7,7 +7,7 @@ noise in that space. As whitened rows have covariance 1, what is not noise has 1
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from rarespec.rankers._covariance import ledoit_wolf
 from rarespec.rankers._known import Rows
 from rarespec.rankers._linear import BLOCK_ROWS
 from rarespec.rankers._linear_map import LinearMap, whitening_of
+
+Floating = TypeVar("Floating", np.float32, np.float64)
 
 N_ROWS_COMPARED = 20_000
 """Rows whose differences to their neighbours measure the noise."""
@@ -29,6 +31,9 @@ NOISIEST = 0.9
 
 LEAST_NOISE_UNIT = 0.3
 
+CLEAR = 3.0
+"""Standard deviations of noise beyond which a value is signal whatever the survey looks like there."""
+
 
 @dataclass(frozen=True)
 class SignalSpace:
@@ -41,12 +46,15 @@ class SignalSpace:
     noise: NDArray[np.float64]
     """(d,) between 0 and 1."""
 
-    def whitened(self, X: Rows) -> NDArray[np.float32]:
+    def whitened(self, X: Rows) -> NDArray[np.float64]:
+        """(n, d) float64; for a block of rows."""
+        return LinearMap(self.mean, self.whitening).apply(X)
+
+    def all_whitened(self, X: Rows) -> NDArray[np.float32]:
         """(n, d) float32."""
         Z = np.empty(X.shape, np.float32)
         for start in range(0, len(X), BLOCK_ROWS):
-            block = slice(start, start + BLOCK_ROWS)
-            Z[block] = LinearMap(self.mean, self.whitening).apply(X[block])
+            Z[start : start + BLOCK_ROWS] = self.whitened(X[start : start + BLOCK_ROWS])
         return Z
 
     def signal_share(self, m: float) -> NDArray[np.float64]:
@@ -55,12 +63,18 @@ class SignalSpace:
         return signal / (signal + self.noise / m)
 
     def direction(self, mean: NDArray[Any], m: float) -> NDArray[np.float64]:
-        """A mean of m whitened rows, cleared of its noise."""
-        return np.asarray((self.axes * self.signal_share(m)) @ (self.axes.T @ mean))
+        """A mean of m whitened rows, cleared of its noise.
 
-    def unit_rows(self, Z: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Whitened rows weighted by their share of signal, of length 1."""
-        rows = Z @ (self.axes * np.sqrt(self.signal_share(1))).astype(np.float32)
+        An axis along which the survey has no signal keeps what stands out of the noise clearly: a rare kind may differ
+        where nothing else does.
+        """
+        along = self.axes.T @ mean
+        stands_out = 1 - CLEAR**2 * self.noise / m / np.maximum(along**2, np.finfo(np.float64).tiny)
+        return np.asarray(self.axes @ (np.maximum(self.signal_share(m), stands_out) * along))
+
+    def unit_rows(self, Z: NDArray[Floating]) -> NDArray[Floating]:
+        """Whitened rows weighted by their share of signal, of length 1, in the precision they have."""
+        rows = Z @ (self.axes * np.sqrt(self.signal_share(1))).astype(Z.dtype)
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(np.float32).tiny)
 
 

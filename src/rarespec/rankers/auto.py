@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from rarespec.rankers._auto_filters import along, expanded_direction, mean_direction
-from rarespec.rankers._auto_kernels import MAX_OTHERS, POWERS, centres_of, kernel_scores, kernel_weights
+from rarespec.rankers._auto_kernels import MAX_OTHERS, POWERS, centres_of, kernel_values, kernel_weights
 from rarespec.rankers._auto_push import push_weights
 from rarespec.rankers._auto_query import Query, query_of, some
 from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import weighted_sums
+from rarespec.rankers._linear import BLOCK_ROWS, weighted_sums
 from rarespec.rankers._parameters import require_count
 from rarespec.rankers._ranker import Ranker, Scores
 from rarespec.rankers._signal_space import SignalSpace, signal_space
@@ -43,7 +44,9 @@ WORDS = {
 
 
 class Auto(Ranker):
-    """Rank by a weighted mean of the logarithms of ranks that several parts give.
+    """Rank by the weighted sum of reciprocal ranks that several parts give.
+
+    A row that one trusted part puts high comes high: a mean of ranks would let the worst part decide.
 
     Each part is weighted by how well it finds known examples that are hidden from it, one at a time, and by a prior,
     which alone decides when one example is known. `why_` says which were used.
@@ -60,7 +63,7 @@ class Auto(Ranker):
         Of the graph on which noise is measured.
     graph : NeighbourGraph, optional
         The neighbour graph of the rows that will be fitted; by default it is built.
-    random_state : int, default 0
+    random_state : int, RandomState or None, default 0
         Draws the rows that stand for the survey, and the bags.
 
     Attributes
@@ -83,7 +86,7 @@ class Auto(Ranker):
     centres_: NDArray[np.float32]
     levels_: dict[str, NDArray[np.float64]]
 
-    def __init__(self, n_neighbours: int = 5, graph: NeighbourGraph | None = None, random_state: int = 0) -> None:
+    def __init__(self, n_neighbours: int = 5, graph: NeighbourGraph | None = None, random_state: Any = 0) -> None:
         self.n_neighbours = n_neighbours
         self.graph = graph
         self.random_state = random_state
@@ -92,11 +95,10 @@ class Auto(Ranker):
         require_count(self, "n_neighbours")
         space = signal_space(X, known, self._neighbours(X))
         self.mean_, self.whitening_, self.axes_, self.noise_ = space.mean, space.whitening, space.axes, space.noise
-        query = query_of(space, X, space.whitened(X), known, self.random_state)
-        self._learn(query)
-        self.weights_ = _weights(self.hidden_places_, tuple(self.parts_))
-        scores = self._part_scores(X, query.Z)
-        self.levels_ = {name: np.sort(part[query.unlabelled]) for name, part in scores.items()}
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        self._learn(query_of(space, X, space.all_whitened(X), known, seed))
+        self.weights_ = _weights(self.hidden_places_)
+        self.levels_ = {name: np.sort(scores[~known]) for name, scores in self._part_scores(X).items()}
         self.why_ = _in_words(self.weights_, self.hidden_places_)
 
     def _learn(self, query: Query) -> None:
@@ -108,31 +110,33 @@ class Auto(Ranker):
             others = some(query.unlabelled, MAX_OTHERS, query.rng)
             self.centres_ = units[centres]
             learned |= {name: kernel_weights(query, units, centres, others, power) for name, power in POWERS.items()}
-        learned["push"] = push_weights(query, self.random_state)
+        learned["push"] = push_weights(query)
         self.parts_ = {name: weights for name, (weights, _) in learned.items()}
         self.hidden_places_ = {name: places for name, (_, places) in learned.items()}
 
     def _scores(self, X: Rows) -> Scores:
         total = np.zeros(len(X))
-        for name, scores in self._part_scores(X, self._space.whitened(X)).items():
-            levels = self.levels_[name]
-            rank = 1 + len(levels) - np.searchsorted(levels, scores, side="right")
-            total -= self.weights_[name] * np.log(rank)
-        return total
+        for name, scores in self._part_scores(X).items():
+            total += self.weights_[name] / _ranks(scores, self.levels_[name])
+        return np.log(total)
 
-    def _part_scores(self, X: Rows, Z: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
-        used = [name for name in self.parts_ if self.weights_[name] > 0]
-        units = self._space.unit_rows(Z) if {"broad", "narrow"} & set(used) else None
-        scores: dict[str, NDArray[Any]] = {}
-        for name in used:
-            weights = self.parts_[name]
-            if name == "push":
-                scores[name] = weighted_sums(X, weights)
-            elif units is not None and name in POWERS:
-                scores[name] = kernel_scores(units, self.centres_, POWERS[name], weights)
-            else:
-                scores[name] = along(Z, weights)
+    def _part_scores(self, X: Rows) -> dict[str, Scores]:
+        """Scores of all rows under each part that has a weight."""
+        scores = {name: np.empty(len(X)) for name, weight in self.weights_.items() if weight > 0}
+        for start in range(0, len(X), BLOCK_ROWS):
+            block = X[start : start + BLOCK_ROWS]
+            Z = self._space.whitened(block)
+            for name in scores:
+                scores[name][start : start + BLOCK_ROWS] = self._scores_of_block(name, block, Z)
         return scores
+
+    def _scores_of_block(self, name: str, X: Rows, Z: NDArray[np.float64]) -> Scores:
+        weights = self.parts_[name]
+        if name == "push":
+            return weighted_sums(X, weights)
+        if name in POWERS:
+            return np.asarray(kernel_values(self._space.unit_rows(Z), self.centres_, POWERS[name]) @ weights)
+        return along(Z, weights)
 
     @property
     def _space(self) -> SignalSpace:
@@ -146,17 +150,30 @@ class Auto(Ranker):
         return graph.nearest(k).indices
 
 
-def _weights(places: dict[str, NDArray[np.float64]], parts: tuple[str, ...]) -> dict[str, float]:
+def _ranks(scores: Scores, levels: Scores) -> Scores:
+    """Rank of each score among the unlabelled ones, whose scores `levels` are rising; in between, in between.
+
+    Above them all ranks go on from 1 towards 0, so that rows that no fitted one reaches are still told apart.
+    """
+    ranks = np.interp(scores, levels, np.arange(len(levels), 0.0, -1.0))
+    spread = levels[-1] - levels[len(levels) // 2]
+    beyond = scores > levels[-1]
+    ranks[beyond] = 1 / (1 + (scores[beyond] - levels[-1]) / spread) if spread > 0 else 0.5
+    return ranks
+
+
+def _weights(places: dict[str, NDArray[np.float64]]) -> dict[str, float]:
     """Prior times the places of hidden examples to a power; those that would hardly count are set to 0."""
     evidence = {
-        name: np.log(places[name]).mean() * min(len(places[name]), MAX_EVIDENCE) for name in parts if len(places[name])
+        name: float(np.log(found).mean()) * min(len(found), MAX_EVIDENCE)
+        for name, found in places.items()
+        if len(found)
     }
-    used = [name for name in parts if name in evidence or (not evidence and name in ALONE)]
-    logs = {name: np.log(PRIOR[name]) - TEMPER * evidence.get(name, 0.0) for name in used}
+    used = evidence or dict.fromkeys(ALONE, 0.0)
+    logs = {name: np.log(PRIOR[name]) - TEMPER * used[name] for name in used}
     shares = {name: float(np.exp(log - max(logs.values()))) for name, log in logs.items()}
     shares = {name: share if share > NEGLIGIBLE else 0.0 for name, share in shares.items()}
-    total = sum(shares.values())
-    return {name: shares.get(name, 0.0) / total for name in parts}
+    return {name: shares.get(name, 0.0) / sum(shares.values()) for name in places}
 
 
 def _in_words(weights: dict[str, float], places: dict[str, NDArray[np.float64]]) -> str:

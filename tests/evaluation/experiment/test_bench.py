@@ -6,9 +6,10 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from rarespec.evaluation.experiment.bench import Bench, carried_out
 from rarespec.evaluation.experiment.methods import METHODS
+from rarespec.evaluation.experiment.packed_places import unpacked_places
 from rarespec.evaluation.experiment.task import Task, as_text
 from rarespec.evaluation.paper_grids import N_BAGS
-from rarespec.rankers import BaggingTopPush, build_neighbours
+from rarespec.rankers import EMR, BaggingTopPush, build_neighbours
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +18,7 @@ def bench():
     rare = np.arange(600) < 30
     X = rng.normal(size=(600, 5)).astype("f4")
     X[rare, 0] += 3
-    return Bench(X, rare, seed=3, graph=build_neighbours(X, 10))
+    return Bench(X, rare, seed=3, trials=3, graph=build_neighbours(X, 10))
 
 
 def task(method, kind="trial", params=None, n_known=4, draw=0):
@@ -35,7 +36,7 @@ def test_figures_agree_with_another_implementation(bench, method):
     assert outcome["auc"] == pytest.approx(roc_auc_score(bench.rare[~y], scores))
     assert outcome["ap"] == pytest.approx(average_precision_score(bench.rare[~y], scores))
     order = np.argsort(-scores)
-    assert outcome["places"] == (np.flatnonzero(bench.rare[~y][order]) + 1).tolist()
+    assert unpacked_places(outcome["places"]).tolist() == (np.flatnonzero(bench.rare[~y][order]) + 1).tolist()
     assert "top" not in outcome
 
 
@@ -43,7 +44,8 @@ def test_the_first_draw_shows_what_is_on_top_and_no_known(bench):
     (outcome,) = carried_out(bench, [task("lda")])
     top = outcome["top"]
     assert len(top) == 500 and not set(top) & set(task("lda").known(bench.rare_rows, 3).tolist())
-    assert [place + 1 for place, row in enumerate(top) if bench.rare[row]] == [p for p in outcome["places"] if p <= 500]
+    places = unpacked_places(outcome["places"])
+    assert [place + 1 for place, row in enumerate(top) if bench.rare[row]] == places[places <= 500].tolist()
 
 
 def test_queries_answered_together_are_answered_as_alone(bench):
@@ -68,6 +70,26 @@ def test_times_tell_set_up_from_query(bench):
         assert (outcome["setup_s"] > 0) is sets_up and outcome["query_s"] >= 0
 
 
+def test_of_equal_scores_the_rare_come_last_in_figures_as_in_tables():
+    X = np.zeros((50, 2), "f4")  # nothing tells the rows apart
+    X[0] = 1
+    tied = Bench(X, np.arange(50) < 10, seed=0, trials=1, graph=None)
+    (outcome,) = carried_out(tied, [task("lda", n_known=1)])
+    assert not tied.rare[outcome["top"][:35]].any()
+
+
+def test_one_query_that_fails_does_not_take_its_portion_with_it(bench, monkeypatch):
+    def scores_for(self, Y):
+        if (np.atleast_2d(Y.T).sum(axis=1) == 5).any():
+            raise ValueError("five is too many")
+        return original(self, Y)
+
+    original = EMR.scores_for
+    monkeypatch.setattr(EMR, "scores_for", scores_for)
+    outcomes = carried_out(bench, [task("emr", n_known=n) for n in (4, 5, 6)])
+    assert ["error" in outcome for outcome in outcomes] == [False, True, False]
+
+
 def test_a_failure_is_an_outcome(bench):
     (outcome,) = carried_out(bench, [task("bagging_svm", params={"C": -1.0})])
     assert outcome["error"].startswith("ValueError") and "C" in outcome["error"]
@@ -76,3 +98,17 @@ def test_a_failure_is_an_outcome(bench):
 def test_a_warning_is_kept(bench):
     (outcome,) = carried_out(bench, [task("bagging_top_push", params={"max_iter": 1, "solver": "published"})])
     assert any("converge" in said or "iterations" in said for said in outcome["warnings"])
+
+
+@pytest.mark.parametrize("n_rare", [6, 30])
+def test_nothing_is_tuned_on_a_draw_that_is_reported(n_rare):
+    few = Bench(np.zeros((40, 2), "f4"), np.arange(40) < n_rare, seed=0, trials=4, graph=None)
+    reported = {tuple(few.known(task("lda", n_known=1, draw=draw))) for draw in range(4)}
+    tuning = [task("lda", "tuning", n_known=1, draw=draw) for draw in range(30)]
+    assert not reported & {tuple(few.known(one)) for one in tuning}
+    assert few.tuned_on_reported(tuning) == 0
+
+
+def test_a_class_without_other_draws_is_told():
+    two = Bench(np.zeros((40, 2), "f4"), np.arange(40) < 2, seed=0, trials=20, graph=None)
+    assert two.tuned_on_reported([task("lda", "tuning", n_known=1, draw=draw) for draw in range(3)]) == 3

@@ -6,6 +6,7 @@ import pytest
 from rarespec.evaluation.experiment.bench import Bench
 from rarespec.evaluation.experiment.collected import collected
 from rarespec.evaluation.experiment.journal import journal_in
+from rarespec.evaluation.experiment.packed_places import packed_places
 from rarespec.evaluation.experiment.plan import further_tasks, timing_tasks, trial_tasks
 from rarespec.evaluation.experiment.results import Facts
 from rarespec.evaluation.experiment.setting import Setting
@@ -17,11 +18,11 @@ FACTS = Facts("a.survey", 20, 0, 5, "class is carbon")
 
 @pytest.fixture
 def bench():
-    return Bench(np.zeros((20, 2), "f4"), np.arange(20) < 5, seed=0, graph=None)
+    return Bench(np.zeros((20, 2), "f4"), np.arange(20) < 5, seed=0, trials=3, graph=None)
 
 
 def outcome(task):
-    places = sorted(range(1, 6 - task.n_known))
+    places = packed_places(np.arange(1, 6 - task.n_known))
     return {"auc": task.draw / 10, "ap": 1.0, "places": places, "top": [9, 8]}
 
 
@@ -43,12 +44,20 @@ def test_a_draw_that_failed_once_is_left_out_for_all_methods(bench, tmp_path):
 def test_a_method_that_always_fails_does_not_take_the_others_with_it(bench, tmp_path):
     results = results_with(lambda task: task.method == "emr", bench, tmp_path)
     assert results.setting.methods == ("lda", "cosine")
+    assert results.left_out == ("EMR: it failed on every draw of some NP",)
     assert set(results.trials) == {(name, n) for name in ("lda", "cosine") for n in (1, 2)}
     assert all(len(trials.auc) == 3 for trials in results.trials.values())
 
 
+def test_a_number_of_known_without_a_common_draw_is_left_out(bench, tmp_path):
+    one_each = {("lda", 0), ("cosine", 1), ("emr", 2)}
+    results = results_with(lambda task: task.n_known == 2 and (task.method, task.draw) in one_each, bench, tmp_path)
+    assert results.setting.n_known == (1,) and results.setting.methods == SETTING.methods
+    assert results.left_out == ("NP = 2: on each draw some method failed",)
+
+
 def test_nothing_but_failures_is_told(bench, tmp_path):
-    with pytest.raises(SurveyError, match="no method"):
+    with pytest.raises(SurveyError, match="no draw"):
         results_with(lambda task: True, bench, tmp_path)
 
 

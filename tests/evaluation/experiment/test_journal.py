@@ -2,7 +2,7 @@
 
 import pytest
 
-from rarespec.evaluation.experiment.journal import NAME, journal_in
+from rarespec.evaluation.experiment.journal import NAME, journal_in, require_ours
 from rarespec.evaluation.experiment.task import Task
 from rarespec.survey.manifest import WrongUseError
 
@@ -61,3 +61,13 @@ def test_one_writer_at_a_time(tmp_path):
     refused = pytest.raises(WrongUseError, match="another experiment")
     with journal_in(tmp_path, IDENTITY), refused, journal_in(tmp_path, IDENTITY):
         pass
+
+
+def test_what_would_be_refused_is_refused_before_any_work(tmp_path):
+    require_ours(tmp_path, IDENTITY)
+    assert not (tmp_path / NAME).exists()
+    with journal_in(tmp_path, IDENTITY), pytest.raises(WrongUseError, match="another experiment"):
+        require_ours(tmp_path, IDENTITY)
+    require_ours(tmp_path, {"seed": 0})
+    with pytest.raises(WrongUseError, match="another seed;"):
+        require_ours(tmp_path, {"seed": 1})

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from experiment_results import made_up_results
 from rarespec.evaluation.experiment.findings import findings
-from rarespec.evaluation.experiment.html_element import element
 from rarespec.evaluation.experiment.page import write_page
 from rarespec.evaluation.experiment.tables import write_tables
+from rarespec.pages.html_element import element
 
 HOSTILE = "<script>alert('&')</script>\" onload=\"x"
 

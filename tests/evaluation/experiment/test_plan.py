@@ -41,7 +41,7 @@ def test_every_method_tries_its_own_parameters_first_and_nothing_twice(name):
 
 
 def test_the_two_matched_filters_stay_what_they_are():
-    assert combinations("lda") == combinations("cosine") == [{}]
+    assert combinations("lda") == combinations("cosine") == combinations("auto") == [{}]
     assert not tuning_tasks(Setting("CARBON", ("lda", "cosine")))
 
 
@@ -86,6 +86,8 @@ def test_the_graph_has_the_neighbours_that_tuning_asks_for():
         ({"methods": ("lda", "lda")}, "each once"),
         ({"n_known": (0, 1)}, "np"),
         ({"n_known": ()}, "np"),
+        ({"n_known": (1, 1)}, "each once"),
+        ({"tuning_draws": -1}, "draws"),
         ({"trials": 0}, "trials"),
     ],
 )

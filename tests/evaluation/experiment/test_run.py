@@ -56,7 +56,7 @@ def test_results_are_complete_and_found_what_is_to_be_found(finished):
     assert set(results.trials) == {(name, n) for name in SETTING.methods for n in (1, 3)}
     assert all(len(trials.auc) == 3 for trials in results.trials.values())
     assert results.trials["lda", 3].auc.mean() > 0.9
-    assert set(results.bags) == {1} and results.bags[1].auc.shape == (8, 9, 1)
+    assert set(results.bags) == {1, 3} and results.bags[1].auc.shape == (8, 9, 1)
     assert set(results.strengths) == {1, 3} and results.strengths[3].auc.shape == (7, 1)
     assert {name for name, _ in results.timings} == set(SETTING.methods)
     assert results.facts.n_rare == 20 and results.facts.n_spectra + results.facts.n_unusable == 420
@@ -96,7 +96,7 @@ def test_too_many_known_are_left_out_and_told(ground, tmp_path):
     small = replace(SETTING, methods=("lda",), n_known=(3, 20, 50), trials=1, tuning_draws=0, sensitivity_draws=0)
     experiment = run_experiment(ground, small, tmp_path, jobs=1)
     assert set(experiment.results.trials) == {("lda", 3)}
-    assert experiment.failures == ["NP = 20, 50 left out: there are only 20 usable spectra of carbon"]
+    assert experiment.left_out == ["NP = 20, 50 left out: there are only 20 usable spectra of carbon"]
     with pytest.raises(WrongUseError, match="20 usable spectra are carbon"):
         run_experiment(ground, replace(small, n_known=(20,)), tmp_path, jobs=1)
 

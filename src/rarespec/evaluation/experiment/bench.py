@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.evaluation.experiment.methods import method
+from rarespec.evaluation.experiment.packed_places import packed_places
 from rarespec.evaluation.experiment.task import Kind, Task
 from rarespec.evaluation.metrics import roc_auc_of_scores
 from rarespec.evaluation.paper_grids import N_BAGS
 from rarespec.evaluation.places import Places
 from rarespec.rankers import BaggingTopPush
 from rarespec.rankers._graph_ranker import GraphRanker
-from rarespec.rankers._ranker import Ranker, Scores, best_first
+from rarespec.rankers._ranker import Ranker, Scores
 from rarespec.rankers.neighbours import NeighbourGraph
 
 Outcome = dict[str, Any]
@@ -27,17 +29,22 @@ Outcome = dict[str, Any]
 N_TOP = 500
 """Rows of the first draw that are kept for the figures."""
 
+MAX_ATTEMPTS = 100
+"""Draws for tuning before one that is reported too is accepted."""
+
 N_TIMED = 3
 """Queries that are timed, one after the other, for one figure."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Bench:
     """Sent once to every worker."""
 
     X: NDArray[np.float32]
     rare: NDArray[np.bool_]
     seed: int
+    trials: int
+    """Reported draws for each number of known examples."""
     graph: NeighbourGraph | None
     """With as many neighbours as any task asks for; None when no method walks on a graph."""
     _prepared: dict[tuple[str, str], GraphRanker] = field(default_factory=dict)
@@ -45,6 +52,27 @@ class Bench:
     @property
     def rare_rows(self) -> NDArray[np.intp]:
         return np.flatnonzero(self.rare)
+
+    def known(self, task: Task) -> NDArray[np.intp]:
+        """Rows of the known examples of a task. What is tuned on is drawn again when it is among what is reported."""
+        if task.kind != "tuning":
+            return task.known(self.rare_rows, self.seed)
+        reported = self._reported(task.n_known)
+        draws = (task.known(self.rare_rows, self.seed, attempt) for attempt in range(MAX_ATTEMPTS))
+        drawn = next(draws)
+        while tuple(drawn) in reported and (again := next(draws, None)) is not None:
+            drawn = again
+        return drawn
+
+    def tuned_on_reported(self, tasks: Iterable[Task]) -> int:
+        """How many tuning tasks had to be given a reported draw: a class of few members has no others."""
+        tuning = (task for task in tasks if task.kind == "tuning")
+        return sum(tuple(self.known(task)) in self._reported(task.n_known) for task in tuning)
+
+    @lru_cache  # noqa: B019 - a bench lives as long as its process
+    def _reported(self, n_known: int) -> frozenset[tuple[int, ...]]:
+        trials = (Task("trial", "", "{}", n_known, draw) for draw in range(self.trials))
+        return frozenset(tuple(task.known(self.rare_rows, self.seed)) for task in trials)
 
     def ranker(self, task: Task) -> Ranker:
         ranker = method(task.method).ranker(task.ranker_seed(self.seed)).set_params(**task.parameters)
@@ -54,7 +82,7 @@ class Bench:
         """(n, tasks), 1 on the known rows of each task."""
         Y = np.zeros((len(self.X), len(tasks)))
         for column, task in zip(Y.T, tasks, strict=True):
-            column[task.known(self.rare_rows, self.seed)] = 1
+            column[self.known(task)] = 1
         return Y
 
     def prepared(self, task: Task) -> GraphRanker | None:
@@ -74,8 +102,10 @@ def carried_out(bench: Bench, tasks: list[Task]) -> list[Outcome]:
         warnings.simplefilter("always")
         try:
             outcomes = list(_DOES[tasks[0].kind](bench, tasks))
-        except Exception as error:  # whatever one method does, the others are tried
-            outcomes = [{"error": f"{type(error).__name__}: {error}"} for _ in tasks]
+        except Exception as error:  # whatever one query does, the others are tried
+            if len(tasks) > 1:
+                return [outcome for task in tasks for outcome in carried_out(bench, [task])]
+            outcomes = [{"error": f"{type(error).__name__}: {error}"}]
     said = sorted({str(warning.message) for warning in heard})
     return [outcome | {"warnings": said} if said else outcome for outcome in outcomes]
 
@@ -88,9 +118,10 @@ def _judged(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
         auc = roc_auc_of_scores(scores[left], bench.rare[left])
         outcome: Outcome = {"auc": auc, "ap": float(places.average_precision()[0])}
         if task.kind == "trial":
-            outcome["places"] = places.places[0].tolist()
+            outcome["places"] = packed_places(places.places[0])
         if task.kind == "trial" and task.draw == 0:
-            outcome["top"] = left[best_first(scores[left])[:N_TOP]].tolist()
+            ties_worst = np.lexsort((bench.rare[left], -scores[left]))  # as for the places
+            outcome["top"] = left[ties_worst[:N_TOP]].tolist()
         yield outcome
 
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from rarespec.evaluation.experiment.bench import Bench, Outcome
 from rarespec.evaluation.experiment.journal import Journal
+from rarespec.evaluation.experiment.methods import method
+from rarespec.evaluation.experiment.packed_places import unpacked_places
 from rarespec.evaluation.experiment.plan import further_tasks, timing_tasks, trial_tasks
 from rarespec.evaluation.experiment.results import Cell, Facts, Results, Sensitivity, Shown, Timing, Trials
 from rarespec.evaluation.experiment.setting import Setting
@@ -25,15 +27,17 @@ def collected(
     working = _working(setting, trial_tasks(setting, tuned), journal)
     tasks = trial_tasks(working, tuned)
     lost = _draws_lost(tasks, journal)
+    further = replace(setting, methods=working.methods)  # figures 7 to 9 have draws of their own
     return Results(
         setting=working,
         facts=facts,
         trials=_trials([task for task in tasks if (task.n_known, task.draw) not in lost], journal, bench),
         shown={_cell(t): _shown(t, journal[t], bench) for t in tasks if t.draw == 0 and "top" in journal[t]},
-        timings=_timings(setting, tuned, journal),
-        bags=_sensitivity("bags", setting, journal, (len(BAG_SIZE), len(N_BAGS))),
-        strengths=_sensitivity("strength", setting, journal, (len(REGULARISATION),)),
-        tuned={name: params for name, params in tuned.items() if params},
+        timings=_timings(further, tuned, journal),
+        bags=_sensitivity("bags", further, journal, (len(BAG_SIZE), len(N_BAGS))),
+        strengths=_sensitivity("strength", further, journal, (len(REGULARISATION),)),
+        tuned={name: params for name, params in tuned.items() if params and name in working.methods},
+        left_out=_left_out(setting, working),
     )
 
 
@@ -42,14 +46,25 @@ def _cell(task: Task) -> Cell:
 
 
 def _working(setting: Setting, tasks: Sequence[Task], journal: Journal) -> Setting:
-    """Without the methods that failed on every draw of some number of known: they cannot be compared."""
+    """Without the methods that failed on every draw of some number of known, and then without the numbers of known
+    of which no draw is left on which all others succeeded."""
     succeeded = {_cell(task) for task in tasks if "error" not in journal[task]}
     methods = tuple(
         name for name in setting.methods if all((name, n_known) in succeeded for n_known in setting.n_known)
     )
-    if not methods:
-        raise SurveyError("no method could be tried on every number of known examples; the journal says why")
-    return replace(setting, methods=methods)
+    lost = _draws_lost([task for task in tasks if task.method in methods], journal)
+    n_known = tuple(n for n in setting.n_known if any((n, draw) not in lost for draw in range(setting.trials)))
+    if not methods or not n_known:
+        raise SurveyError("there is no draw on which any method succeeded for every number of known; see the journal")
+    return replace(setting, methods=methods, n_known=n_known)
+
+
+def _left_out(setting: Setting, working: Setting) -> tuple[str, ...]:
+    methods = [name for name in setting.methods if name not in working.methods]
+    numbers = [n for n in setting.n_known if n not in working.n_known]
+    return tuple(f"{method(name).label}: it failed on every draw of some NP" for name in methods) + tuple(
+        f"NP = {n}: on each draw some method failed" for n in numbers
+    )
 
 
 def _draws_lost(tasks: Sequence[Task], journal: Journal) -> set[tuple[int, int]]:
@@ -65,12 +80,14 @@ def _trials(tasks: Sequence[Task], journal: Journal, bench: Bench) -> dict[Cell,
 
 
 def _cell_trials(tasks: Sequence[Task], journal: Journal, bench: Bench) -> Trials:
-    places = Places(np.array([journal[task]["places"] for task in tasks]), len(bench.X) - tasks[0].n_known)
+    places = Places(
+        np.stack([unpacked_places(journal[task]["places"]) for task in tasks]), len(bench.X) - tasks[0].n_known
+    )
     return Trials(places, np.array([journal[task]["auc"] for task in tasks]), tasks[0].parameters)
 
 
 def _shown(task: Task, outcome: Outcome, bench: Bench) -> Shown:
-    return Shown(task.known(bench.rare_rows, bench.seed), np.array(outcome["top"]))
+    return Shown(bench.known(task), np.array(outcome["top"]))
 
 
 def _timings(setting: Setting, tuned: Mapping[str, Mapping[str, Any]], journal: Journal) -> dict[Cell, Timing]:

@@ -6,9 +6,9 @@ import numpy as np
 
 from rarespec.evaluation.experiment.finding import Finding, Verdict, counted, in_words, listed
 from rarespec.evaluation.experiment.methods import PAPER_METHODS, method
-from rarespec.evaluation.experiment.metric_table import is_of_carbon_stars, recall
+from rarespec.evaluation.experiment.metric_table import recall
 from rarespec.evaluation.experiment.paper_claims import paper_claims
-from rarespec.evaluation.experiment.published import PUBLISHED_AUC
+from rarespec.evaluation.experiment.published import PUBLISHED_AUC, is_of_carbon_stars
 from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.experiment.setting import N_KNOWN
 from rarespec.evaluation.paired import paired_difference
@@ -47,7 +47,7 @@ def _best_sentence(results: Results, n_known: int) -> str:
 
 def _beside_table_1(results: Results) -> Finding:
     title = "Distance from the published AUC"
-    if not is_of_carbon_stars(results):
+    if not is_of_carbon_stars(results.setting.rare):
         return Finding(title, (f"The paper has no values for {results.setting.rare}: its Table 1 is of carbon stars.",))
     shared = [cell for cell in PUBLISHED_AUC if cell in results.trials]
     if not shared:
@@ -94,6 +94,7 @@ def _not_run(results: Results) -> Finding:
         else "",
         "Tuning: all methods have their default parameters." if not setting.tuning_draws else "",
         "Timing." if not results.timings else "",
+        *(f"{sentence.rstrip('.')}." for sentence in results.left_out),
         *(_lost(results, n_known) for n_known in setting.n_known),
     ]
     missing = tuple(sentence for sentence in said if sentence)

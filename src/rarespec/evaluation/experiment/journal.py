@@ -38,20 +38,23 @@ class Journal:
         self._outcomes[task.key] = outcome
 
 
+def require_ours(folder: Path, identity: Identity) -> None:
+    """Refuse early what would be refused after much work: a folder in use, or one with another experiment in it.
+
+    `identity` may be a part of the whole.
+    """
+    if (folder / NAME).exists():
+        with _locked(folder) as file:
+            first = file.readline()
+            if first.endswith(b"\n"):
+                _require_same(_parsed(first, folder), identity, folder)
+
+
 @contextmanager
 def journal_in(folder: Path, identity: Identity) -> Iterator[Journal]:
     """The journal of this folder, for one process at a time; a last line that was cut off is taken away."""
-    import fcntl
-
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / NAME, "a+b") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise WrongUseError(
-                f"{folder}: another experiment is writing here; wait for it, or choose another --out"
-            ) from None
-        file.seek(0)
+    with _locked(folder) as file:
         content = file.read()
         whole = content[: content.rfind(b"\n") + 1]
         file.truncate(len(whole))
@@ -60,21 +63,52 @@ def journal_in(folder: Path, identity: Identity) -> Iterator[Journal]:
         yield Journal(file, _outcomes(whole, identity, folder))
 
 
+@contextmanager
+def _locked(folder: Path) -> Iterator[IO[bytes]]:
+    import fcntl
+
+    with open(folder / NAME, "a+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            busy = f"{folder}: another experiment is writing here; wait for it, or choose another --out"
+            raise WrongUseError(busy) from None
+        file.seek(0)
+        yield file
+
+
 def _outcomes(content: bytes, identity: Identity, folder: Path) -> dict[str, Outcome]:
     lines = content.splitlines()
     if not lines:
         return {}
+    _require_same(_parsed(lines[0], folder), identity, folder)
+    records = [_parsed(line, folder) for line in lines[1:]]
     try:
-        kept, *records = (json.loads(line) for line in lines)
-        outcomes = {record["key"]: record["outcome"] for record in records}
-    except (ValueError, KeyError, TypeError):
-        raise WrongUseError(f"{folder / NAME}: is damaged; remove it, and all trials run again") from None
-    if kept != identity:
-        other = ", ".join(name for name in identity if kept.get(name) != identity[name])
+        return {record["key"]: record["outcome"] for record in records}
+    except KeyError:
+        raise _damaged(folder) from None
+
+
+def _parsed(line: bytes, folder: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        raise _damaged(folder) from None
+    if not isinstance(record, dict):
+        raise _damaged(folder)
+    return record
+
+
+def _damaged(folder: Path) -> WrongUseError:
+    return WrongUseError(f"{folder / NAME}: is damaged; remove it, and all trials run again")
+
+
+def _require_same(kept: Identity, identity: Identity, folder: Path) -> None:
+    other = ", ".join(name for name in identity if kept.get(name) != identity[name])
+    if other:
         raise WrongUseError(
             f"{folder}: holds an experiment with another {other}; choose another --out, or remove {NAME} there"
         )
-    return outcomes
 
 
 def _line(record: dict[str, Any]) -> bytes:

@@ -9,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.evaluation.experiment.published import PUBLISHED_AUC
+from rarespec.evaluation.experiment.basis import ONE_DRAW, draws_in_words
+from rarespec.evaluation.experiment.published import PUBLISHED_AUC, is_of_carbon_stars
 from rarespec.evaluation.experiment.results import Cell, Results, Trials
 from rarespec.evaluation.experiment.table_formats import Entry, Table, as_csv
+from rarespec.thousands import thousands
 
 RECALL_DEPTH = 500
 
@@ -35,19 +37,28 @@ class Metric:
 
     name: str
     """In the header of a CSV file."""
+    short: str
     title: str
     of: Callable[[Trials], NDArray[np.float64]]
     """Values of a cell, (trials,)."""
+    digits: int = 3
+    """That a difference is shown with."""
 
 
-AUC = Metric("auc", "Area under the ROC curve (AUC)", lambda trials: trials.auc)
-AVERAGE_PRECISION = Metric("average_precision", "Average precision (AP)", lambda trials: trials.average_precision)
+AUC = Metric("auc", "AUC", "Area under the ROC curve (AUC)", lambda trials: trials.auc, digits=4)
+AVERAGE_PRECISION = Metric("average_precision", "AP", "Average precision (AP)", lambda trials: trials.average_precision)
+
+
+def metrics(results: Results) -> tuple[Metric, ...]:
+    """Those that tables are made of, in their order."""
+    return AUC, AVERAGE_PRECISION, recall(results)
 
 
 def recall(results: Results) -> Metric:
     """R@500, or less deep where the lists are shorter."""
     k = min([RECALL_DEPTH, *(trials.places.n_listed for trials in results.trials.values())])
-    return Metric(f"recall_at_{k}", f"Recall in the first {k} places (R@{k})", lambda trials: trials.places.recall(k))
+    title = f"Recall in the first {k} places (R@{k})"
+    return Metric(f"recall_at_{k}", f"R@{k}", title, lambda trials: trials.places.recall(k))
 
 
 def metric_table(results: Results, metric: Metric) -> Table:
@@ -78,18 +89,13 @@ def metric_csv(results: Results, metric: Metric) -> str:
     return as_csv(header, rows)
 
 
-def is_of_carbon_stars(results: Results) -> bool:
-    """Whether the rare class is that of the paper."""
-    return results.setting.rare.strip().lower().startswith("carbon")
-
-
 def _found(results: Results, metric: Metric, cell: Cell) -> Summary:
     values = metric.of(results.trials[cell])
     return Summary(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else None)
 
 
 def _published(results: Results, metric: Metric, cell: Cell) -> Summary | None:
-    known = PUBLISHED_AUC.get(cell) if metric is AUC and is_of_carbon_stars(results) else None
+    known = PUBLISHED_AUC.get(cell) if metric is AUC and is_of_carbon_stars(results.setting.rare) else None
     return Summary(*known) if known else None
 
 
@@ -128,22 +134,18 @@ def _entry(summary: Summary | None, best: str) -> Entry:
 
 
 def _caption(results: Results, metric: Metric, beside: bool) -> str:
-    facts, trials = results.facts, results.setting.trials
-    shown = f"mean ± standard deviation over {trials} draws of the known examples" if trials > 1 else "one draw"
+    facts, draws = results.facts, draws_in_words(results)
+    shown = draws if draws == ONE_DRAW else f"mean ± standard deviation over {draws} of the known examples"
     sentences = [
         f"{metric.title} of each method with NP known examples of {results.setting.rare} in {facts.survey} "
-        f"({_grouped(facts.n_rare)} of {_grouped(facts.n_spectra)} spectra): {shown}, and the average over NP.",
+        f"({thousands(facts.n_rare)} of {thousands(facts.n_spectra)} spectra): {shown}, and the average over NP.",
         "The best mean of each row is bold.",
     ]
     return " ".join(sentences + ([_about_published(results, beside)] if metric is AUC else []))
 
 
-def _grouped(number: int) -> str:
-    return f"{number:,}".replace(",", " ")
-
-
 def _about_published(results: Results, beside: bool) -> str:
-    if not is_of_carbon_stars(results):
+    if not is_of_carbon_stars(results.setting.rare):
         return "The values that Du et al. (2016) published are of carbon stars and are left out here."
     if not beside:
         return "Du et al. (2016) published no values for these methods and NP."

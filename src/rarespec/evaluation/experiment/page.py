@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rarespec.evaluation.experiment.basis import assigned, draws_in_words
 from rarespec.evaluation.experiment.finding import Finding, Verdict
 from rarespec.evaluation.experiment.findings import findings
-from rarespec.evaluation.experiment.html_element import Html, element, joined
-from rarespec.evaluation.experiment.metric_table import AUC, AVERAGE_PRECISION, metric_table, recall
+from rarespec.evaluation.experiment.metric_table import metric_table, metrics
 from rarespec.evaluation.experiment.page_figures import FIGURES, figure_on_page
-from rarespec.evaluation.experiment.page_style import STYLE
+from rarespec.evaluation.experiment.paired_table import paired_table, paired_title, reference_method
 from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.experiment.table_formats import Entry, Table
+from rarespec.pages.html_element import Html, element, joined
+from rarespec.pages.page_style import STYLE
+from rarespec.thousands import thousands
 from rarespec.whole_file import write_whole
 
 FILE = "index.html"
 IN_WORDS = {
     "rare": "rare class",
     "n_known": "numbers of known examples (NP)",
-    "trials": "draws for each number",
+    "trials": "draws for each number, as asked for",
     "tuning_draws": "draws for tuning, none of them reported",
     "sensitivity_draws": "draws for figures 8 and 9",
     "seed": "seed",
 }
 """Field of a Setting -> what it is."""
+TUNING = (
+    "Tuning tried the values that the paper names: λ, K and T of BaggingTopPush, ν of OCSVM, C of BaggingSVM. "
+    "The paper fixed k, α, σ and d of LP, EMR and LRGA; the values tried for these three are ours."
+)
 CLASS_OF_VERDICT = {Verdict.HOLDS: "verdict holds", Verdict.FAILS: "verdict fails"}
 
 
@@ -36,6 +43,7 @@ def write_page(
     provenance: Mapping[str, Any] | None = None,
     command: str | None = None,
     troubles: Sequence[str] = (),
+    written: Collection[Path] | None = None,
 ) -> Path:
     """Write index.html into the folder in which the tables and figures are.
 
@@ -44,21 +52,31 @@ def write_page(
     provenance : versions and whatever else the results depend on; mappings within it are written out.
     command : what repeats the experiment.
     troubles : what was left out, failed or was warned of.
+    written : tables, figures and data that belong to these results; others in the folder, of an earlier run, are
+        neither shown nor linked. None takes whatever is there.
     """
     path = Path(folder) / FILE
-    write_whole(path, page(results, Path(folder), provenance or {}, command, troubles).encode())
+    files = {path.name for path in Path(folder).iterdir()}
+    if written is not None:
+        files &= {path.name for path in written}
+    write_whole(path, page(results, files, provenance or {}, command, troubles).encode())
     return path
 
 
 def page(
-    results: Results, folder: Path, provenance: Mapping[str, Any], command: str | None, troubles: Sequence[str]
+    results: Results,
+    files: Collection[str],
+    provenance: Mapping[str, Any],
+    command: str | None,
+    troubles: Sequence[str],
 ) -> str:
+    """`files` are the names of those beside the page that belong to the results."""
     title = f"Finding {results.setting.rare} in {results.facts.survey}"
     sections = {
         "What was found": [_finding(finding) for finding in findings(results)],
         "Troubles": [element("ul", *(element("li", trouble) for trouble in troubles))] if troubles else [],
-        "Tables": _tables(results, folder),
-        "Figures": [figure_on_page(figure, results, folder) for figure in FIGURES],
+        "Tables": _tables(results, files),
+        "Figures": [figure_on_page(figure, results, files) for figure in FIGURES],
         "Settings": _settings(results, provenance),
         "How to repeat it": [element("pre", element("code", command))] if command else [],
     }
@@ -77,21 +95,16 @@ def page(
 def _what_was_done(results: Results) -> Html:
     facts, setting = results.facts, results.setting
     unusable = (
-        f" {_grouped(facts.n_unusable)} more had no features and could not be ranked." if facts.n_unusable else ""
+        f" {thousands(facts.n_unusable)} more had no features and could not be ranked." if facts.n_unusable else ""
     )
-    draws = "one draw" if setting.trials == 1 else f"{setting.trials} draws"
     return element(
         "p",
-        f"The experiments of Du et al. (2016) on {_grouped(facts.n_spectra)} spectra, of which "
-        f"{_grouped(facts.n_rare)} are rare ({facts.matched_by}).{unusable} NP rare ones are given to each method as "
+        f"The experiments of Du et al. (2016) on {thousands(facts.n_spectra)} spectra, of which "
+        f"{thousands(facts.n_rare)} are rare ({facts.matched_by}).{unusable} NP rare ones are given to each method as "
         "known examples and the others are hidden among the rest; the method is judged by where they come in its "
-        f"ranked list. Every method had the same draws: {draws} for each NP of {', '.join(map(str, setting.n_known))}. "
-        "AP is the average precision.",
+        f"ranked list. Every method had the same draws: {draws_in_words(results)} for each NP of "
+        f"{', '.join(map(str, setting.n_known))}. AP is the average precision.",
     )
-
-
-def _grouped(number: int) -> str:
-    return f"{number:,}".replace(",", "\u202f")
 
 
 def _contents(sections: Mapping[str, object]) -> Html:
@@ -114,13 +127,22 @@ def _finding(finding: Finding) -> Html:
     return joined(element("h3", finding.title, " ", tag), sentences)
 
 
-def _tables(results: Results, folder: Path) -> list[Html]:
-    metrics = (AUC, AVERAGE_PRECISION, recall(results))
+def _tables(results: Results, files: Collection[str]) -> list[Html]:
     parts = [
-        joined(_table(metric_table(results, metric), f"Table {number}"), _files(folder, f"table-{number}."))
-        for number, metric in enumerate(metrics, start=1)
+        joined(_table(metric_table(results, metric), f"Table {number}"), _links(files, f"table-{number}."))
+        for number, metric in enumerate(metrics(results), start=1)
     ]
-    return [*parts, _files(folder, "paired-differences."), _files(folder, "", ".parquet")]
+    return [*parts, *_differences(results), _links(files, "paired-differences."), _links(files, "", ".parquet")]
+
+
+def _differences(results: Results) -> list[Html]:
+    """Those from the reference method; all others are in the files."""
+    name = reference_method(results)
+    if len(results.setting.methods) == 1:
+        return []
+    return [
+        _table(paired_table(results, metric, name), paired_title(results, metric, name)) for metric in metrics(results)
+    ]
 
 
 def _table(table: Table, title: str) -> Html:
@@ -136,9 +158,9 @@ def _row(entries: Sequence[Entry]) -> Html:
     return element("tr", *cells)
 
 
-def _files(folder: Path, start: str, end: str = "") -> Html:
-    """Links to the files beside the page whose names begin and end so."""
-    names = sorted(path.name for path in folder.iterdir() if path.name.startswith(start) and path.name.endswith(end))
+def _links(files: Collection[str], start: str, end: str = "") -> Html:
+    """To those whose names begin and end so."""
+    names = sorted(name for name in files if name.startswith(start) and name.endswith(end))
     links = joined(*(element("a", name, href=f"./{name}") for name in names), between=", ")
     return element("p", links, class_="files") if names else Html()
 
@@ -150,7 +172,8 @@ def _settings(results: Results, provenance: Mapping[str, Any]) -> list[Html]:
         for name in setting.methods
     }
     choices = {said: _in_words(getattr(setting, field)) for field, said in IN_WORDS.items()}
-    parts = [_words("method", "parameters", methods), _words("setting", "value", choices)]
+    tuning = [element("p", TUNING)] if setting.tuning_draws else []
+    parts = [_words("method", "parameters", methods), *tuning, _words("setting", "value", choices)]
     further = {key: value for key, value in provenance.items() if key != "setting"}  # which is written above
     return parts + ([_words("made with", "value", dict(_flat(further)))] if further else [])
 
@@ -171,5 +194,5 @@ def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, st
 
 def _in_words(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} = {one}" for key, one in value.items())
+        return assigned(value)
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from pathlib import Path
 
-from rarespec.evaluation.experiment.html_element import Html, element, joined
+from rarespec.evaluation.experiment.basis import default_of_studied, parameters_in_words
 from rarespec.evaluation.experiment.results import Results
+from rarespec.pages.html_element import Html, element, joined
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,8 @@ class Figure:
     exists_for: Callable[[Results], bool] = lambda results: True
     why_missing: str = ""
     """When it does not exist for these results."""
+    with_what: Callable[[Results], str] = lambda results: ""
+    """The parameters behind it, at the end of the caption."""
 
     @property
     def stem(self) -> str:
@@ -56,7 +58,7 @@ FIGURES = (
     Figure(
         5,
         "The survey (grey) in its first three principal components, in the first draw. Green triangles: known "
-        "examples; blue dots: rare objects found at the top of the list; red rings: rare objects not found there.",
+        "examples; blue dots: rare objects found at the top of the list; magenta rings: rare objects not found there.",
         "Scatter plots of the first component against the second and third, for three methods and several numbers of "
         "known examples; the number found is in each title.",
         _has_shown,
@@ -65,7 +67,7 @@ FIGURES = (
     Figure(
         6,
         "The first 20 spectra of each method with the fewest known examples, in the first draw: a known example in "
-        "green on top, right ones blue, wrong ones red and with a cross.",
+        "green on top, right ones blue, wrong ones magenta and with a cross.",
         "Columns of small spectra, one column for each method; the number of right ones is above each.",
         _has_shown,
         NO_LISTS,
@@ -76,6 +78,7 @@ FIGURES = (
         "Bars of CPU seconds, one for each method, on logarithmic axes.",
         lambda results: bool(results.timings),
         "nothing was timed",
+        lambda results: f" Timed with {parameters_in_words(results, results.setting.methods)}.",
     ),
     Figure(
         8,
@@ -83,6 +86,7 @@ FIGURES = (
         "Maps of average precision and AUC over T and K, for several numbers of known examples.",
         lambda results: bool(results.bags),
         NOT_VARIED,
+        lambda results: f" Whatever tuning chose, λ is the default, {default_of_studied('regularisation'):g}.",
     ),
     Figure(
         9,
@@ -90,17 +94,22 @@ FIGURES = (
         "Curves of average precision and AUC over λ.",
         lambda results: bool(results.strengths),
         NOT_VARIED,
+        lambda results: (
+            f" Whatever tuning chose, K and T are the defaults, {default_of_studied('bag_size')} and "
+            f"{default_of_studied('n_bags')}."
+        ),
     ),
 )
 """Those of the paper, by its numbers."""
 
 
-def figure_on_page(figure: Figure, results: Results, folder: Path) -> Html:
-    """The picture with its caption and a link to the PDF; a sentence where there is no picture."""
+def figure_on_page(figure: Figure, results: Results, files: Collection[str]) -> Html:
+    """The picture with its caption and a link to the PDF; a sentence where these results have no picture."""
     picture, document = f"{figure.stem}.png", f"{figure.stem}.pdf"
-    if not (folder / picture).exists():
-        why = f"there is no {picture} beside this page" if figure.exists_for(results) else figure.why_missing
+    if not figure.exists_for(results) or picture not in files:
+        why = f"{picture} was not drawn" if figure.exists_for(results) else figure.why_missing
         return element("p", f"Figure {figure.number} is left out: {why}.", id=figure.stem)
-    link = joined(" ", element("a", "PDF", href=document)) if (folder / document).exists() else ""
-    caption = element("figcaption", element("b", f"Figure {figure.number}."), f" {figure.caption}", link)
+    link = joined(" ", element("a", "PDF", href=document)) if document in files else ""
+    said = f" {figure.caption}{figure.with_what(results)}"
+    caption = element("figcaption", element("b", f"Figure {figure.number}."), said, link)
     return element("figure", element("img", src=picture, alt=figure.alt, loading="lazy"), caption, id=figure.stem)

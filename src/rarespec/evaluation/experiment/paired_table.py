@@ -2,83 +2,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import combinations
 
-from rarespec.evaluation.experiment.metric_table import AUC, AVERAGE_PRECISION, Metric
+import numpy as np
+
+from rarespec.evaluation.experiment.basis import ONE_DRAW, draws_in_words
+from rarespec.evaluation.experiment.finding import signed
+from rarespec.evaluation.experiment.metric_table import Metric, metrics
+from rarespec.evaluation.experiment.plan import STUDIED
 from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.experiment.table_formats import Entry, Table, as_csv, as_markdown
 from rarespec.evaluation.paired import PairedDifference, paired_difference
 
-METRICS = (AUC, AVERAGE_PRECISION)
 CONFIDENCE = 0.95
 
 
 def reference_method(results: Results) -> str:
     """The method that the others are compared with: the paper's, or the first."""
     methods = results.setting.methods
-    return "bagging_top_push" if "bagging_top_push" in methods else methods[0]
+    return STUDIED if STUDIED in methods else methods[0]
+
+
+def best_method(results: Results, metric: Metric) -> str:
+    """The one with the highest mean, averaged over the numbers of known examples."""
+
+    def average(name: str) -> float:
+        return float(np.mean([metric.of(results.trials[name, n]).mean() for n in results.setting.n_known]))
+
+    return max(results.setting.methods, key=average)
 
 
 def paired_csv(results: Results) -> str:
-    """A line for each metric, number of known examples and method other than the reference."""
-    header = ["metric", "n_known", "reference", "method", "difference", "low", "high", "confidence", "share_better"]
-    rows = [
-        [metric.name, n, reference_method(results), name, d.mean, *_interval(d), CONFIDENCE, d.share_better, d.n]
-        for metric in METRICS
-        for n, name, d in _differences(results, metric)
-    ]
+    """A line for each metric, number of known examples and pair of methods: `method` less `other`."""
+    header = ["metric", "n_known", "method", "other", "difference", "low", "high", "confidence", "share_better"]
+    reference = reference_method(results)
+    pairs = list(combinations([reference, *_others(results, reference)], 2))
+    rows = []
+    for metric, n_known in ((metric, n) for metric in metrics(results) for n in results.setting.n_known):
+        for name, other in pairs:
+            d = _difference(results, metric, n_known, name, other)
+            rows.append([metric.name, n_known, name, other, d.mean, *_interval(d), CONFIDENCE, d.share_better, d.n])
     return as_csv([*header, "trials"], rows)
 
 
 def paired_markdown(results: Results) -> str:
-    """A table for each metric."""
-    label = results.label(reference_method(results))
-    if not _others(results):
-        return f"There is no other method to compare {label} with.\n"
-    return "\n".join(as_markdown(_table(results, metric), f"{label}: {metric.title}") for metric in METRICS)
+    """For each metric a table of the reference method, and one of the best where that is another."""
+    reference = reference_method(results)
+    if not _others(results, reference):
+        return f"There is no other method to compare {results.label(reference)} with.\n"
+    tables = [
+        as_markdown(paired_table(results, metric, name), paired_title(results, metric, name))
+        for metric in metrics(results)
+        for name in dict.fromkeys((reference, best_method(results, metric)))
+    ]
+    return "\n".join(tables)
 
 
-def _table(results: Results, metric: Metric) -> Table:
-    found = {(n, name): difference for n, name, difference in _differences(results, metric)}
-    return Table(
-        _caption(results),
-        ["NP", *map(results.label, _others(results))],
-        [[Entry(str(n)), *(_entry(found[n, name]) for name in _others(results))] for n in results.setting.n_known],
+def paired_title(results: Results, metric: Metric, name: str) -> str:
+    return f"{results.label(name)} less the others: {metric.title}"
+
+
+def paired_table(results: Results, metric: Metric, name: str) -> Table:
+    """A method less each other, for each number of known examples."""
+    others = _others(results, name)
+    rows = [
+        [Entry(str(n)), *(_entry(_difference(results, metric, n, name, other), metric.digits) for other in others)]
+        for n in results.setting.n_known
+    ]
+    return Table(_caption(results, metric, name), ["NP", *map(results.label, others)], rows)
+
+
+def _difference(results: Results, metric: Metric, n_known: int, name: str, other: str) -> PairedDifference:
+    return paired_difference(
+        metric.of(results.trials[name, n_known]), metric.of(results.trials[other, n_known]), CONFIDENCE
     )
 
 
-def _differences(results: Results, metric: Metric) -> Iterator[tuple[int, str, PairedDifference]]:
-    for n_known in results.setting.n_known:
-        reference = metric.of(results.trials[reference_method(results), n_known])
-        for name in _others(results):
-            other = metric.of(results.trials[name, n_known])
-            yield n_known, name, paired_difference(reference, other, CONFIDENCE)
-
-
-def _others(results: Results) -> list[str]:
-    return [name for name in results.setting.methods if name != reference_method(results)]
+def _others(results: Results, name: str) -> list[str]:
+    return [other for other in results.setting.methods if other != name]
 
 
 def _interval(difference: PairedDifference) -> tuple[float | None, float | None]:
     return (difference.low, difference.high) if difference.n > 1 else (None, None)
 
 
-def _entry(difference: PairedDifference) -> Entry:
-    interval = f" ({_signed(difference.low)} to {_signed(difference.high)})" if difference.n > 1 else ""
-    return Entry(_signed(difference.mean), interval, bold=difference.is_clear)
+def _entry(difference: PairedDifference, digits: int) -> Entry:
+    low, high = signed(difference.low, digits), signed(difference.high, digits)
+    return Entry(
+        signed(difference.mean, digits), f" ({low} to {high})" if difference.n > 1 else "", bold=difference.is_clear
+    )
 
 
-def _signed(value: float) -> str:
-    return f"{value:+.4f}".replace("-", "−")
-
-
-def _caption(results: Results) -> str:
-    label = results.label(reference_method(results))
-    what = f"{label} minus each other method on the same draws; above 0, {label} is better."
-    if results.setting.trials == 1:
-        return f"{what} One draw: there is no interval."
+def _caption(results: Results, metric: Metric, name: str) -> str:
+    label, draws = results.label(name), draws_in_words(results)
+    what = f"{label} less each other method on the same draws; above 0, {label} is better. {_rank(results, metric, name)}"
+    if draws == ONE_DRAW:
+        return f"{what}One draw: there is no interval."
     return (
-        f"{what} Mean over {results.setting.trials} draws and its {CONFIDENCE:.0%} confidence interval, "
+        f"{what}Mean over {draws} and its {CONFIDENCE * 100:.0f} % confidence interval, "
         "bold where that leaves out 0. It holds for new draws from this survey, not for another survey, and is not "
         "corrected for the number of comparisons."
     )
+
+
+def _rank(results: Results, metric: Metric, name: str) -> str:
+    """A sentence where this is the method with the highest average."""
+    if name != best_method(results, metric):
+        return ""
+    highest = f"Of all methods it has the highest {metric.short}, averaged over NP"
+    return f"{highest}. " if name == reference_method(results) else f"{highest}; being chosen for that flatters it. "

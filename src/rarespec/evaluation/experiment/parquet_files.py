@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.evaluation.experiment.bench import Outcome
+from rarespec.evaluation.experiment.bench import Bench, Outcome
+from rarespec.evaluation.experiment.packed_places import unpacked_places
 from rarespec.evaluation.experiment.task import Kind, Task
 from rarespec.whole_file import write_whole
 
@@ -28,26 +29,32 @@ Ids = NDArray[Any]
 
 
 def write_parquet(
-    outcomes: Iterable[tuple[Task, Outcome]],
-    known_ids: Callable[[Task], list[str]],
-    ids: Ids,
-    provenance: Mapping[str, Any],
-    folder: Path,
+    outcomes: Iterable[tuple[Task, Outcome]], bench: Bench, ids: Ids, provenance: Mapping[str, Any], folder: Path
 ) -> list[Path]:
     """One file for each kind of task that there is; `provenance` goes into its metadata, as JSON."""
     rows: dict[Kind, list[dict[str, Any]]] = {}
     for task, outcome in outcomes:
-        rows.setdefault(task.kind, []).append(_row(task, outcome, known_ids, ids))
+        rows.setdefault(task.kind, []).append(_row(task, outcome, bench, ids))
     return [_written(folder / FILE_OF[kind], of_kind, provenance) for kind, of_kind in rows.items()]
 
 
-def _row(task: Task, outcome: Outcome, known_ids: Callable[[Task], list[str]], ids: Ids) -> dict[str, Any]:
-    row = {"method": task.method, "params": task.params, "n_known": task.n_known, "draw": task.draw}
+def _row(task: Task, outcome: Outcome, bench: Bench, ids: Ids) -> dict[str, Any]:
+    row = {
+        "method": task.method,
+        "params": task.params,
+        "n_known": task.n_known,
+        "draw": task.draw,
+        "seed": bench.seed,
+        "n_listed": len(bench.X) - task.n_known,
+        "known_ids": ids[bench.known(task)].tolist(),
+    }
     named = {"ap": "average_precision", "top": "top_ids"}
     values = {named.get(name, name): value for name, value in outcome.items()}
     if "top_ids" in values:
         values["top_ids"] = ids[np.array(values["top_ids"])].tolist()  # row numbers mean nothing outside of a survey
-    return row | {"known_ids": known_ids(task)} | values
+    if "places" in values:
+        values["places"] = unpacked_places(values["places"]).astype(np.int32)
+    return row | values
 
 
 def _written(path: Path, rows: list[dict[str, Any]], provenance: Mapping[str, Any]) -> Path:

@@ -10,18 +10,21 @@ from rarespec._version import __version__
 from rarespec.evaluation.experiment.ground import Ground
 from rarespec.evaluation.experiment.setting import Setting
 from rarespec.rankers._row_identity import fingerprint_of_rows
+from rarespec.survey import Survey
 from rarespec.versions import versions_with
 
 
 def identity(ground: Ground, setting: Setting) -> dict[str, Any]:
     """What must be the same for outcomes of several runs to belong together."""
-    return {
-        "survey": ground.survey.path.name,
+    return cheap_identity(ground.survey, setting) | {
         "features": fingerprint_of_rows(ground.X),
         "rare": fingerprint_of_rows(np.flatnonzero(ground.rare)[:, None].astype(np.float64)),
-        "seed": setting.seed,
-        "version of rarespec": __version__,
     }
+
+
+def cheap_identity(survey: Survey, setting: Setting) -> dict[str, Any]:
+    """The part of the identity that is known before any features are."""
+    return {"survey": survey.path.name, "seed": setting.seed, "version of rarespec": __version__}
 
 
 def provenance(ground: Ground, setting: Setting) -> dict[str, Any]:

@@ -7,6 +7,14 @@ from typing import NamedTuple
 from rarespec.evaluation.experiment.methods import PAPER_METHODS
 
 
+CARBON_STARS = ("carbon", "carbon star", "carbon stars")
+"""What the rare class may be called to be that of the paper. CarbonWD, for one, is another class."""
+
+
+def is_of_carbon_stars(rare: str) -> bool:
+    return rare.strip().lower() in CARBON_STARS
+
+
 class Published(NamedTuple):
     mean: float
     sd: float

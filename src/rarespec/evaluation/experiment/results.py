@@ -87,10 +87,8 @@ class Results:
     """Number of known -> (values of lambda, draws), for `paper_grids.REGULARISATION`."""
     tuned: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Method -> the parameters that tuning chose; without those it left at their defaults."""
+    left_out: tuple[str, ...] = ()
+    """Methods and numbers of known examples that failed too often to be compared, in words."""
 
     def label(self, name: str) -> str:
         return method(name).label
-
-    def best(self, n_known: int) -> str:
-        """The method with the highest mean average precision."""
-        return max(self.setting.methods, key=lambda name: self.trials[name, n_known].average_precision.mean())

@@ -11,7 +11,7 @@ from typing import Any
 from rarespec.evaluation.experiment.bench import Bench, Outcome
 from rarespec.evaluation.experiment.choice import chosen_parameters
 from rarespec.evaluation.experiment.collected import collected
-from rarespec.evaluation.experiment.ground import Ground, Progress
+from rarespec.evaluation.experiment.ground import Ground
 from rarespec.evaluation.experiment.journal import journal_in
 from rarespec.evaluation.experiment.parquet_files import write_parquet
 from rarespec.evaluation.experiment.plan import (
@@ -23,7 +23,7 @@ from rarespec.evaluation.experiment.plan import (
 )
 from rarespec.evaluation.experiment.provenance import identity, provenance
 from rarespec.evaluation.experiment.results import Results
-from rarespec.evaluation.experiment.running import run_tasks
+from rarespec.evaluation.experiment.running import Count, Progress, run_tasks
 from rarespec.evaluation.experiment.setting import Setting
 from rarespec.evaluation.experiment.task import Task
 from rarespec.processes import available_cores
@@ -37,38 +37,41 @@ class Experiment:
 
     results: Results
     provenance: dict[str, Any]
+    written: list[Path]
+    """Parquet files."""
+    left_out: list[str]
+    """Numbers of known examples that the class is too small for."""
     failures: list[str]
-    """What was left out or failed, with how often."""
+    """What failed, with how often."""
     warnings: list[str]
     """What the methods warned of, with how often."""
+
+    @property
+    def troubles(self) -> list[str]:
+        return [*self.left_out, *self.failures, *self.warnings]
 
 
 def run_experiment(
     ground: Ground, setting: Setting, folder: Path, jobs: int | None = None, progress: Progress | None = None
 ) -> Experiment:
     """Run what the folder does not have yet, and write every outcome to Parquet files there."""
-    setting, too_many = _possible(setting, ground)
-    bench, jobs = Bench(ground.X, ground.rare, setting.seed, _graph(ground, setting)), jobs or available_cores()
-    made_with = provenance(ground, setting)
+    setting, left_out = _possible(setting, ground)
+    bench = Bench(ground.X, ground.rare, setting.seed, setting.trials, _graph(ground, setting))
+    jobs, made_with = jobs or available_cores(), provenance(ground, setting)
     with journal_in(folder, identity(ground, setting)) as journal:
-        finished = _counter(progress, _n_tasks(setting))
+        count = Count(progress, _n_tasks(setting))
         tuning = tuning_tasks(setting)
-        run_tasks(tuning, bench, journal, jobs, finished)
+        run_tasks(tuning, bench, journal, jobs, count)
         tuned = chosen_parameters((task, journal[task]) for task in tuning)
         reported = trial_tasks(setting, tuned) + further_tasks(setting)
-        run_tasks(reported, bench, journal, jobs, finished)
+        run_tasks(reported, bench, journal, jobs, count)
         timing = timing_tasks(setting, tuned)
-        run_tasks(timing, bench, journal, 1, finished)  # alone: other work would be in the way of the memory
+        run_tasks(timing, bench, journal, 1, count)  # alone: other work would be in the way of the memory
         done = [(task, journal[task]) for task in tuning + reported + timing]
-        write_parquet(
-            done,
-            lambda task: ground.ids[task.known(bench.rare_rows, bench.seed)].tolist(),
-            ground.ids,
-            made_with,
-            folder,
-        )
+        written = write_parquet(done, bench, ground.ids, made_with, folder)
         results = collected(setting, ground.facts, tuned, bench, journal)
-    return Experiment(results, made_with, too_many + _failures(done), _warnings(done))
+    warnings = _warnings(done) + _tuned_on_reported(bench, tuning)
+    return Experiment(results, made_with, written, left_out, [*results.left_out, *_failures(done)], warnings)
 
 
 def _possible(setting: Setting, ground: Ground) -> tuple[Setting, list[str]]:
@@ -96,16 +99,11 @@ def _n_tasks(setting: Setting) -> int:
     )
 
 
-def _counter(progress: Progress | None, total: int) -> Any:
-    done = 0
-
-    def finished(n: int) -> None:
-        nonlocal done
-        done += n
-        if progress:
-            progress(done, total)
-
-    return finished
+def _tuned_on_reported(bench: Bench, tuning: Sequence[Task]) -> list[str]:
+    n = bench.tuned_on_reported(tuning)
+    return (
+        [f"{n} of {len(tuning)} tuning tasks had a draw that is reported too: the class has few members"] if n else []
+    )
 
 
 def _failures(done: Sequence[tuple[Task, Outcome]]) -> list[str]:

@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from rarespec.evaluation.experiment.bench import Bench, carried_out
 from rarespec.evaluation.experiment.journal import Journal
 from rarespec.evaluation.experiment.plan import portions
 from rarespec.evaluation.experiment.task import Task
-from rarespec.processes import Died, map_in_order
-from rarespec.survey import SurveyError
+from rarespec.processes import Died, map_as_finished
+
+Progress = Callable[[int, int], None]
+"""Called with how much is done and how much there is in all."""
 
 
-def run_tasks(
-    tasks: Sequence[Task], bench: Bench, journal: Journal, jobs: int, finished: Callable[[int], None]
-) -> None:
-    """Carry out what the journal does not have; `finished` is called with the number of tasks that have just ended."""
+@dataclass
+class Count:
+    """How much this run has done of what it has to do; what an earlier run did would spoil the time left."""
+
+    progress: Progress | None
+    total: int
+    done: int = 0
+
+    def known_before(self, n: int) -> None:
+        self.total -= n
+        self.finished(0)
+
+    def finished(self, n: int) -> None:
+        self.done += n
+        if self.progress:
+            self.progress(self.done, self.total)
+
+
+def run_tasks(tasks: Sequence[Task], bench: Bench, journal: Journal, jobs: int, count: Count) -> None:
+    """Carry out what the journal does not have; a task whose process is killed has failed, and the others go on."""
     missing = [task for task in tasks if task not in journal]
-    finished(len(tasks) - len(missing))
+    count.known_before(len(tasks) - len(missing))
     if not missing:
         return
-    for portion, outcomes in map_in_order(carried_out, bench, portions(missing), jobs):
-        if isinstance(outcomes, Died) or outcomes is None:
-            raise SurveyError(
-                f"a process was killed while it ran {portion[0].method}; is there enough memory? "
-                "Run the same command again with --jobs 1: it goes on where it stopped"
-            )
+    for portion, outcomes in map_as_finished(carried_out, bench, portions(missing), jobs):
+        if isinstance(outcomes, Died):
+            killed = f"its process was killed (status {outcomes.status}); is there enough memory? Try --jobs 1"
+            outcomes = [{"error": killed} for _ in portion]
         for task, outcome in zip(portion, outcomes, strict=True):
             journal.add(task, outcome)
-        finished(len(portion))
+        count.finished(len(portion))

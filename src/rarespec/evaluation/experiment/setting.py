@@ -31,10 +31,12 @@ class Setting:
             method(name)
         if not self.methods or len(set(self.methods)) < len(self.methods):
             raise ValueError("methods: at least one is needed, and each once")
-        if not self.n_known or min(self.n_known) < 1:
-            raise ValueError(f"np: numbers of known examples from 1 up are needed, not {list(self.n_known)}")
+        if not self.n_known or min(self.n_known) < 1 or len(set(self.n_known)) < len(self.n_known):
+            raise ValueError(f"np: numbers of known examples from 1 up are needed, each once, not {list(self.n_known)}")
         if self.trials < 1:
             raise ValueError(f"trials: at least one is needed, not {self.trials}")
+        if min(self.tuning_draws, self.sensitivity_draws) < 0:
+            raise ValueError("draws: 0 or more are needed")
 
     @classmethod
     def quick(cls, rare: str, **others: Any) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from rarespec.evaluation.experiment.metric_table import AUC, AVERAGE_PRECISION, metric_csv, metric_table, recall
+from rarespec.evaluation.experiment.metric_table import metric_csv, metric_table, metrics
 from rarespec.evaluation.experiment.paired_table import paired_csv, paired_markdown
 from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.experiment.table_formats import as_markdown, as_tex
@@ -30,7 +30,7 @@ def write_tables(results: Results, folder: str | os.PathLike[str]) -> list[Path]
 
 def _metric_tables(results: Results) -> dict[str, str]:
     contents = {}
-    for number, metric in enumerate((AUC, AVERAGE_PRECISION, recall(results)), start=1):
+    for number, metric in enumerate(metrics(results), start=1):
         table = metric_table(results, metric)
         contents[f"table-{number}.md"] = as_markdown(table, f"Table {number}")
         contents[f"table-{number}.csv"] = metric_csv(results, metric)

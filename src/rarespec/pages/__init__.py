@@ -1,0 +1,1 @@
+"""What the HTML pages of rarespec share: elements with everything escaped, and one style."""

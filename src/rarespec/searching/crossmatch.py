@@ -1,0 +1,78 @@
+"""Positions on the sky to rows of a survey: the nearest spectrum and its distance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.searching.catalogue_numbers import numbers_of
+from rarespec.survey import Survey
+
+if TYPE_CHECKING:
+    from scipy.spatial import cKDTree
+
+ARCSEC = np.pi / 180 / 3600
+"""In radians."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """For each position: row of the nearest spectrum (-1: there is none), its distance, and that of the next one."""
+
+    rows: NDArray[np.intp]
+    arcsec: NDArray[np.float64]
+    next_arcsec: NDArray[np.float64]
+
+
+class Sky:
+    """Where the spectra of a survey are: ra and dec in degrees, (n,) float64, NaN where unknown."""
+
+    def __init__(self, ra: NDArray[np.float64], dec: NDArray[np.float64]) -> None:
+        self.ra, self.dec = ra, dec
+        self.placed = is_position(ra, dec)
+
+    @classmethod
+    def of(cls, survey: Survey) -> Sky:
+        return cls(numbers_of(survey, "ra"), numbers_of(survey, "dec"))
+
+    @property
+    def n_without(self) -> int:
+        """Spectra without a position, which cannot be matched."""
+        return int((~self.placed).sum())
+
+    @cached_property
+    def _tree(self) -> cKDTree:
+        from scipy.spatial import cKDTree
+
+        # Neither option changes an answer; without them a million positions are ready several times sooner.
+        placed = directions(self.ra[self.placed], self.dec[self.placed])
+        return cKDTree(placed, balanced_tree=False, compact_nodes=False)
+
+    def nearest(self, ra: NDArray[np.float64], dec: NDArray[np.float64]) -> Nearest:
+        """The spectra nearest to these positions, (m,) finite degrees."""
+        rows = np.flatnonzero(self.placed)
+        if not len(rows) or not len(ra):
+            nowhere = np.full(len(ra), np.inf)
+            return Nearest(np.full(len(ra), -1), nowhere, nowhere)
+        chords, places = self._tree.query(directions(ra, dec), k=[1, 2])
+        arcsec = np.where(np.isfinite(chords), _arcsec_of(chords), np.inf)
+        return Nearest(rows[places[:, 0]], arcsec[:, 0], arcsec[:, 1])
+
+
+def directions(ra: NDArray[np.float64], dec: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Unit vectors, (n, 3): they know neither poles nor a jump at 360 degrees."""
+    ra, dec = np.radians(ra), np.radians(dec)
+    return np.stack([np.cos(dec) * np.cos(ra), np.cos(dec) * np.sin(ra), np.sin(dec)], axis=-1)
+
+
+def is_position(ra: NDArray[np.float64], dec: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """(n,) whether these degrees are a place on the sky; -9999 and the like are none."""
+    return (np.abs(ra) <= 360) & (np.abs(dec) <= 90)
+
+
+def _arcsec_of(chord: NDArray[np.float64]) -> NDArray[np.float64]:
+    return 2 * np.arcsin(np.minimum(chord / 2, 1)) / ARCSEC

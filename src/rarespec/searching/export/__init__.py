@@ -1,0 +1,80 @@
+"""Candidate tables as files: ECSV, CSV, FITS, VOTable, Parquet, each with its provenance."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from rarespec.searching.export.escaping import unescaped
+from rarespec.searching.export.plain_columns import plain_columns
+from rarespec.searching.export.provenance_json import plain_provenance
+from rarespec.survey.manifest import WrongUseError
+
+if TYPE_CHECKING:
+    from astropy.table import Table
+
+__all__ = ["SUFFIXES", "read_provenance", "unescaped", "write_table"]
+
+SUFFIXES = {
+    ".ecsv": "ecsv",
+    ".csv": "comma_separated",
+    ".fits": "fits",
+    ".fit": "fits",
+    ".fits.gz": "fits",
+    ".vot": "votable",
+    ".xml": "votable",
+    ".votable": "votable",
+    ".parquet": "parquet",
+}
+"""How a file's name ends -> the module of this package that writes it."""
+
+
+def write_table(table: Table, path: str | os.PathLike[str], provenance: Mapping[str, Any]) -> Path:
+    r"""A table of candidates as a file; the end of its name says the format.
+
+    The file appears whole or not at all and replaces one of the same name. Columns of a ranking get their units, UCDs
+    and descriptions, other columns are written as they are; of the table's own `meta` nothing is written. A missing
+    real number is NaN, missing text is empty. Text that a format cannot hold is written as \uXXXX, with a warning.
+
+    Parameters
+    ----------
+    table : astropy Table; numbers, booleans and text, one value per row
+    path : ends in one of SUFFIXES
+    provenance : what the table depends on; text, numbers, lists and mappings
+    """
+    path = Path(path)
+    form = _format_of(path)
+    columns, plain = plain_columns(table), plain_provenance(provenance)
+    if not path.parent.is_dir():
+        raise WrongUseError(f"{path}: there is no folder {path.parent}; make it first")
+    if path.is_dir():
+        raise WrongUseError(f"{path}: this is a folder; give the name of a file")
+    form.write(columns, path, plain)
+    return path
+
+
+def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What `write_table` was told about a table."""
+    path = Path(path)
+    form = _format_of(path)
+    if not path.is_file():
+        raise WrongUseError(f"{path}: no such file")
+    try:
+        found = form.provenance_in(path)
+    except Exception as error:  # every library has its own for a damaged file
+        raise WrongUseError(f"{path}: cannot be read ({error!r}); it is damaged or of another format") from None
+    if found is None:
+        raise WrongUseError(f"{path}: no provenance; rarespec did not write this table, or it was saved again since")
+    return found
+
+
+def _format_of(path: Path) -> ModuleType:
+    name = path.name.lower()
+    for suffix, module in SUFFIXES.items():
+        if name.endswith(suffix):
+            return import_module(f"{__name__}.{module}")
+    raise WrongUseError(f"{path}: no format goes by this name; end it in {', '.join(SUFFIXES)}")

@@ -1,0 +1,72 @@
+"""ECSV: CSV with units, UCDs (as `meta`), descriptions and provenance in a header, astropy's own text format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rarespec.searching.export.cells import rows_of_cells
+from rarespec.searching.export.escaping import CONTROLS, EDGE_SPACE, LONE_SURROGATES, escaped_columns, pattern_of
+from rarespec.searching.export.plain_columns import PlainColumn
+from rarespec.searching.export.provenance_json import NAME, Provenance, to_json
+from rarespec.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from astropy.table import Column
+
+FORBIDDEN = pattern_of(CONTROLS, LONE_SURROGATES, EDGE_SPACE, "^#")  # a line that begins with # is a comment
+
+
+def write(columns: Sequence[PlainColumn], path: Path, provenance: Provenance) -> None:
+    columns = escaped_columns(columns, FORBIDDEN, path)
+    rows = io.StringIO()
+    csv.writer(rows, lineterminator="\n").writerows(rows_of_cells(columns, nan="nan"))
+    write_whole(path, (_header(columns, provenance) + rows.getvalue()).encode())
+
+
+def _header(columns: Sequence[PlainColumn], provenance: Provenance) -> str:
+    """By astropy, of a table without rows."""
+    from astropy.table import Table
+
+    # As a mapping the provenance would lose empty lines: astropy skips them when it reads the YAML.
+    table = Table([_empty_column(column) for column in columns], meta={NAME: to_json(provenance)})
+    text = io.StringIO()
+    table.write(text, format="ascii.ecsv", delimiter=",")
+    return text.getvalue()
+
+
+def _empty_column(column: PlainColumn) -> Column:
+    from astropy.table import Column
+    from astropy.units import Unit
+
+    return Column(
+        np.empty(0, "U1" if column.is_text else column.values.dtype),
+        name=column.name,
+        unit=Unit(column.unit, parse_strict="silent") if column.unit else None,
+        description=column.description or None,
+        meta={"ucd": column.ucd} if column.ucd else None,
+    )
+
+
+def provenance_in(path: Path) -> Provenance | None:
+    from astropy.table import Table
+
+    kept = Table.read(_head(path), format="ascii.ecsv").meta.get(NAME)
+    return None if kept is None else json.loads(kept)
+
+
+def _head(path: Path) -> str:
+    """The comments and the names of the columns: a table without rows."""
+    lines = []
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            lines.append(line)
+            if not line.startswith("#"):
+                break
+    return "".join(lines)

@@ -1,0 +1,65 @@
+"""A ranker fitted for a query, and how it finds the known examples again when they are hidden."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rarespec.evaluation.hiding import MIN_KNOWN, Hiding, hide_known
+from rarespec.rankers import by_name
+from rarespec.rankers._graph_ranker import GraphRanker
+from rarespec.rankers._ranker import Ranker, Scores
+from rarespec.rankers.by_name import NAMES
+from rarespec.rankers.neighbours import extend_neighbours
+from rarespec.searching.material import Material
+from rarespec.searching.yield_curve import places_among
+from rarespec.survey.manifest import WrongUseError
+from rarespec.survey.neighbours import graph_of
+
+MAX_FOLDS = 10
+"""Up to so many known examples are hidden one at a time; more are hidden in so many groups."""
+
+
+def ranker_for(method: str, params: dict[str, Any], seed: int, material: Material) -> Ranker:
+    """The ranker of this name, unfitted, with the survey's graph where it needs one."""
+    if method not in NAMES:
+        raise WrongUseError(f"there is no method called {method!r}; there are {', '.join(NAMES)}")
+    kind = by_name(method)
+    unknown = set(params) - set(kind._get_param_names())
+    if unknown:
+        there_are = ", ".join(kind._get_param_names())
+        raise WrongUseError(f"{method}: no parameter {', '.join(sorted(unknown))}; there are {there_are}")
+    ranker = kind(**params)
+    allowed = ranker.get_params()
+    if "random_state" in allowed and "random_state" not in params:
+        ranker.set_params(random_state=seed)
+    if "graph" in allowed and "n_neighbours" in allowed:
+        ranker.set_params(graph=_graph(material, allowed["n_neighbours"]))
+    return ranker
+
+
+def hidden_places(ranker: Ranker, material: Material, listed: NDArray[np.bool_], seed: int) -> NDArray[np.int64]:
+    """Where each known example comes to stand among the listed rows when it is hidden, (m,), 1 = first.
+
+    Empty with one known example.
+    """
+    if material.known.sum() < MIN_KNOWN:
+        return np.empty(0, np.int64)
+    folds = list(hide_known(material.known, MAX_FOLDS, seed))
+    pairs = zip(folds, _scores(ranker, folds, material), strict=True)
+    found = [places_among(scores[listed], scores[fold.hidden]) for fold, scores in pairs]
+    return np.concatenate(found)
+
+
+def _scores(ranker: Ranker, folds: list[Hiding], material: Material) -> list[Scores]:
+    if isinstance(ranker, GraphRanker):
+        return list(ranker.scores_for(np.column_stack([fold.y for fold in folds])).T)
+    return [clone(ranker).fit(material.X, fold.y).decision_function(material.X) for fold in folds]
+
+
+def _graph(material: Material, k: int) -> Any:
+    graph = graph_of(material.features, k)
+    return extend_neighbours(graph, material.X) if material.n_from_elsewhere else graph

@@ -1,0 +1,156 @@
+"""What a person gives as examples, in any form, sorted into tables of ids or positions, spectra, and neither."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rarespec.formats.generic_catalogue import ids_of, python_values
+from rarespec.formats.source import is_zarr
+from rarespec.searching.example_file import Given, Unusable, examples_in, unusable
+from rarespec.searching.example_spectra import alone
+from rarespec.searching.example_table import ExampleTable
+from rarespec.searching.memory_columns import is_table, table_in_memory
+from rarespec.spectrum import Defect, DefectError, Skipped, Spectra, Spectrum
+from rarespec.survey import Survey
+from rarespec.survey.ingest.inputs import input_files
+
+SUFFIXES = (
+    *(".csv", ".tsv", ".txt", ".dat", ".lst", ".list", ".ecsv", ".vot", ".votable", ".xml", ".parquet", ".pq"),
+    *(".fits", ".fit", ".fts", ".gz", ".npz", ".npy", ".h5", ".hdf5", ".zarr"),
+)
+"""What ends like this and is no id of the survey was meant as a file."""
+
+
+def given_in(known: Any, survey: Survey) -> Iterator[Given]:
+    """In the order given; words are looked up together, since each look at a large survey takes a moment."""
+    for is_word, items in groupby(_flat(known), lambda item: isinstance(item, str)):
+        group = list(items)
+        yield from _of_words(group, survey) if is_word else _of_objects(group)
+
+
+def _flat(known: Any) -> Iterator[Any]:
+    """Single things out of lists within lists. Numbers and bytes that stand for ids become words."""
+    if isinstance(known, bytes | int | float | np.generic) and not isinstance(known, str | bool):
+        yield from _word(known)
+    elif hasattr(known, "as_py"):
+        yield from _flat(known.as_py())
+    elif isinstance(known, Iterable) and not _is_single(known):
+        for item in known:
+            yield from _flat(item)
+    else:
+        yield known
+
+
+def _is_single(known: Any) -> bool:
+    return isinstance(known, str | os.PathLike | Spectrum | Spectra) or is_table(known) or _is_sky_coord(known)
+
+
+def _is_sky_coord(known: Any) -> bool:
+    return hasattr(known, "icrs") and hasattr(known, "separation")
+
+
+def _word(value: Any) -> Iterator[str | Unusable]:
+    try:
+        yield ids_of(python_values([value]), [""])[0] or Unusable(f"{value!r}: no id")
+    except DefectError as error:
+        yield Unusable(f"{value}: {error.detail}; give it as text")
+
+
+# --- words
+
+
+def _of_words(words: list[str], survey: Survey) -> Iterator[Given]:
+    """Ids, files, and several of them with commas. An id of the survey is never taken for a file."""
+    pieces = [piece.strip() for word in words for piece in (word, *word.split(","))]
+    known = {piece for piece, row in zip(pieces, survey.rows_of(pieces), strict=True) if row >= 0}
+    for is_file, group in groupby(_pieces(words, known), lambda piece: _is_file(piece, known)):
+        if is_file:
+            for path in group:
+                yield from _of_path(path)
+        else:
+            yield ExampleTable.of_ids(list(group))
+
+
+def _pieces(words: list[str], known: set[str]) -> Iterator[str]:
+    for word in map(str.strip, words):
+        whole = word in known or os.path.exists(word)
+        yield from filter(None, [word] if whole else map(str.strip, word.split(",")))
+
+
+def _is_file(word: str, known: set[str]) -> bool:
+    return word not in known and (os.path.exists(word) or "/" in word or os.sep in word or _ends_like_a_file(word))
+
+
+def _ends_like_a_file(word: str) -> bool:
+    return word.lower().endswith(SUFFIXES)
+
+
+def _of_path(path: str | os.PathLike[str]) -> Iterator[Given]:
+    name = os.fspath(path)
+    if not os.path.exists(name) and not glob.has_magic(name):
+        yield Unusable(f"{name}: there is no such file; check the path")
+    elif (os.path.isdir(name) and not is_zarr(Path(name))) or not os.path.exists(name):
+        yield from _of_several(name)
+    else:
+        yield from examples_in(name)
+
+
+def _of_several(directory_or_pattern: str) -> Iterator[Given]:
+    """All that is in a directory or fits a pattern. Surveys keep catalogues beside spectra, which name no examples."""
+    inputs = list(input_files([os.path.join(".", directory_or_pattern)]))
+    found = [given for file in inputs for given in _of_input(file)]
+    among_spectra = any(isinstance(given, Spectra) for given in found)
+    for given in found:
+        if among_spectra and isinstance(given, ExampleTable):
+            yield Unusable(f"{given.where}: a table among spectra, left out; give it by name if it lists examples", 0)
+        else:
+            yield given
+    if not inputs:
+        yield Unusable(f"{directory_or_pattern}: no file is in it")
+
+
+def _of_input(file: str | Defect | Skipped) -> Iterator[Given]:
+    if isinstance(file, Defect):
+        yield unusable(file)
+    elif isinstance(file, Skipped):
+        yield Unusable(f"{file.source}: left out ({file.reason})")
+    else:
+        yield from examples_in(file)
+
+
+# --- objects
+
+
+def _of_objects(items: Iterable[Any]) -> Iterator[Given]:
+    for item in items:
+        try:
+            yield from _of_object(item)
+        except DefectError as error:
+            yield Unusable(f"the {type(item).__name__} given: {error.reason}: {error.detail}")
+
+
+def _of_object(item: Any) -> Iterator[Given]:
+    if isinstance(item, Unusable | Spectra):
+        yield item
+    elif isinstance(item, Spectrum):
+        yield alone(item)
+    elif isinstance(item, os.PathLike):
+        yield from _of_path(item)
+    elif _is_sky_coord(item):
+        sky = item.icrs
+        yield ExampleTable.of_positions(np.atleast_1d(sky.ra.deg), np.atleast_1d(sky.dec.deg), "the positions given")
+    elif is_table(item):
+        yield table_in_memory(item)
+    elif hasattr(item, "spectral_axis"):
+        from rarespec.formats.specutils_objects import from_specutils
+
+        yield from_specutils(item)
+    else:
+        yield Unusable(f"{item!r}: no id, file, table, position or spectrum")

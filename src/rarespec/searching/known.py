@@ -1,0 +1,158 @@
+"""Known examples, in whatever form they are given, as rows of the survey and as spectra on its grid.
+
+Known non-members are given in the same forms.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.searching.example_file import Given, Unusable
+from rarespec.searching.example_rows import ExampleRows
+from rarespec.searching.example_spectra import on_grid, stacked
+from rarespec.searching.example_table import ExampleTable
+from rarespec.searching.given import given_in
+from rarespec.spectrum import Spectra, Spectrum
+from rarespec.survey import Survey
+from rarespec.survey.manifest import WrongUseError
+
+TOLD = 5
+"""Problems that a message lists at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """The usable ones among the examples given.
+
+    rows     : (n,) intp, rows of the survey in the order given, each once
+    spectra  : those that are not in the survey, on its grid and in its frame; None when there are none
+    ids      : of the rows, then of the spectra
+    problems : what could not be used or was given twice, one line each
+    n_given  : examples given, usable or not
+    """
+
+    rows: NDArray[np.intp]
+    spectra: Spectra | None
+    ids: list[str]
+    problems: list[str]
+    n_given: int
+
+
+def examples_of(survey: Survey, known: Any, radius_arcsec: float = 2.0) -> Examples:
+    """Find these examples in the survey, or put them on its grid.
+
+    Parameters
+    ----------
+    survey : the survey that is searched.
+    known : ids; positions (SkyCoord); a table with ids or positions (of astropy, pandas, Arrow); files with such a
+        table (CSV, ECSV, VOTable, FITS, Parquet, or text with an id a line); spectra (Spectrum, Spectra), or files of
+        spectra of any survey. One of them or a list, also of several forms.
+    radius_arcsec : how far from a given position a spectrum of the survey may be.
+
+    A WrongUseError when not one can be used; what is wrong with single ones is told in `problems`.
+    """
+    if not (np.isfinite(radius_arcsec) and radius_arcsec > 0):
+        raise WrongUseError(f"radius: a number of arcseconds above 0 is needed, not {radius_arcsec}")
+    if not len(survey):
+        raise WrongUseError(f"{survey.path}: the survey is empty; fill it with `rarespec ingest`")
+    gathering = _Gathering(survey, radius_arcsec)
+    for given in given_in(known, survey):
+        gathering.add(given)
+    examples = gathering.examples()
+    if not examples.ids:
+        raise WrongUseError(_nothing_usable(survey, examples))
+    return examples
+
+
+class _Gathering:
+    """Examples as they come in. Rows of the survey are known at once, ids of spectra are looked up at the end."""
+
+    def __init__(self, survey: Survey, radius_arcsec: float) -> None:
+        self._survey = survey
+        self._found: list[int | Spectrum] = []
+        self._problems: list[str] = []
+        self._n_given = 0
+        self._rows = ExampleRows(survey, radius_arcsec, self._problems)
+
+    def add(self, given: Given | Spectrum) -> None:
+        if isinstance(given, ExampleTable):
+            self._n_given += len(given)
+            self._found += self._rows.of(given).tolist()
+        elif isinstance(given, Unusable):
+            self._n_given += given.count
+            self._problems.append(given.problem)
+        elif isinstance(given, Spectra):
+            for spectrum in on_grid(given, self._survey):
+                self.add(spectrum)
+        else:
+            self._n_given += 1
+            self._found.append(given)
+
+    def examples(self) -> Examples:
+        rows, spectra = self._in_the_survey()
+        ids, elsewhere = self._named_once(spectra)
+        self._problems += _repeats(rows, self._survey)
+        places = np.array(list(rows), dtype=np.intp)
+        stack = stacked(elsewhere, ids) if elsewhere else None
+        return Examples(places, stack, self._survey.ids[places].tolist() + ids, self._problems, self._n_given)
+
+    def _in_the_survey(self) -> tuple[Counter[int], list[Spectrum]]:
+        """How often each row was given, in the order given; and the spectra that the survey does not have."""
+        own = [found.id for found in self._found if isinstance(found, Spectrum)]
+        row_of = dict(zip(own, self._survey.rows_of(own).tolist(), strict=True)) if own else {}
+        rows: Counter[int] = Counter()
+        elsewhere: list[Spectrum] = []
+        for found in self._found:
+            if not isinstance(found, Spectrum):
+                rows[found] += 1
+            elif row_of[found.id] < 0:
+                elsewhere.append(found)
+            else:
+                rows[row_of[found.id]] += 1
+                self._problems.append(f"{_name(found)}: the survey has a spectrum of this id, which is used instead")
+        return rows, elsewhere
+
+    def _named_once(self, spectra: list[Spectrum]) -> tuple[list[str], list[Spectrum]]:
+        """Under ids of their own. The same spectrum again is left out; another of the same id gets a number."""
+        named: dict[str, Spectrum] = {}
+        n_named: Counter[str] = Counter()
+        for spectrum in spectra:
+            n_named[spectrum.id] += 1
+            if any(_is_same(spectrum, other) for other in named.values() if other.id == spectrum.id):
+                self._problems.append(f"{_name(spectrum)}: given twice; it counts once")
+                continue
+            id = spectrum.id if n_named[spectrum.id] == 1 else f"{spectrum.id}#{n_named[spectrum.id]}"
+            if id != spectrum.id:
+                self._problems.append(f"{_name(spectrum)}: another spectrum has this id too; this one is called {id}")
+            named[id] = spectrum
+        return list(named), list(named.values())
+
+
+def _is_same(one: Spectrum, other: Spectrum) -> bool:
+    return np.array_equal(one.flux, other.flux) and np.array_equal(one.bad, other.bad)
+
+
+def _name(spectrum: Spectrum) -> str:
+    source = spectrum.catalogue.get("source")
+    return f"{source}, {spectrum.id}" if source else spectrum.id
+
+
+def _repeats(rows: Counter[int], survey: Survey) -> list[str]:
+    return [f"{survey.ids[row]}: given {n} times; it counts once" for row, n in rows.items() if n > 1]
+
+
+def _nothing_usable(survey: Survey, examples: Examples) -> str:
+    wanted = (
+        f"give ids such as {survey.ids[0]}, a table with a column id or with ra and dec, or files of spectra; "
+        "several, with blanks or commas between them"
+    )
+    if not examples.n_given and not examples.problems:
+        return f"{survey.path}: no examples were given; {wanted}"
+    more = len(examples.problems) - TOLD
+    problems = "; ".join(examples.problems[:TOLD]) + (f"; and {more} more" if more > 0 else "")
+    return f"{survey.path}: none of the {examples.n_given} examples given can be used: {problems}. To go on, {wanted}"

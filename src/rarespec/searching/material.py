@@ -1,0 +1,92 @@
+"""What a ranker is given: the features of a survey, followed by those of known examples from elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.features.recipe import Recipe
+from rarespec.searching.known import Examples
+from rarespec.spectrum import Spectra
+from rarespec.survey.features import FeatureSet
+from rarespec.survey.manifest import WrongUseError
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Rows are the spectra of the survey that have features, then the examples that are not in it."""
+
+    features: FeatureSet
+    rows: NDArray[np.intp]
+    """Row in the survey of each of the first rows."""
+    X: NDArray[np.float32]
+    """(n, d), n >= len(rows)."""
+    known: NDArray[np.bool_]
+    """(n,) known examples."""
+    refused: NDArray[np.bool_]
+    """(n,) known non-members."""
+    ids: list[str]
+    """Of the known examples, in the order of the rows."""
+    problems: list[str]
+    """Examples that have no features, and why."""
+
+    @property
+    def n_from_elsewhere(self) -> int:
+        return len(self.X) - len(self.rows)
+
+
+def material_of(features: FeatureSet, known: Examples, refused: Examples | None = None) -> Material:
+    """The matrix and its marks; a WrongUseError when no known example has features."""
+    rows = np.flatnonzero(features.usable)
+    place = np.full(len(features), -1)
+    place[rows] = np.arange(len(rows))
+    elsewhere, ids_elsewhere, problems = _features_elsewhere(features, known.spectra)
+    problems += [f"{id}: known, but without features" for id in _ids(features, known.rows[place[known.rows] < 0])]
+    X = features.values[rows]
+    X = np.concatenate([X, elsewhere]) if len(elsewhere) else X
+    is_known, is_refused = np.zeros(len(X), bool), np.zeros(len(X), bool)
+    is_known[place[known.rows[place[known.rows] >= 0]]] = True
+    is_known[len(rows) :] = True
+    if refused is not None:
+        is_refused[place[refused.rows[place[refused.rows] >= 0]]] = True
+        problems += _contradictions(features, rows, is_known, is_refused)
+        is_refused &= ~is_known
+    if not is_known.any():
+        raise WrongUseError(f"{features.survey.path}: no known example can be used: {'; '.join(problems[:5])}")
+    if is_known.all():
+        raise WrongUseError(f"{features.survey.path}: every usable spectrum is known; nothing is left to rank")
+    ids = _ids(features, rows[is_known[: len(rows)]]) + ids_elsewhere
+    return Material(features, rows, X, is_known, is_refused, ids, problems)
+
+
+def _ids(features: FeatureSet, rows: NDArray[np.intp]) -> list[str]:
+    ids: list[str] = features.survey.ids[rows].tolist()
+    return ids
+
+
+def _contradictions(
+    features: FeatureSet, rows: NDArray[np.intp], known: NDArray[np.bool_], refused: NDArray[np.bool_]
+) -> list[str]:
+    both = (known & refused)[: len(rows)]
+    return [f"{id}: given as known and as non-member; taken as known" for id in _ids(features, rows[both])]
+
+
+def _features_elsewhere(
+    features: FeatureSet, spectra: Spectra | None
+) -> tuple[NDArray[np.float32], list[str], list[str]]:
+    """Features of examples that are not in the survey, their ids, and what is wrong with the others."""
+    if spectra is None or not len(spectra):
+        return np.empty((0, features.values.shape[1]), np.float32), [], []
+    flux = np.where(spectra.bad, np.nan, spectra.flux).astype(np.float32)
+    recipe: Recipe = features.recipe
+    values, lost_at = recipe.transform_and_locate(flux)
+    problems = [
+        f"{id}: known, but without features ({recipe.why_lost(int(number))})"
+        for id, number in zip(spectra.ids, lost_at, strict=True)
+        if number
+    ]
+    usable = lost_at == 0
+    ids = [id for id, can_be_used in zip(spectra.ids, usable, strict=True) if can_be_used]
+    return values[usable].astype(np.float32), ids, problems

@@ -1,0 +1,111 @@
+"""Send a table to TOPCAT, Aladin or whatever else listens on the SAMP hub of this computer."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rarespec.searching.export import write_table
+from rarespec.searching.export.escaping import NOT_PRINTABLE_ASCII, escaped, pattern_of
+from rarespec.survey.manifest import WrongUseError
+
+if TYPE_CHECKING:
+    from astropy.samp import SAMPIntegratedClient
+    from astropy.table import Table
+
+LOAD_TABLE = "table.load.votable"
+ANSWER_SECONDS = 60
+FOLDER_PREFIX = "rarespec-samp-"
+KEPT_SECONDS = 24 * 3600
+_NOT_IN_SAMP = pattern_of(NOT_PRINTABLE_ASCII)
+
+
+def send_table(
+    table: Table, name: str, to: str | None = None, provenance: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Have other programs load a table of candidates; the names of those that did.
+
+    A program that does not answer within a minute, or answers with an error, is named in a warning. The table travels
+    as a VOTable in the folder for temporary files; it stays there for a day, as some programs answer before they read.
+
+    Parameters
+    ----------
+    table : as for `write_table`
+    name : under which the programs show it
+    to : name of one program ("topcat", "Aladin"); all that take tables by default
+    provenance : as for `write_table`
+    """
+    with _connected() as client:
+        receivers = _receivers(client, to)
+        url = _kept_file(table, provenance or {}).as_uri()
+        content = {"url": url, "table-id": url, "name": escaped(name, _NOT_IN_SAMP)}
+        message = {"samp.mtype": LOAD_TABLE, "samp.params": content}
+        answers = [(program, _problem(client, key, message)) for key, program in receivers.items()]
+    for program, problem in answers:
+        if problem:
+            warnings.warn(f"{program} did not load the table: {problem}", stacklevel=2)
+    return [program for program, problem in answers if not problem]
+
+
+@contextmanager
+def _connected() -> Iterator[SAMPIntegratedClient]:
+    from astropy.samp import SAMPHubError, SAMPIntegratedClient, conf
+
+    with conf.set_temp("use_internet", False):  # astropy would ask a server far away whether there is a network
+        client = SAMPIntegratedClient("rarespec", "Candidates for rare spectra", callable=False)
+        try:
+            client.connect()
+        except (SAMPHubError, OSError, KeyError):  # KeyError: the only hub is a private one of another program
+            raise WrongUseError("no program listens for tables (no SAMP hub); start TOPCAT or Aladin first") from None
+        try:
+            yield client
+        finally:
+            with suppress(Exception):  # a hub that ended meanwhile; what counts has been said by then
+                client.disconnect()
+
+
+def _receivers(client: SAMPIntegratedClient, to: str | None) -> dict[str, str]:
+    """Key in the hub -> name of every program that loads tables, or of the one called `to`."""
+    programs = {key: _name_of(client, key) for key in client.get_subscribed_clients(LOAD_TABLE)}
+    if not programs:
+        raise WrongUseError("no program on the SAMP hub loads tables; start TOPCAT or Aladin first")
+    chosen = {key: name for key, name in programs.items() if to is None or name.casefold() == to.casefold()}
+    if not chosen:
+        raise WrongUseError(f"no program on the SAMP hub is called {to!r}; there are {', '.join(programs.values())}")
+    return chosen
+
+
+def _name_of(client: SAMPIntegratedClient, key: str) -> str:
+    return str(client.get_metadata(key).get("samp.name", key))
+
+
+def _problem(client: SAMPIntegratedClient, key: str, message: dict[str, Any]) -> str:
+    """Why a program did not load the table; empty if it did."""
+    from astropy.samp import SAMPProxyError
+
+    try:
+        answer = client.call_and_wait(key, message, str(ANSWER_SECONDS))
+    except SAMPProxyError as error:
+        return str(error.faultString)
+    if answer["samp.status"] != "samp.error":
+        return ""
+    return str(answer.get("samp.error", {}).get("samp.errortxt", "it gave no reason"))
+
+
+def _kept_file(table: Table, provenance: Mapping[str, Any]) -> Path:
+    _remove_old_files()
+    folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
+    return write_table(table, folder / "candidates.vot", provenance)
+
+
+def _remove_old_files() -> None:
+    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
+        with suppress(OSError):  # of another user, or removed by another process
+            if folder.stat().st_mtime < time.time() - KEPT_SECONDS:
+                shutil.rmtree(folder)

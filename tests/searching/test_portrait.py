@@ -1,0 +1,79 @@
+"""What is shown of a candidate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rarespec.searching.portrait import on_scale_of, portraits_of
+from rarespec.searching.ranking import Ranking
+from rarespec.searching.spectral_features import known_features
+from rarespec.survey import Survey
+from search_rankings import N, ranking_of, spectra_with_bands, survey_with_bands
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory: pytest.TempPathFactory) -> Survey:
+    return survey_with_bands(tmp_path_factory.mktemp("portrait") / "a.survey")
+
+
+@pytest.fixture(scope="module")
+def ranking(survey: Survey) -> Ranking:
+    return ranking_of(survey)
+
+
+def test_each_candidate_has_its_own_spectrum_with_gaps(ranking: Ranking, survey: Survey) -> None:
+    portraits = portraits_of(ranking, 20)
+    assert [one.facts["id"] for one in portraits] == ranking.table["id"][:20].tolist()
+    for one in portraits:
+        spectrum = survey[one.facts["id"]]
+        assert np.array_equal(one.observed, np.where(spectrum.bad, np.nan, spectrum.flux), equal_nan=True)
+        assert np.array_equal(np.isnan(one.filtered), spectrum.bad)
+    gap = next(one for one in portraits if one.facts["id"] == "s004")
+    assert np.isnan(gap.filtered[250:325]).all()
+
+
+def test_the_known_example_has_the_same_median(ranking: Ranking, survey: Survey) -> None:
+    for one in portraits_of(ranking, 5):
+        known = survey[one.facts["nearest_known"]]
+        assert one.known is not None and one.known_note == ""
+        assert np.nanmedian(one.known) == pytest.approx(np.nanmedian(one.filtered), rel=1e-5)
+        good = ~known.bad
+        assert np.corrcoef(one.known[good], known.flux[good])[0, 1] > 0.8
+
+
+def test_marks_are_those_of_carbon(ranking: Ranking) -> None:
+    assert {"C₂"} == {mark.name for mark in portraits_of(ranking, 1)[0].marks}
+
+
+def test_an_example_from_elsewhere_is_drawn_from_its_features(survey: Survey) -> None:
+    one = portraits_of(ranking_of(survey, known=spectra_with_bands(3)), 1)[0]
+    assert str(one.facts["nearest_known"]).startswith("elsewhere") and "not in the survey" in one.known_note
+    assert one.known is not None and np.nanmedian(one.known) == pytest.approx(np.nanmedian(one.filtered), rel=1e-5)
+    at = np.searchsorted(one.wavelength, [5160, 5250])
+    assert one.known[at[0]] < one.known[at[1]] - 1
+
+
+def test_marks_follow_the_redshift_where_the_known_are_far_away(tmp_path: Path) -> None:
+    far = survey_with_bands(tmp_path / "far.survey", z=[0.05] * (N - 1) + [None])
+    marks = portraits_of(ranking_of(far), 1)[0].marks
+    at_rest = {(one.name, round(one.wavelength, 3)) for one in known_features()}
+    assert marks and all((one.name, round(one.wavelength / 1.05, 3)) in at_rest for one in marks)
+
+
+@given(st.floats(-50, 50), st.floats(0.1, 10), st.booleans())
+def test_any_known_spectrum_comes_to_the_same_median(offset: float, scale: float, offset_is_free: bool) -> None:
+    candidate = np.linspace(1, 3, 41)
+    known = on_scale_of(candidate, offset + scale * candidate[::-1], offset_is_free)
+    assert known is not None and np.median(known) == pytest.approx(2, abs=1e-6)
+    if offset_is_free or offset + 2 * scale <= 0:
+        assert np.ptp(known) == pytest.approx(2, rel=1e-6)
+
+
+def test_nothing_to_compare_is_not_drawn() -> None:
+    assert on_scale_of(np.ones(5), np.full(5, np.nan)) is None
+    assert on_scale_of(np.full(5, np.nan), np.ones(5)) is None

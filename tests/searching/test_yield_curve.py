@@ -1,0 +1,228 @@
+"""The yield curve: what it promises whatever comes in, and that its intervals hold where the truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rarespec.searching._list_models import SHARE_PRIOR, SHARES, ListModels
+from rarespec.searching._score_fall import STEEPEST, relative_fall
+from rarespec.searching.yield_curve import _interval, places_among, yield_curve
+
+N = 3000
+
+
+def smooth_scores(n=N):
+    """Quantiles of an exponential tail: no group anywhere."""
+    return -np.log((np.arange(n) + 0.5) / n)
+
+
+def drawn_list(rng, n_common, n_members, n_known, separation, spread=1.0):
+    """Scores in falling order, places of the members, places of hidden known ones; all members score alike."""
+    members = rng.normal(separation, spread, n_members + n_known)
+    scores = np.append(members[:n_members], rng.normal(size=n_common))
+    order = np.argsort(-scores)
+    return scores[order], np.flatnonzero(order < n_members) + 1, places_among(scores, members[n_members:])
+
+
+def falling(rng, kind, n):
+    scores = {
+        "normal": rng.normal(size=n),
+        "heavy": rng.pareto(1.0, n),
+        "tied": rng.integers(0, 3, n).astype(float),
+        "constant": np.zeros(n),
+        "ranks": np.arange(n, dtype=float),
+    }[kind]
+    return np.sort(scores)[::-1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    kind=st.sampled_from(["normal", "heavy", "tied", "constant", "ranks"]),
+    n=st.integers(10, 2000),
+    m=st.integers(2, 30),
+    reach=st.floats(0.0, 1.0),
+)
+def test_whatever_comes_in_counts_are_possible_ones(seed, kind, n, m, reach):
+    rng = np.random.default_rng(seed)
+    places = 1 + rng.integers(0, 1 + int(reach * n), m)
+    curve = yield_curve(falling(rng, kind, n), places, m)
+    k = np.arange(1, n + 1)
+    assert curve.can_tell == (np.median(places) <= 0.1 * n)
+    for ends in (curve.low, curve.high):
+        assert ends.shape == (n,) and (ends == np.round(ends)).all() and (np.diff(ends) >= 0).all()
+    assert (curve.low >= 0).all() and (curve.low <= curve.high).all() and (curve.high <= k).all()
+    if curve.can_tell:
+        assert (curve.low <= curve.expected).all() and (curve.expected <= curve.high + 1e-9).all()
+        assert (curve.precision >= 0).all() and (curve.precision <= 1).all() and (np.diff(curve.precision) <= 0).all()
+        np.testing.assert_allclose(np.cumsum(curve.precision), curve.expected)
+        assert (curve.n_total_low, curve.n_total_high) == (curve.low[-1], curve.high[-1])
+    else:
+        assert curve.stopping_rank is None and np.isnan(curve.expected).all() and np.isnan(curve.precision).all()
+        assert (curve.low == 0).all() and (curve.high == k).all() and "all over the list" in curve.why
+
+
+@pytest.mark.parametrize("places", [[], [1]])
+def test_one_known_example_tells_nothing(places):
+    curve = yield_curve(smooth_scores(), places, 1)
+    assert not curve.can_tell and curve.stopping_rank is None and "cannot be told" in curve.why
+    assert np.isnan(curve.expected).all() and np.isnan(curve.n_total)
+    assert (curve.low == 0).all() and (curve.high == np.arange(1, N + 1)).all() and curve.n_total_high == N
+
+
+@pytest.mark.parametrize("n", [0, 1, 9])
+def test_short_lists_are_looked_at(n):
+    curve = yield_curve(np.zeros(n), [1, 1], 2)
+    assert not curve.can_tell and len(curve.expected) == n and "quicker to look" in curve.why
+
+
+@pytest.mark.parametrize("m", [3, 5, 10, 30])
+def test_nothing_else_of_the_kind_gives_almost_nothing(m):
+    curve = yield_curve(smooth_scores(), np.ones(m, int), m)
+    assert curve.n_total < 1 and curve.n_total_low == 0 and curve.n_total_high <= 4
+
+
+def test_a_group_of_its_own_is_counted():
+    scores, places, hidden = drawn_list(np.random.default_rng(3), N, 100, 10, separation=12.0)
+    curve = yield_curve(scores, hidden, 10)
+    assert places[-1] == 100
+    assert curve.low[99] <= 100 <= curve.high[-1] and curve.expected[99] >= 75
+    assert 100 <= curve.stopping_rank <= 200
+    assert curve.precision[0] > 0.9 and curve.precision[300] < 0.1
+
+
+def test_a_steep_fall_of_the_scores_narrows_the_interval():
+    scores, _, hidden = drawn_list(np.random.default_rng(3), N, 100, 5, separation=12.0)
+    with_fall = yield_curve(scores, hidden, 5)
+    without = yield_curve(-np.log(np.arange(1.0, len(scores) + 1)), hidden, 5)
+    assert with_fall.n_total_low > 40 and without.n_total_low < 10  # without, it could be a tail of common rows
+    assert with_fall.n_total_high - with_fall.n_total_low < without.n_total_high - without.n_total_low
+
+
+def test_more_known_examples_narrow_the_interval():
+    scores = smooth_scores()
+    scores[:100] += 30.0
+    few, many = (yield_curve(scores, np.linspace(5, 100, m).astype(int), m) for m in (3, 30))
+    assert many.high[-1] - many.low[-1] < few.high[-1] - few.low[-1]
+
+
+def test_more_confidence_is_a_wider_interval():
+    places = [5, 20, 60]
+    ends = [yield_curve(smooth_scores(), places, 3, confidence=c) for c in (0.5, 0.9, 0.99)]
+    widths = [(curve.high - curve.low).sum() for curve in ends]
+    assert widths[0] < widths[1] < widths[2]
+
+
+def test_units_of_the_scores_do_not_matter():
+    scores, _, hidden = drawn_list(np.random.default_rng(4), N, 50, 5, separation=5.0)
+    one, other = yield_curve(scores, hidden, 5), yield_curve(1e-3 * scores - 40.0, hidden, 5)
+    np.testing.assert_allclose(one.expected, other.expected, rtol=1e-6)
+
+
+def test_depth_cuts_the_curves_and_nothing_else():
+    whole, cut = (yield_curve(smooth_scores(), [5, 20, 60], 3, k_max=k) for k in (None, 10))
+    assert len(cut.expected) == len(cut.low) == len(cut.high) == len(cut.precision) == 10
+    np.testing.assert_array_equal(cut.expected, whole.expected[:10])
+    assert (cut.stopping_rank, cut.n_total, cut.why) == (whole.stopping_rank, whole.n_total, whole.why)
+    assert len(yield_curve(smooth_scores(), [5, 20], 2, k_max=10 * N).expected) == N
+
+
+def test_the_stopping_rank_is_the_last_place_worth_a_look():
+    curve = yield_curve(smooth_scores(), [5, 20, 60], 3)
+    stop = curve.stopping_rank
+    assert curve.precision[stop - 1] >= 0.1 > curve.precision[stop]
+    assert f"of the first {stop} listed" in curve.why
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scores": [1.0, 2.0] * 10}, "falling"),
+        ({"scores": [np.nan] * 20}, "finite"),
+        ({"hidden_places": [0, 3]}, "whole numbers from 1"),
+        ({"hidden_places": [22, 3]}, "whole numbers from 1 to 21"),
+        ({"hidden_places": [1.5, 3]}, "whole numbers"),
+        ({"hidden_places": [1, 2, 3, 4]}, "4 hidden places of 3"),
+        ({"k_max": 0}, "k_max"),
+        ({"confidence": 1.0}, "confidence"),
+    ],
+)
+def test_wrong_input_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        yield_curve(**{"scores": np.arange(20.0)[::-1], "hidden_places": [1, 2], "n_known": 3} | change)
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 30), m=st.integers(1, 10))
+def test_places_are_behind_equal_scores(seed, n, m):
+    rng = np.random.default_rng(seed)
+    listed, hidden = rng.integers(0, 5, n), rng.integers(-1, 6, m)
+    assert places_among(listed, hidden).tolist() == [1 + int((listed >= score).sum()) for score in hidden]
+
+
+@pytest.mark.parametrize("power", [-1.0, -0.3, 0.0, 0.5, 1.0])
+def test_smooth_tails_of_any_weight_have_no_edge(power):
+    """Scores whose fall with ln k goes as k^power: heavy, exponential and bounded tails, ranks."""
+    k = np.arange(1, 20_001.0)
+    scores = -np.log(k) if power == 0 else -(k**power) / power
+    ratio = relative_fall(scores, np.array([10.0, 30.0, 100.0, 1000.0]))
+    np.testing.assert_allclose(ratio, 1.0, atol=0.15)
+
+
+def test_the_edge_of_a_group_is_steep():
+    scores = smooth_scores()
+    scores[:100] += 30.0
+    ratio = relative_fall(scores, np.array([20.0, 100.0, 400.0]))
+    assert ratio[1] == STEEPEST and ratio[0] < 2 and ratio[2] < 2
+
+
+def test_lists_of_ties_have_no_edge():
+    assert (relative_fall(np.zeros(N), np.array([3.0, 30.0])) == 1).all()
+
+
+def test_models_are_curves_of_counts():
+    models = ListModels.of_length(N)
+    assert (np.diff(models.recall, axis=-1) >= 0).all()
+    np.testing.assert_allclose(models.recall[..., -1], 1.0)
+    assert len(SHARES) == len(SHARE_PRIOR) and SHARE_PRIOR.sum() == pytest.approx(1)
+    # a sharp edge at k0 with p = 1: k0 members, all but a few of them before it
+    sharp = models.members[30, -1, 0, -1]
+    assert sharp == pytest.approx(models.k0[30], rel=0.05)
+
+
+def test_the_interval_holds_the_luck_of_the_draw():
+    """Ways that all expect 50 of 100: the number is binomial, 50 +- 5."""
+    depths, counts = np.array([1, 100]), np.tile([0.5, 50.0], (2000, 1))
+    low, high = _interval(depths, counts, np.linspace(0.5, 50.0, 100), 0.9)
+    assert abs(low[-1] - 41.8) <= 1 and abs(high[-1] - 58.2) <= 1
+
+
+def test_a_class_that_fills_much_of_the_list_is_doubted():
+    curve = yield_curve(smooth_scores(), np.linspace(1, 0.18 * N, 10).astype(int), 10)
+    assert curve.can_tell and curve.n_total < 0.05 * N and curve.n_total_high > 0.1 * N
+
+
+def share_that_holds(n_lists, n_common, seed):
+    """Of 90 % intervals at six depths, over lists of all kinds: few or many members, apart from the rest or not."""
+    rng, held = np.random.default_rng(seed), []
+    for _ in range(n_lists):
+        m, n_members = int(rng.choice([3, 5, 10, 30])), int(rng.choice([0, 10, 40, 150]))
+        separation, spread = rng.uniform(3.0, 9.0), rng.uniform(0.7, 1.5)
+        scores, true, hidden = drawn_list(rng, n_common, n_members, m, separation, spread)
+        curve = yield_curve(scores, hidden, m)
+        if curve.can_tell:
+            depths = np.array([20, 100, max(n_members, 1), 500, 1000, max(curve.stopping_rank, 1)])
+            counts = np.searchsorted(true, depths, side="right")
+            held.append((curve.low[depths - 1] <= counts) & (counts <= curve.high[depths - 1]))
+    return np.mean(held, axis=0)
+
+
+def test_intervals_hold():
+    assert (share_that_holds(40, N, seed=1) >= 0.8).all()
+
+
+@pytest.mark.exhaustive
+def test_intervals_hold_in_many_long_lists():
+    assert (share_that_holds(600, 30_000, seed=2) >= 0.8).all()
