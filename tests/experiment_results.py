@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
 from rarespec.evaluation import paper_grids
 from rarespec.evaluation.experiment.methods import OUR_METHODS, PAPER_METHODS
+from rarespec.evaluation.experiment.plan import timing_tasks
 from rarespec.evaluation.experiment.results import Facts, Results, Sensitivity, Shown, Timing, Trials
 from rarespec.evaluation.experiment.setting import Setting
 from rarespec.evaluation.places import Places
@@ -51,11 +54,25 @@ def made_up_results(
         Facts("made-up survey", N_RARE + N_OTHER, 12, N_RARE, f"class is {rare}"),
         of_cell,
         shown={cell: _shown(of_cell[cell].places, known_rows[cell[1]], rng) for cell in cells},
-        timings={cell: Timing(*SECONDS.get(cell[0], (0.15 + 0.004 * cell[1], 0.0))) for cell in cells},
+        timings={(task.method, task.n_known): _timing(task.method, task.n_known) for task in timing_tasks(setting, {})},
         bags={known: _over_bags(known, rng) for known in n_known},
         strengths={known: _over_strengths(known, rng) for known in n_known},
         tuned={name: dict(of_cell[name, n_known[0]].params) for name in methods},
     )
+
+
+def without_last_draw(results: Results, n_known: int) -> Results:
+    """As after a failure of some method on that draw."""
+    trials = {
+        cell: Trials(Places(one.places.places[:-1], one.places.n_listed), one.auc[:-1], one.params)
+        for cell, one in results.trials.items()
+        if cell[1] == n_known
+    }
+    return replace(results, trials={**results.trials, **trials})
+
+
+def _timing(name: str, n_known: int) -> Timing:
+    return Timing(*SECONDS.get(name, (0.15 + 0.004 * n_known, 0.0)))
 
 
 def _trials(name: str, n_known: int, luck: NDArray[np.float64], rng: np.random.Generator) -> Trials:

@@ -22,9 +22,10 @@ from rarespec.evaluation.experiment.plan import shown_numbers
 from rarespec.evaluation.experiment.results import Results, Trials
 from rarespec.evaluation.places import Places
 from rarespec.plots import experiment_curves
-from rarespec.plots.canvas import PAGE_WIDTH, SMALL_SIZE, panels, save_both, thousands
+from rarespec.plots.canvas import PAGE_WIDTH, SMALL_SIZE, panels, save_both
 from rarespec.plots.experiment_curves import AVERAGE_PRECISION, PRECISION, RECALL, Curve, curves_figure
 from rarespec.plots.method_style import style_of
+from rarespec.thousands import thousands
 
 TWO = ("lrga", "bagging_top_push")
 DRAW = (experiment_curves.draw_figure_2, experiment_curves.draw_figure_3, experiment_curves.draw_figure_4)
@@ -74,7 +75,7 @@ def test_bands_are_one_standard_deviation_within_0_and_1() -> None:
 def test_one_trial_has_no_band() -> None:
     figure = curves_figure(made_up_results(TWO, trials=1), RECALL)
     assert not any(panel.collections for panel in figure.axes)
-    assert figure.legends[0].get_title().get_text() == "one trial, without a spread"
+    assert figure.legends[0].get_title().get_text() == "one draw, without a spread"
 
 
 def test_a_method_looks_the_same_whoever_stands_beside_it() -> None:

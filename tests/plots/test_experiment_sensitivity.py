@@ -28,6 +28,7 @@ from rarespec.plots.experiment_sensitivity import (
 )
 
 RESULTS = made_up_results(("bagging_top_push",), trials=1)
+STRENGTHS = strengths_figure(RESULTS.strengths)
 
 
 def maps(bags: dict[int, Sensitivity]) -> list[Axes]:
@@ -125,6 +126,12 @@ def test_one_draw_has_no_band_and_says_so() -> None:
     figure = strengths_figure(one)
     assert not any(panel.collections for panel in figure.axes)
     assert "one draw" in figure.legends[0].get_title().get_text()
+
+
+def test_what_is_not_varied_is_said() -> None:
+    titles = [figure.legends[0].get_title().get_text() for figure in (bags_figure(RESULTS.bags), STRENGTHS)]
+    assert titles[0].startswith("BaggingTopPush with λ = 100, mean of 10 draws")
+    assert titles[1].startswith("BaggingTopPush with K = 200 and T = 50, line: mean of 10 draws")
 
 
 def test_all_is_on_the_page_and_can_be_read() -> None:

@@ -57,17 +57,20 @@ def test_words_and_bars_stay_within_their_panel() -> None:
         assert all(bar.get_width() > panel.get_xlim()[0] for bar in panel.patches)
 
 
-def test_the_number_of_known_and_the_size_of_the_survey_are_said() -> None:
-    figure = times_figure(made_up_results(METHODS_HERE, trials=1))
-    assert figure.get_suptitle() == "100\u2009450 spectra ranked with 10 known examples"
+def test_the_number_of_known_the_size_of_the_survey_and_the_parameters_are_said() -> None:
+    results = made_up_results(METHODS_HERE, trials=1)
+    said = "100\u202f450 spectra ranked with 10 known examples"
+    assert times_figure(results).get_suptitle() == f"{said}, default parameters"
+    tuned = replace(results, tuned={"emr": {"alpha": 0.5}})
+    assert times_figure(tuned).get_suptitle() == f"{said}, tuned parameters"
 
 
-def test_the_number_most_methods_were_timed_with_is_shown_and_10_preferred() -> None:
+def test_the_number_most_methods_were_timed_with_is_shown() -> None:
     results = made_up_results(METHODS_HERE, trials=1)
     assert timed_number(results) == 10
-    assert timed_number(made_up_results(METHODS_HERE, n_known=(1, 3, 30), trials=1)) == 30
-    without = {cell: timing for cell, timing in results.timings.items() if cell not in [("emr", 10), ("lda", 30)]}
-    assert timed_number(replace(results, timings=without)) == 1
+    further = dict.fromkeys([("emr", 1), ("emr", 3), ("lda", 3), ("emr", 30)], Timing(1.0, 1.0))
+    assert timed_number(replace(results, timings=further)) == 3
+    assert timed_number(replace(results, timings=further | {("lda", 30): Timing(1.0, 1.0)})) == 30
 
 
 def test_a_method_that_was_not_timed_is_said_to_be_so() -> None:
@@ -88,7 +91,7 @@ def test_times_in_words(seconds: float | None, expected: str) -> None:
 
 @given(st.floats(1e-9, 1e9))
 def test_times_in_words_are_right_to_two_digits(seconds: float) -> None:
-    read = float(in_words(seconds).removesuffix(" s").replace("\u2009", ""))
+    read = float(in_words(seconds).removesuffix(" s").replace("\u202f", ""))
     assert read == pytest.approx(seconds, rel=0.051)
 
 

@@ -12,8 +12,8 @@ from matplotlib.colors import to_hex
 from conftest import make_spectra
 from rarespec.evaluation.experiment.results import Facts, Results, Shown
 from rarespec.evaluation.experiment.setting import Setting
-from rarespec.plots.canvas import BLUE, RED
-from rarespec.plots.experiment_top import CROSS, DEPTH, GREEN, HEIGHT, _broken, draw_figure_6, top_figure
+from rarespec.plots.canvas import KNOWN_COLOUR, RIGHT_COLOUR, WRONG_COLOUR
+from rarespec.plots.experiment_top import CROSS, DEPTH, HEIGHT, _broken, draw_figure_6, top_figure
 from rarespec.survey import Survey
 
 METHODS = ("lrga", "bagging_top_push")
@@ -57,7 +57,7 @@ def test_right_and_wrong_have_their_colour_and_the_wrong_a_cross(
     for name, column in zip(METHODS, top_figure(results, survey, rows, rare).axes, strict=True):
         right = rare[results.shown[name, 1].top[:DEPTH]]
         colours = [to_hex(line.get_color()) for line in column.lines[: DEPTH + 1]]
-        assert colours == [GREEN, *np.where(right, BLUE, RED)]
+        assert colours == [KNOWN_COLOUR, *np.where(right, RIGHT_COLOUR, WRONG_COLOUR)]
         crosses = sorted(text.get_position()[1] for text in column.texts if text.get_text() == CROSS)
         assert np.allclose(crosses, np.flatnonzero(~right) + 1 - HEIGHT / 2)
         assert column.get_title().endswith(f"\n{right.sum()} of {DEPTH}")

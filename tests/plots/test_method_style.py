@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import combinations
 
 import numpy as np
@@ -10,6 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.markers import MarkerStyle
 
 from rarespec.evaluation.experiment.methods import METHODS, OUR_METHODS, PAPER_METHODS
+from rarespec.plots.canvas import KNOWN_COLOUR, RIGHT_COLOUR, WRONG_COLOUR
 from rarespec.plots.method_style import STYLES, style_of
 
 ALL_COLOURS = np.eye(3)
@@ -35,14 +37,30 @@ def lab(colour: str, sight: np.ndarray) -> np.ndarray:
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
-def closest(names: tuple[str, ...], sight: np.ndarray) -> float:
-    seen = [lab(style_of(name).colour, sight) for name in names]
+def closest(colours: Iterable[str], sight: np.ndarray) -> float:
+    seen = [lab(colour, sight) for colour in colours]
     return min(float(np.linalg.norm(one - other)) for one, other in combinations(seen, 2))
 
 
-@pytest.mark.parametrize("sight", [ALL_COLOURS, PROTANOPIA, DEUTERANOPIA], ids=["all", "protanopia", "deuteranopia"])
+EVERY_SIGHT = pytest.mark.parametrize(
+    "sight", [ALL_COLOURS, PROTANOPIA, DEUTERANOPIA], ids=["all", "protanopia", "deuteranopia"]
+)
+OBJECTS = (KNOWN_COLOUR, RIGHT_COLOUR, WRONG_COLOUR)
+
+
+@EVERY_SIGHT
 def test_methods_of_the_standard_figures_are_told_apart_by_colour(sight: np.ndarray) -> None:
-    assert closest((*PAPER_METHODS, *OUR_METHODS, "auto"), sight) > PLAINLY_DIFFERENT
+    assert closest([style_of(name).colour for name in PAPER_METHODS + OUR_METHODS], sight) > PLAINLY_DIFFERENT
+
+
+@EVERY_SIGHT
+def test_known_right_and_wrong_objects_are_told_apart_by_colour(sight: np.ndarray) -> None:
+    assert closest(OBJECTS, sight) > 2 * PLAINLY_DIFFERENT
+
+
+def test_objects_have_no_colour_of_a_method() -> None:
+    for colour in OBJECTS:
+        assert min(closest((colour, style.colour), ALL_COLOURS) for style in STYLES.values()) > 2 * PLAINLY_DIFFERENT
 
 
 def test_the_simulation_finds_colours_that_are_confused() -> None:
@@ -55,13 +73,13 @@ def test_the_simulation_finds_colours_that_are_confused() -> None:
 
 
 def test_every_method_has_a_style_and_a_colour_that_is_its_own() -> None:
-    assert set(STYLES) == {*METHODS, "auto"}
+    assert set(STYLES) == set(METHODS)
     assert len({style.colour for style in STYLES.values()}) == len(STYLES)
 
 
 def test_no_two_methods_share_line_and_marker() -> None:
     assert len({(style.linestyle, style.marker) for style in STYLES.values()}) == len(STYLES)
-    standard = [style_of(name) for name in PAPER_METHODS + OUR_METHODS]
+    standard = [style_of(name) for name in PAPER_METHODS + OUR_METHODS if name != "auto"]  # which is thicker
     assert len({style.linestyle for style in standard}) == len({style.marker for style in standard}) == len(standard)
 
 

@@ -1,6 +1,7 @@
-"""The values that parameters were tuned over in the experiments of Du et al. (2016), and ours where they had none.
+"""The values that parameters are tuned over: those of Du et al. (2016), and ours where the paper names none.
 
-The paper varied one parameter at a time around its defaults; the product of all is hundreds of fits.
+The paper's are lambda, K and T of BaggingTopPush, nu of OCSVM and C of BaggingSVM. It kept k, alpha, sigma and d of LP,
+EMR and LRGA fixed, so the grids of these are ours, and so are those of all methods that it does not have.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ def paper_grid(name: str, product: bool = False) -> list[ValuesOf]:
     Parameters
     ----------
     name : one of `rarespec.rankers.by_name.NAMES`.
-    product : False varies one parameter at a time, the others as they are set, as the paper did (24 combinations for
-        BaggingTopPush); True takes every combination (504).
+    product : False varies one parameter at a time, the others as they are set (24 combinations for BaggingTopPush);
+        True takes every combination (504). The paper does not say which it took.
     """
     if name not in PAPER_GRIDS:
         raise ValueError(f"there is no grid for {name!r}; there is one for {', '.join(NAMES)}")

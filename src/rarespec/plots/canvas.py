@@ -7,6 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rarespec.thousands import thousands as thousands
 from rarespec.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 WAVELENGTH = "vacuum wavelength [Å]"
 BLUE, RED, GREY = "#0072b2", "#d55e00", "0.75"
 """Colours that people with colour-blindness can tell apart."""
+KNOWN_COLOUR, RIGHT_COLOUR, WRONG_COLOUR = "#4daf00", "#3f2dfd", "#e6007e"
+"""Green, blue and magenta for single objects; no method is drawn in these."""
 
 PAGE_WIDTH = 7.0
 """Inches: both columns of a journal."""
@@ -56,11 +59,6 @@ def panels(
     for panel in (panel for row in grid for panel in row):
         panel.tick_params(which="both", labelsize=SMALL_SIZE)
     return figure, grid
-
-
-def thousands(number: float, decimals: int = 0) -> str:
-    """100450 as 100 450, with thin spaces."""
-    return f"{number:,.{decimals}f}".replace(",", "\u2009")
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rarespec.evaluation.experiment.basis import ONE_DRAW, draws_in_words
 from rarespec.evaluation.experiment.plan import shown_numbers
 from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.places import Places
-from rarespec.plots.canvas import LABEL_SIZE, SMALL_SIZE, panels, save_both, thousands
+from rarespec.plots.canvas import LABEL_SIZE, SMALL_SIZE, panels, save_both
 from rarespec.plots.method_style import style_of
+from rarespec.thousands import thousands
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -168,8 +170,7 @@ def _add_legend(figure: Figure, results: Results, columns: int, title: str) -> N
 
 
 def _how_many(results: Results, numbers: list[int]) -> str:
-    counts = {len(trials.auc) for (_, n_known), trials in results.trials.items() if n_known in numbers}
-    if counts == {1}:
-        return "one trial, without a spread"
-    counted = str(max(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
-    return f"line: mean of {counted} trials; band: ± one standard deviation, within 0 to 1"
+    draws = draws_in_words(results, numbers)
+    if draws == ONE_DRAW:
+        return f"{draws}, without a spread"
+    return f"line: mean of {draws}; band: ± one standard deviation, within 0 to 1"

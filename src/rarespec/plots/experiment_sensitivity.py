@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.evaluation.experiment.basis import default_of_studied
 from rarespec.evaluation.experiment.plan import shown_numbers
 from rarespec.evaluation.experiment.results import Results, Sensitivity
 from rarespec.evaluation.paper_grids import BAG_SIZE, N_BAGS, REGULARISATION
@@ -127,8 +128,8 @@ def _add_key(figure: Figure, n_draws: int) -> None:
         Line2D([], [], color=RED, linewidth=1.2, label=f"within {FLAT} of the best of the panel"),
         Line2D([], [], label=f"the paper's choice, K = {PAPER_BAG_SIZE}, T = {PAPER_N_BAGS}", **_CHOICE),
     ]
-    draws = f"BaggingTopPush, mean of {n_draws} draws" if n_draws > 1 else "BaggingTopPush, one draw"
-    _add_legend(figure, handles, draws)
+    draws = f"mean of {n_draws} draws" if n_draws > 1 else "one draw"
+    _add_legend(figure, handles, f"BaggingTopPush with λ = {default_of_studied('regularisation'):g}, {draws}")
 
 
 def _mark_strength(panel: Axes) -> None:
@@ -139,7 +140,8 @@ def _mark_strength(panel: Axes) -> None:
 
 def _add_numbers(figure: Figure, panel: Axes, n_draws: int) -> None:
     spread = f"line: mean of {n_draws} draws; band: ± one standard deviation" if n_draws > 1 else "one draw, no spread"
-    _add_legend(figure, panel.get_legend_handles_labels()[0], f"BaggingTopPush, {spread}")
+    what = f"BaggingTopPush with K = {default_of_studied('bag_size')} and T = {default_of_studied('n_bags')}, {spread}"
+    _add_legend(figure, panel.get_legend_handles_labels()[0], what)
 
 
 def _add_legend(figure: Figure, handles: list[Any], title: str) -> None:

@@ -10,26 +10,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.evaluation.experiment.plan import shown_numbers
+from rarespec.evaluation.experiment.plan import STUDIED, shown_numbers
 from rarespec.evaluation.experiment.results import Results, Shown
-from rarespec.plots.canvas import BLUE, LABEL_SIZE, RED, SMALL_SIZE, panels, save_both
+from rarespec.plots.canvas import KNOWN_COLOUR, LABEL_SIZE, RIGHT_COLOUR, SMALL_SIZE, WRONG_COLOUR, panels, save_both
 from rarespec.plots.experiment_curves import examples
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PAPER_CHOICE = ("bagging_top_push", "label_propagation", "emr")
+PAPER_CHOICE = (STUDIED, "label_propagation", "emr")
 """Methods that the paper's figure shows."""
-GREEN = "#009e73"
 N_BINS = 90
 """Of the density behind the points, along each axis."""
 DARKEST = 0.55
 """Grey of the densest bin, from 0 (white) to 1 (black): the points must stand out."""
 Look = dict[str, Any]
-KNOWN: Look = {"marker": "^", "s": 22, "color": GREEN, "edgecolors": "black", "linewidths": 0.5, "zorder": 4}
-HIDDEN: Look = {"marker": "o", "s": 7, "facecolors": "none", "edgecolors": RED, "linewidths": 0.7, "zorder": 3}
-FOUND: Look = {"marker": "o", "s": 5, "color": BLUE, "linewidths": 0, "zorder": 2}
+KNOWN: Look = {"marker": "^", "s": 22, "color": KNOWN_COLOUR, "edgecolors": "black", "linewidths": 0.5, "zorder": 4}
+HIDDEN: Look = {"marker": "o", "s": 7, "facecolors": "none", "edgecolors": WRONG_COLOUR, "linewidths": 0.7, "zorder": 3}
+FOUND: Look = {"marker": "o", "s": 5, "color": RIGHT_COLOUR, "linewidths": 0, "zorder": 2}
 
 
 def draw_figure_5(
@@ -115,8 +114,8 @@ def _add_legend(figure: Figure, depth: int) -> None:
     point: Look = {"linestyle": "", "markersize": 4}
     handles = [
         Line2D([], [], marker="s", color=str(1 - DARKEST), label="all spectra", **point),
-        Line2D([], [], marker="^", color=GREEN, markeredgecolor="black", label="known", **point),
-        Line2D([], [], marker="o", color=BLUE, label=f"rare, found in the top {depth}", **point),
-        Line2D([], [], marker="o", color=RED, markerfacecolor="none", label="rare, not found", **point),
+        Line2D([], [], marker="^", color=KNOWN_COLOUR, markeredgecolor="black", label="known", **point),
+        Line2D([], [], marker="o", color=RIGHT_COLOUR, label=f"rare, found in the top {depth}", **point),
+        Line2D([], [], marker="o", color=WRONG_COLOUR, markerfacecolor="none", label="rare, not found", **point),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False, fontsize=SMALL_SIZE)

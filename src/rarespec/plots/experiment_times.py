@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rarespec.evaluation.experiment.results import Results, Timing
-from rarespec.plots.canvas import LABEL_SIZE, SMALL_SIZE, panels, save_both, thousands
+from rarespec.plots.canvas import LABEL_SIZE, SMALL_SIZE, panels, save_both
 from rarespec.plots.experiment_curves import examples
 from rarespec.plots.method_style import style_of
+from rarespec.thousands import thousands
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PREFERRED_NUMBER = 10
-"""Known examples of the query that is shown, where it was timed."""
 ROOM_FOR_WORDS = 0.35
 """Of the length of the longest bar, behind it."""
 
@@ -43,15 +42,20 @@ def times_figure(results: Results) -> Figure:
     queries.set_title("each query", fontsize=LABEL_SIZE)
     setups.set_title("set up once, for all queries", fontsize=LABEL_SIZE)
     figure.supxlabel("CPU time [s]", fontsize=LABEL_SIZE)
-    ranked = f"{thousands(results.facts.n_spectra)} spectra ranked with {examples(n_known)}"
-    figure.suptitle(ranked, fontsize=LABEL_SIZE)
+    figure.suptitle(_what_was_timed(results, n_known), fontsize=LABEL_SIZE)
     return figure
 
 
 def timed_number(results: Results) -> int:
-    """The number of known examples that most methods were timed with; of these 10, or else the largest."""
+    """The number of known examples that most methods were timed with, the largest of several."""
     counts = Counter(n_known for name, n_known in results.timings if name in results.setting.methods)
-    return max(counts, key=lambda n_known: (counts[n_known], n_known == PREFERRED_NUMBER, n_known))
+    return max(counts, key=lambda n_known: (counts[n_known], n_known))
+
+
+def _what_was_timed(results: Results, n_known: int) -> str:
+    parameters = "tuned" if any(results.tuned.get(name) for name in results.setting.methods) else "default"
+    ranked = f"{thousands(results.facts.n_spectra)} spectra ranked with {examples(n_known)}"
+    return f"{ranked}, {parameters} parameters"
 
 
 def in_words(seconds: float | None) -> str:

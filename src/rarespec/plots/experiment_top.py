@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 
 from rarespec.evaluation.experiment.results import Results
 from rarespec.features import MinMax, median_filter
-from rarespec.plots.canvas import BLUE, LABEL_SIZE, PAGE_WIDTH, RED, SMALL_SIZE, WAVELENGTH, panels, save_both
+from rarespec.plots.canvas import (
+    KNOWN_COLOUR,
+    LABEL_SIZE,
+    PAGE_WIDTH,
+    RIGHT_COLOUR,
+    SMALL_SIZE,
+    WAVELENGTH,
+    WRONG_COLOUR,
+    panels,
+    save_both,
+)
 from rarespec.plots.experiment_curves import examples
 from rarespec.survey import Survey
 
@@ -20,7 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-GREEN = "#009e73"
 DEPTH = 20
 """Spectra of each list."""
 PAGE_HEIGHT = 8.8
@@ -99,14 +108,14 @@ def _draw_column(
 ) -> None:
     """The known spectrum at 0 and those of the list below it, each at its place; a cross beside the wrong ones."""
     wavelength, flux = _fewer_points(wavelength[None])[0], _fewer_points(flux)
-    colours = [GREEN, *(BLUE if is_right else RED for is_right in right)]
+    colours = [KNOWN_COLOUR, *(RIGHT_COLOUR if is_right else WRONG_COLOUR for is_right in right)]
     for place, (one, colour) in enumerate(zip(flux, colours, strict=True)):
         panel.plot(wavelength, place - HEIGHT * one, color=colour, linewidth=0.6)
     panel.axhline(0.07, color="0.7", linewidth=0.6)
     first, last = wavelength[[0, -1]]
     margin = MARGIN * (last - first)
     for wrong in np.flatnonzero(~right):
-        panel.text(last + margin / 2, wrong + 1 - HEIGHT / 2, CROSS, color=RED, ha="center", va="center")
+        panel.text(last + margin / 2, wrong + 1 - HEIGHT / 2, CROSS, color=WRONG_COLOUR, ha="center", va="center")
     panel.set_xlim(first, last + margin)
 
 
@@ -132,9 +141,9 @@ def _add_legend(figure: Figure, n_known: int) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], color=GREEN, label="known"),
-        Line2D([], [], color=BLUE, label="right: of the rare class"),
-        Line2D([], [], color=RED, marker="x", markersize=4, label="wrong"),
+        Line2D([], [], color=KNOWN_COLOUR, label="known"),
+        Line2D([], [], color=RIGHT_COLOUR, label="right: of the rare class"),
+        Line2D([], [], color=WRONG_COLOUR, marker="x", markersize=4, label="wrong"),
     ]
     title = f"{examples(n_known)}; flux after the median filter, each spectrum from its minimum to its maximum"
     figure.legend(

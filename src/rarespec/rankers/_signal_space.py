@@ -31,9 +31,6 @@ NOISIEST = 0.9
 
 LEAST_NOISE_UNIT = 0.3
 
-CLEAR = 3.0
-"""Standard deviations of noise beyond which a value is signal whatever the survey looks like there."""
-
 
 @dataclass(frozen=True)
 class SignalSpace:
@@ -57,20 +54,24 @@ class SignalSpace:
             Z[start : start + BLOCK_ROWS] = self.whitened(X[start : start + BLOCK_ROWS])
         return Z
 
-    def signal_share(self, m: float) -> NDArray[np.float64]:
-        """Wiener's weight of each axis in a mean of m rows: signal over signal and what noise the mean leaves."""
-        signal = 1 - self.noise
+    def signal_share(self, m: float, beyond: float = 0.0) -> NDArray[np.float64]:
+        """Wiener's weight of each axis in a mean of m rows: signal over signal and what noise the mean leaves.
+
+        beyond : signal that the rare kind has where the survey has none, in units of one row's noise.
+        """
+        signal = 1 - self.noise + beyond * self.noise
         return signal / (signal + self.noise / m)
 
     def direction(self, mean: NDArray[Any], m: float) -> NDArray[np.float64]:
         """A mean of m whitened rows, cleared of its noise.
 
-        An axis along which the survey has no signal keeps what stands out of the noise clearly: a rare kind may differ
-        where nothing else does.
+        A rare kind may differ from the survey where the survey has nothing but noise. How much it does is estimated
+        from the mean itself, by what it has along the noisy axes beyond what noise would leave (empirical Bayes).
         """
         along = self.axes.T @ mean
-        stands_out = 1 - CLEAR**2 * self.noise / m / np.maximum(along**2, np.finfo(np.float64).tiny)
-        return np.asarray(self.axes @ (np.maximum(self.signal_share(m), stands_out) * along))
+        excess = along**2 - (1 - self.noise) - self.noise / m
+        beyond = max(0.0, float(self.noise @ excess / (self.noise @ self.noise)))
+        return np.asarray(self.axes @ (self.signal_share(m, beyond) * along))
 
     def unit_rows(self, Z: NDArray[Floating]) -> NDArray[Floating]:
         """Whitened rows weighted by their share of signal, of length 1, in the precision they have."""

@@ -44,9 +44,10 @@ WORDS = {
 
 
 class Auto(Ranker):
-    """Rank by the weighted sum of reciprocal ranks that several parts give.
+    """Rank by the weighted sum of 1 / sqrt(rank) over the ranks that several parts give.
 
-    A row that one trusted part puts high comes high: a mean of ranks would let the worst part decide.
+    A row that one trusted part puts high comes high: with a mean of ranks, or of their logarithms, the worst part
+    decides.
 
     Each part is weighted by how well it finds known examples that are hidden from it, one at a time, and by a prior,
     which alone decides when one example is known. `why_` says which were used.
@@ -117,7 +118,7 @@ class Auto(Ranker):
     def _scores(self, X: Rows) -> Scores:
         total = np.zeros(len(X))
         for name, scores in self._part_scores(X).items():
-            total += self.weights_[name] / _ranks(scores, self.levels_[name])
+            total += self.weights_[name] / np.sqrt(_ranks(scores, self.levels_[name]))
         return np.log(total)
 
     def _part_scores(self, X: Rows) -> dict[str, Scores]:

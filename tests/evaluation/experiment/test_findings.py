@@ -69,6 +69,20 @@ def test_a_claim_that_holds_in_part_says_where() -> None:
     assert "the best other is LRGA" in found.sentences[1] and found.sentences[1].startswith("NP = 3: AP 0.")
 
 
+def test_a_claim_that_is_undecided_here_and_fails_there_does_not_hold_in_part() -> None:
+    results = results_of({3: ORDER, 10: BTP_FIRST})
+    tied = replace(results, trials={**results.trials, ("lrga", 10): trials_of(0, 4)})
+    found = titled(tied, "BaggingTopPush is the best")
+    assert found.sentences[0] == "The claim is undecided for NP = 10, does not hold here for NP = 3."
+    assert found.verdict is Verdict.FAILS
+
+
+def test_a_claim_that_is_undecided_here_and_holds_there_holds_in_part() -> None:
+    results = results_of({3: BTP_FIRST, 10: BTP_FIRST})
+    tied = replace(results, trials={**results.trials, ("lrga", 10): trials_of(0, 4)})
+    assert verdict_of(tied, "BaggingTopPush is the best") is Verdict.PARTLY
+
+
 def test_one_draw_decides_nothing() -> None:
     results = results_of({1: ORDER, 10: BTP_FIRST}, draws=1)
     assert {finding.verdict for finding in findings(results)} == {None, Verdict.OPEN, Verdict.NOT_RUN}
@@ -109,6 +123,12 @@ def test_a_lost_draw_is_told() -> None:
     results = results_of({1: ORDER})
     results = replace(results, setting=replace(results.setting, trials=6))
     assert "NP = 1: 4 of 6 draws are left." in titled(results, "What was not run").sentences
+
+
+def test_what_failed_is_named_among_what_was_not_run() -> None:
+    results = replace(results_of({1: ORDER}), left_out=("LP: it failed on every draw of some NP", "NP = 3: it failed."))
+    said = titled(results, "What was not run").sentences
+    assert "LP: it failed on every draw of some NP." in said and "NP = 3: it failed." in said
 
 
 def sensitivity(average_precision: np.ndarray) -> Sensitivity:
@@ -160,6 +180,14 @@ def test_times_are_judged_with_and_without_the_set_up() -> None:
     ]
     assert verdict_of(timed(bagging_top_push=(1, 0), emr=(0.5, 0.1), ocsvm=(0.1, 0)), title) is Verdict.FAILS
     assert verdict_of(timed(emr=(1, 0)), title) is Verdict.NOT_RUN
+
+
+def test_it_is_said_with_which_parameters_times_were_taken() -> None:
+    title, fast = "BaggingTopPush is faster", timed(bagging_top_push=(1, 0), emr=(2, 5), lrga=(3, 9))
+    assert "Timed with default parameters. All are" in titled(fast, title).sentences[-1]
+    tuned = replace(fast, tuned={"emr": {"alpha": 0.5, "n_anchors": 300}, "lrga": {}, "ocsvm": {"nu": 0.3}})
+    expected = "Timed with the parameters that tuning chose: EMR alpha = 0.5, n_anchors = 300; default ones for "
+    assert titled(tuned, title).sentences[-1].startswith(f"{expected}BaggingTopPush and LRGA. ")
 
 
 @given(

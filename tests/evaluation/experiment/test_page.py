@@ -10,8 +10,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from experiment_results import made_up_results
+from experiment_results import made_up_results, without_last_draw
+from rarespec.evaluation import paired_difference
+from rarespec.evaluation.experiment.finding import signed
 from rarespec.evaluation.experiment.findings import findings
+from rarespec.evaluation.experiment.metric_table import metrics
 from rarespec.evaluation.experiment.page import write_page
 from rarespec.evaluation.experiment.tables import write_tables
 from rarespec.pages.html_element import element
@@ -48,10 +51,10 @@ class Reader(HTMLParser):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With the tables, a PNG and a PDF of figure 2, a PNG of figure 5, and a Parquet file."""
+    """With the tables, a PNG and a PDF of figure 2, PNGs of figures 5 and 8, and a Parquet file."""
     folder = tmp_path_factory.mktemp("page")
     write_tables(made_up_results(), folder)
-    for name in ("figure-2.png", "figure-2.pdf", "figure-5.png", "trials.parquet"):
+    for name in ("figure-2.png", "figure-2.pdf", "figure-5.png", "figure-8.png", "trials.parquet"):
         (folder / name).touch()
     return folder
 
@@ -77,8 +80,54 @@ def test_figures_that_exist_are_shown_and_others_explained(page: Reader) -> None
     assert all(page.values("img", "alt")) and len(page.values("img", "alt")) == 2
     links = page.values("a", "href")
     assert "figure-2.pdf" in links and "figure-5.pdf" not in links
-    assert "Figure 3 is left out: there is no figure-3.png beside this page." in page.text
+    assert "Figure 3 is left out: figure-3.png was not drawn." in page.text
     assert "Figure 8 is left out: BaggingTopPush is not among the methods, or no draws were asked for." in page.text
+
+
+def test_a_figure_of_an_earlier_run_is_not_shown(folder: Path, page: Reader) -> None:
+    assert (folder / "figure-8.png").exists() and "figure-8.png" not in page.values("img", "src")
+
+
+def test_only_what_was_written_in_this_run_is_shown_and_linked(folder: Path) -> None:
+    written = [folder / name for name in ("figure-2.png", "table-1.md", "results.parquet")]
+    reader = Reader(write_page(made_up_results(), folder, written=written).read_text())
+    assert reader.values("img", "src") == ["figure-2.png"]
+    assert [link for link in reader.values("a", "href") if not str(link).startswith("#")] == ["./table-1.md"]
+    assert "Figure 5 is left out: figure-5.png was not drawn." in reader.text
+
+
+def test_captions_say_with_which_parameters(tmp_path: Path) -> None:
+    for number in (7, 8, 9):
+        (tmp_path / f"figure-{number}.png").touch()
+    results = made_up_results(("emr", "bagging_top_push"))
+    text = Reader(write_page(results, tmp_path).read_text()).text
+    timed = "Timed with the parameters that tuning chose: BaggingTopPush regularisation = 10.0; default ones for EMR."
+    assert text.count(timed) == 2  # below figure 7, and among what was found
+    assert "λ is the default, 100." in text and "K and T are the defaults, 200 and 50." in text
+    assert "Timed with default parameters." in Reader(write_page(replace(results, tuned={}), tmp_path).read_text()).text
+
+
+def test_it_is_said_whose_the_grids_of_tuning_are(tmp_path: Path, page: Reader) -> None:
+    said = "the values tried for these three are ours"
+    assert said in page.text
+    results = made_up_results(("lda",), (3,), 1)
+    untuned = replace(results, setting=replace(results.setting, tuning_draws=0))
+    assert said not in Reader(write_page(untuned, tmp_path).read_text()).text
+
+
+def test_the_draws_that_are_left_are_counted(tmp_path: Path) -> None:
+    results = without_last_draw(made_up_results(("lda", "emr"), (1, 10), 3), 1)
+    text = Reader(write_page(results, tmp_path).read_text()).text
+    assert "the same draws: 2 to 3 draws for each NP of 1, 10." in text
+    assert "over 2 to 3 draws" in text and "over 3 draws" not in text
+
+
+def test_the_differences_from_the_reference_are_on_the_page(page: Reader) -> None:
+    results = made_up_results()
+    for metric in metrics(results):
+        own, other = (metric.of(results.trials[name, 10]) for name in ("bagging_top_push", "lda"))
+        assert signed(paired_difference(own, other).mean, metric.digits) in page.text
+        assert f"BaggingTopPush less the others: {metric.title}" in page.text
 
 
 def test_every_link_leads_somewhere(page: Reader, folder: Path) -> None:

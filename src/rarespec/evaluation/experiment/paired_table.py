@@ -95,11 +95,12 @@ def _entry(difference: PairedDifference, digits: int) -> Entry:
 
 def _caption(results: Results, metric: Metric, name: str) -> str:
     label, draws = results.label(name), draws_in_words(results)
-    what = f"{label} less each other method on the same draws; above 0, {label} is better. {_rank(results, metric, name)}"
+    what = f"{label} less each other method on the same draws; above 0, {label} is better."
+    rank = _rank(results, metric, name)
     if draws == ONE_DRAW:
-        return f"{what}One draw: there is no interval."
+        return f"{what} {rank}One draw: there is no interval."
     return (
-        f"{what}Mean over {draws} and its {CONFIDENCE * 100:.0f} % confidence interval, "
+        f"{what} {rank}Mean over {draws} and its {CONFIDENCE * 100:.0f} % confidence interval, "
         "bold where that leaves out 0. It holds for new draws from this survey, not for another survey, and is not "
         "corrected for the number of comparisons."
     )

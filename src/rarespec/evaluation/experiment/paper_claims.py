@@ -96,9 +96,9 @@ def _against_rivals(results: Results, claim: Claim, n_known: int, rivals: list[s
     values = {name: claim.metric.of(results.trials[name, n_known]) for name in (claim.name, *rivals)}
     rival = (max if claim.is_above else min)(rivals, key=lambda name: values[name].mean())
     difference = paired_difference(values[claim.name], values[rival])
-    digits = claim.metric.digits
+    digits, extreme = claim.metric.digits, "best" if claim.is_above else "lowest"
     said = (
-        f"NP = {n_known}: {claim.metric.short} {values[claim.name].mean():.{digits}f}, the {'best' if claim.is_above else 'lowest'} "
+        f"NP = {n_known}: {claim.metric.short} {values[claim.name].mean():.{digits}f}, the {extreme} "
         f"other is {results.label(rival)} with {values[rival].mean():.{digits}f}; difference "
         f"{in_words(difference, digits)}."
     )

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from rarespec.evaluation.experiment.methods import PAPER_METHODS
 
-
 CARBON_STARS = ("carbon", "carbon star", "carbon stars")
 """What the rare class may be called to be that of the paper. CarbonWD, for one, is another class."""
 

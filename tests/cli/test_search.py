@@ -1,0 +1,87 @@
+"""`rarespec search` as a user meets it."""
+
+import json
+
+import pytest
+from astropy.table import Table
+from typer.testing import CliRunner
+
+from rarespec.cli.app import app
+from rarespec.mock.simulate import SkyChoice, simulate_survey
+
+
+def rarespec(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory):
+    return simulate_survey(SkyChoice(400, (("carbon", 15),), seed=5), tmp_path_factory.mktemp("s") / "a.survey")
+
+
+@pytest.fixture(scope="module")
+def carbon(survey):
+    return survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
+
+
+def test_ids_in_table_out(survey, carbon, tmp_path):
+    out = tmp_path / "candidates.ecsv"
+    result = rarespec("search", survey.path, "--known", ",".join(carbon[:4]), "--top", 50, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "and 40 more of" in result.stdout and str(out) in result.output
+    table = Table.read(out)
+    assert len(table) == 50 and len(set(table["id"]) & set(carbon)) >= 7
+
+
+def test_a_table_of_positions_works_as_well(survey, carbon, tmp_path):
+    rows = {name: survey.catalogue[name][survey.rows_of(carbon[:4])] for name in ("ra", "dec")}
+    Table(rows).write(tmp_path / "known.csv")
+    result = rarespec("search", survey.path, "--known", tmp_path / "known.csv", "--top", 20, "--json")
+    answer = json.loads(result.stdout)
+    assert result.exit_code == 0 and len(answer["candidates"]) == 20 and answer["yield"]["why"]
+    assert {row["id"] for row in answer["candidates"]} & set(carbon[4:])
+
+
+def test_an_unknown_id_is_told_and_sets_the_exit_code(survey, carbon):
+    result = rarespec("search", survey.path, "--known", f"{carbon[0]},nobody", "--method", "matched_filter")
+    assert result.exit_code == 1 and "nobody" in result.output
+
+
+def test_options_reach_the_search(survey, carbon):
+    words = ("--method", "bagging_top_push", "--param", "n_bags=7", "--min-snr", "10", "--class", "CARBON", "--json")
+    result = rarespec("search", survey.path, "--known", ",".join(carbon[:3]), *words)
+    rows = json.loads(result.stdout)["candidates"]
+    assert rows and {row["class"] for row in rows} == {"CARBON"} and min(row["snr"] for row in rows) >= 10
+
+
+def test_a_model_is_kept_and_used(survey, carbon, tmp_path):
+    model = tmp_path / "carbon.safetensors"
+    words = ("--method", "matched_filter", "--top", 30)
+    first = rarespec("search", survey.path, "--known", ",".join(carbon[:4]), *words, "--save-model", model, "--json")
+    again = rarespec("search", survey.path, "--model", model, "--top", 30, "--json")
+    assert again.exit_code == 0, again.output
+    ids = [[row["id"] for row in json.loads(result.stdout)["candidates"]] for result in (first, again)]
+    assert ids[0] == ids[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "say what is known"),
+        (("--known", "x", "--model", "y"), "say what is known"),
+        (("--known", "x", "--cone", "1,2"), "--cone 1,2"),
+        (("--known", "x", "--param", "n_bags"), "--param n_bags"),
+        (("--known", "nobody"), "nobody"),
+        (("--known", "missing.csv"), "missing.csv"),
+    ],
+)
+def test_wrong_use_is_told_in_one_line(survey, words, said):
+    result = rarespec("search", survey.path, *words)
+    assert result.exit_code == 2 and said in result.output and "Traceback" not in result.output
+
+
+def test_an_ending_that_no_format_has_is_refused(survey, carbon, tmp_path):
+    result = rarespec(
+        "search", survey.path, "--known", carbon[0], "--method", "matched_filter", "--out", tmp_path / "x.doc"
+    )
+    assert result.exit_code == 2 and ".ecsv" in result.output
