@@ -7,7 +7,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rarespec.thousands import thousands as thousands
 from rarespec.whole_file import write_whole
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rarespec.plots.canvas import BLUE, LABEL_SIZE, RED, SMALL_SIZE, empty_figure, thousands
+from rarespec.plots.canvas import BLUE, LABEL_SIZE, RED, SMALL_SIZE, empty_figure
 from rarespec.searching.yield_curve import YieldCurve
+from rarespec.thousands import thousands
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,6 +18,7 @@ from rarespec.searching.sky_links import sky_links
 from rarespec.searching.spectral_features import MOST, SpectralFeature
 from rarespec.searching.template import NoTemplate
 from rarespec.spectrum.printable import printable
+from rarespec.thousands import thousands
 
 NOTHING_FROM_OUTSIDE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """A browser that follows it loads and runs nothing, whatever a name in a catalogue holds."""
@@ -93,9 +94,9 @@ def _summary(ranking: Ranking, portraits: Sequence[Portrait]) -> list[Html]:
 def asked(ranking: Ranking, n_shown: int) -> str:
     """What was searched for and where, in one sentence."""
     known = _counted(int(ranking.material.known.sum()), "known example")
-    best = "one is" if n_shown == 1 else f"{grouped(n_shown)} are"
+    best = "one is" if n_shown == 1 else f"{thousands(n_shown)} are"
     return (
-        f"From {known}, the method {ranking.method} ranked {grouped(ranking.n_listed)} spectra of "
+        f"From {known}, the method {ranking.method} ranked {thousands(ranking.n_listed)} spectra of "
         f"{_text(ranking.survey.path.name)}; the best {best} shown here."
     )
 
@@ -110,7 +111,7 @@ def found(ranking: Ranking) -> str:
     depth = min(curve.stopping_rank, len(curve.expected))
     number, low, high = (f"{float(array[depth - 1]):.0f}" for array in (curve.expected, curve.low, curve.high))
     expected = f"about {number} ({low} to {high}) are expected to be true"
-    return f"Of the first {grouped(depth)}, {expected}; this is where to stop."
+    return f"Of the first {thousands(depth)}, {expected}; this is where to stop."
 
 
 def _yield(ranking: Ranking, pictures: Pictures) -> list[Html]:
@@ -247,10 +248,5 @@ def number_or(value: Any, form: str, otherwise: str = "unknown") -> str:
     return format(float(value), form) if np.isfinite(float(value)) else otherwise
 
 
-def grouped(number: int) -> str:
-    """100450 as 100 450, with thin spaces that do not break."""
-    return f"{number:,}".replace(",", "\u202f")
-
-
 def _counted(number: int, thing: str) -> str:
-    return f"{'one' if number == 1 else grouped(number)} {thing}{'' if number == 1 else 's'}"
+    return f"{'one' if number == 1 else thousands(number)} {thing}{'' if number == 1 else 's'}"

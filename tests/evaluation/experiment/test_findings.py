@@ -185,8 +185,8 @@ def test_times_are_judged_with_and_without_the_set_up() -> None:
 def test_it_is_said_with_which_parameters_times_were_taken() -> None:
     title, fast = "BaggingTopPush is faster", timed(bagging_top_push=(1, 0), emr=(2, 5), lrga=(3, 9))
     assert "Timed with default parameters. All are" in titled(fast, title).sentences[-1]
-    tuned = replace(fast, tuned={"emr": {"alpha": 0.5, "n_anchors": 300}, "lrga": {}, "ocsvm": {"nu": 0.3}})
-    expected = "Timed with the parameters that tuning chose: EMR alpha = 0.5, n_anchors = 300; default ones for "
+    tuned = replace(fast, tuned={"emr": {"alpha": 0.123456789, "n_anchors": 300}, "lrga": {}, "ocsvm": {"nu": 0.3}})
+    expected = "Timed with the parameters that tuning chose: EMR alpha = 0.123457, n_anchors = 300; default ones for "
     assert titled(tuned, title).sentences[-1].startswith(f"{expected}BaggingTopPush and LRGA. ")
 
 

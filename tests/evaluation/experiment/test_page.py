@@ -101,7 +101,7 @@ def test_captions_say_with_which_parameters(tmp_path: Path) -> None:
         (tmp_path / f"figure-{number}.png").touch()
     results = made_up_results(("emr", "bagging_top_push"))
     text = Reader(write_page(results, tmp_path).read_text()).text
-    timed = "Timed with the parameters that tuning chose: BaggingTopPush regularisation = 10.0; default ones for EMR."
+    timed = "Timed with the parameters that tuning chose: BaggingTopPush regularisation = 10; default ones for EMR."
     assert text.count(timed) == 2  # below figure 7, and among what was found
     assert "λ is the default, 100." in text and "K and T are the defaults, 200 and 50." in text
     assert "Timed with default parameters." in Reader(write_page(replace(results, tuned={}), tmp_path).read_text()).text
@@ -145,7 +145,7 @@ def test_the_tables_have_the_numbers_of_the_results(page: Reader) -> None:
 
 
 def test_settings_versions_and_the_command_are_written_out(page: Reader) -> None:
-    assert "regularisation = 10.0" in page.text and "versions: numpy" in page.text and "9.9" in page.text
+    assert "regularisation = 10" in page.text and "versions: numpy" in page.text and "9.9" in page.text
     assert "BaggingTopPush (bagging_top_push)" in page.text
 
 

@@ -33,7 +33,10 @@ def parameters_in_words(results: Results, methods: Iterable[str]) -> str:
 
 
 def assigned(params: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in params.items())
+    """Numbers as one reads them: C = 54.5982."""
+    return ", ".join(
+        f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}" for name, value in params.items()
+    )
 
 
 def default_of_studied(parameter: str) -> Any:
