@@ -96,7 +96,7 @@ def _keep(ranking: Ranking, out: Path | None, model: Path | None, send: bool) ->
     if send:
         from rarespec.searching.samp import send_table
 
-        names = send_table(ranking.table, f"rarespec: {ranking.survey.path.name}")
+        names = send_table(ranking.table, f"rarespec: {ranking.survey.path.name}", provenance=ranking.provenance)
         typer.echo(f"sent to {', '.join(names)}", err=True)
 
 
@@ -107,13 +107,12 @@ def show(ranking: Ranking) -> None:
 
     console = Console(highlight=False, markup=False, emoji=False)  # names are data, not markup
     console.print(ranking.why)
-    table = Table("rank", "id", "class", "S/N", "score", "precision", "like", "flags", box=None, pad_edge=False)
+    table = Table("rank", "id", "class", "S/N", "chance", "like", "flags", box=None, pad_edge=False)
+    for name in (table.columns[1], table.columns[5]):
+        name.overflow = "fold"  # an id that is cut short is of no use
     for row in ranking.table[:N_LISTED]:
         kind = " ".join(word for word in (row["class"], row["subclass"]) if word)
-        precision = (
-            "?" if row["expected_precision"] != row["expected_precision"] else f"{row['expected_precision']:.2f}"
-        )
-        figures = (f"{row['snr']:.1f}", f"{row['score']:.4g}", precision)
+        figures = (_figure(row["snr"], ".1f"), _figure(row["expected_precision"], ".2f"))
         table.add_row(str(row["rank"]), row["id"], kind, *figures, row["nearest_known"], row["flags"])
     console.print(table)
     if len(ranking) > N_LISTED:
