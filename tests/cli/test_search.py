@@ -90,7 +90,7 @@ def test_an_ending_that_no_format_has_is_refused(survey, carbon, tmp_path):
 def test_the_list_on_the_terminal_has_whole_ids_under_the_right_headings(survey, carbon):
     result = rarespec("search", survey.path, "--known", ",".join(carbon[:4]), "--method", "matched_filter", "--top", 3)
     lines = result.stdout.splitlines()
-    heading = next(i for i, line in enumerate(lines) if line.startswith("rank"))
+    heading = next(i for i, line in enumerate(lines) if line.startswith("rank "))
     assert lines[heading].split() == ["rank", "id", "class", "S/N", "chance", "like", "flags"]
     first = lines[heading + 1].split()
     assert first[0] == "1" and first[1] in survey.ids and set(first) & set(carbon[:4])
