@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rarespec.pages.html_element import Html, element, joined
+from rarespec.pages.sections import contents, sections_of
 from rarespec.searching.explanation import Band
 from rarespec.searching.flags import FLAG_MEANINGS
 from rarespec.searching.portrait import Portrait
@@ -57,7 +58,9 @@ def report_page(ranking: Ranking, portraits: Sequence[Portrait], pictures: Pictu
         "Settings": [_settings(ranking)],
     }
     present = {heading: parts for heading, parts in sections.items() if parts}
-    main = element("main", element("h1", title), *_summary(ranking, portraits), _contents(present), *_sections(present))
+    main = element(
+        "main", element("h1", title), *_summary(ranking, portraits), contents(present), *sections_of(present)
+    )
     return f"<!DOCTYPE html>\n{element('html', _head(title), element('body', main), lang='en')}\n"
 
 
@@ -71,19 +74,6 @@ def _head(title: str) -> Html:
         element("title", title),
         element("style", Html(STYLE)),
     )
-
-
-def _contents(sections: Mapping[str, object]) -> Html:
-    return element("nav", *(element("a", heading, href=f"#{_anchor(heading)}") for heading in sections))
-
-
-def _sections(sections: Mapping[str, Sequence[Html]]) -> Iterator[Html]:
-    for heading, parts in sections.items():
-        yield element("section", element("h2", heading), *parts, id=_anchor(heading))
-
-
-def _anchor(heading: str) -> str:
-    return heading.lower().replace(",", "").replace(" ", "-")
 
 
 def _summary(ranking: Ranking, portraits: Sequence[Portrait]) -> list[Html]:

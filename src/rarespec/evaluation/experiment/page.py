@@ -17,6 +17,7 @@ from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.experiment.table_formats import Entry, Table
 from rarespec.pages.html_element import Html, element, joined
 from rarespec.pages.page_style import STYLE
+from rarespec.pages.sections import contents, sections_of
 from rarespec.thousands import thousands
 from rarespec.whole_file import write_whole
 
@@ -90,7 +91,7 @@ def page(
         element("title", title),
         element("style", Html(STYLE + STACKED)),
     )
-    main = element("main", element("h1", title), _what_was_done(results), _contents(present), *_sections(present))
+    main = element("main", element("h1", title), _what_was_done(results), contents(present), *sections_of(present))
     return f"<!DOCTYPE html>\n{element('html', head, element('body', main), lang='en')}\n"
 
 
@@ -107,19 +108,6 @@ def _what_was_done(results: Results) -> Html:
         f"ranked list. Every method had the same draws: {draws_in_words(results)} for each NP of "
         f"{', '.join(map(str, setting.n_known))}. AP is the average precision.",
     )
-
-
-def _contents(sections: Mapping[str, object]) -> Html:
-    return element("nav", *(element("a", heading, href=f"#{_anchor(heading)}") for heading in sections))
-
-
-def _sections(sections: Mapping[str, Sequence[Html]]) -> Iterator[Html]:
-    for heading, parts in sections.items():
-        yield element("section", element("h2", heading), *parts, id=_anchor(heading))
-
-
-def _anchor(heading: str) -> str:
-    return heading.lower().replace(" ", "-")
 
 
 def _finding(finding: Finding) -> Html:
