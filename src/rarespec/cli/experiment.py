@@ -196,10 +196,12 @@ def _show(results: Results) -> None:
     """Means for a person at a terminal."""
     from rich.console import Console
 
+    from rarespec.evaluation.experiment.basis import draws_in_words
+
     console = Console(highlight=False, markup=False, emoji=False)
     of_trials = {"average precision": lambda trials: trials.average_precision, "AUC": lambda trials: trials.auc}
     for title, values in of_trials.items():
-        console.print(f"mean {title} over {results.setting.trials} draws of NP known examples")
+        console.print(f"mean {title} over {draws_in_words(results)} of NP known examples")
         console.print(_means(results, values))
 
 

@@ -48,7 +48,7 @@ def tuning_tasks(setting: Setting) -> list[Task]:
 
 
 def combinations(name: str) -> list[dict[str, Any]]:
-    """What tuning tries: the method's own parameters, and the paper's grid, one parameter at a time."""
+    """What tuning tries: the method's own parameters, and those of its grid (`paper_grids`), one at a time."""
     own = method(name).make().get_params()
     kind = name_of(method(name).make())
     grid = [values for values in paper_grid(kind) if not set(values) & set(USED_UP.get(kind, ()))]
