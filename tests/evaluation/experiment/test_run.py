@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -127,7 +128,8 @@ def killed_after(n_lines: int, survey: Survey, folder: Path) -> None:
     while process.poll() is None and n_now < n_before + n_lines:
         time.sleep(0.005)
         n_now = journal.read_bytes().count(b"\n") if journal.exists() else 0
-    os.killpg(process.pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):  # it may have been quicker, and be done
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
@@ -144,5 +146,5 @@ def test_a_killed_experiment_goes_on_without_repeating_anything(survey, ground, 
 
 @pytest.mark.exhaustive
 def test_thirty_kills(survey, ground, finished, tmp_path):
-    kills = np.random.default_rng(0).integers(1, 9, 30).tolist()
+    kills = np.random.default_rng(0).integers(1, 6, 30).tolist()
     resumed_as_if_never_killed(survey, ground, finished[1], tmp_path, kills)
