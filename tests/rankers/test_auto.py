@@ -56,6 +56,17 @@ def test_with_one_known_the_prior_decides_and_says_so():
     assert auto.weights_.keys() == {"linear", "expanded", "push"} and "cannot be hidden" in auto.why_
 
 
+def test_hidden_examples_have_the_score_of_a_row_of_their_places():
+    X, _ = survey()
+    known = np.arange(len(X)) < 6
+    auto = Auto().fit(X, known)
+    ranked = np.sort(auto.decision_function(X)[~known])[::-1]
+    place = 1 + (ranked[None] > auto.hidden_scores_[:, None]).sum(axis=1)
+    assert len(place) == 6 and (place <= 60).all()
+    poor = Auto().fit(X, np.isin(np.arange(len(X)), [100, 200, 300, 400]))  # nothing in common
+    assert np.median(1 + (np.sort(poor.decision_function(X))[None] > poor.hidden_scores_[:, None]).sum(axis=1)) > 200
+
+
 def test_why_names_the_parts_and_their_shares():
     X, rare = survey()
     auto = Auto().fit(X, np.arange(len(X)) < 5)

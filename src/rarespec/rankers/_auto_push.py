@@ -17,16 +17,19 @@ N_BAGS, TOLERANCE = 20, 1e-3
 
 
 def push_weights(query: Query) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weights on the features, and the places of hidden known rows."""
+    """Weights on the features, and the places of the known rows that are hidden, a group at a time."""
     y = np.zeros(len(query.X), dtype=np.int8)
     y[query.known] = 1
     weights = BaggingTopPush(random_state=query.seed).fit(query.X, y).coef_
-    folds = np.array_split(query.rng.permutation(query.known), min(N_FOLDS, len(query.known)))
-    places = [_places(query, fold) for fold in folds] if len(query.known) > 1 else [np.empty(0)]
-    return weights, np.concatenate(places)
+    places = np.empty(len(query.hidden))
+    for fold in np.array_split(query.rng.permutation(len(query.hidden)), min(N_FOLDS, len(query.hidden)) or 1):
+        places[fold] = _places(query, query.hidden[fold])
+    return weights, places
 
 
 def _places(query: Query, fold: NDArray[np.intp]) -> NDArray[np.float64]:
+    if not len(fold):
+        return np.empty(0)
     left = np.setdiff1d(query.known, fold)
     rows = np.concatenate([left, query.compared])
     ranker = BaggingTopPush(n_bags=N_BAGS, tol=TOLERANCE, random_state=query.seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,7 @@ class Auto(Ranker):
     ----------
     weights_ : dict of part -> share, which sum to 1
     hidden_places_ : dict of part -> (h,) float64, places of the known examples that were hidden, 1 = first
+    hidden_scores_ : (h,) float64, the scores that these places give
     why_ : str, the same in words
 
     Not to be confused with `rarespec.evaluation.Tuned`, which chooses the parameters of one ranker.
@@ -78,6 +80,7 @@ class Auto(Ranker):
 
     weights_: dict[str, float]
     hidden_places_: dict[str, NDArray[np.float64]]
+    hidden_scores_: NDArray[np.float64]
     why_: str
     mean_: NDArray[np.float64]
     whitening_: NDArray[np.float64]
@@ -100,6 +103,7 @@ class Auto(Ranker):
         self._learn(query_of(space, X, space.all_whitened(X), known, seed))
         self.weights_ = _weights(self.hidden_places_)
         self.levels_ = {name: np.sort(scores[~known]) for name, scores in self._part_scores(X).items()}
+        self.hidden_scores_ = _fused(self.hidden_places_, self.weights_)
         self.why_ = _in_words(self.weights_, self.hidden_places_)
 
     def _learn(self, query: Query) -> None:
@@ -116,10 +120,8 @@ class Auto(Ranker):
         self.hidden_places_ = {name: places for name, (_, places) in learned.items()}
 
     def _scores(self, X: Rows) -> Scores:
-        total = np.zeros(len(X))
-        for name, scores in self._part_scores(X).items():
-            total += self.weights_[name] / np.sqrt(_ranks(scores, self.levels_[name]))
-        return np.log(total)
+        ranks = {name: _ranks(scores, self.levels_[name]) for name, scores in self._part_scores(X).items()}
+        return _fused(ranks, self.weights_)
 
     def _part_scores(self, X: Rows) -> dict[str, Scores]:
         """Scores of all rows under each part that has a weight."""
@@ -149,6 +151,11 @@ class Auto(Ranker):
         if len(graph) != len(X):
             raise ValueError(f"graph: it has {len(graph)} rows and X has {len(X)}; build it on this X")
         return graph.nearest(k).indices
+
+
+def _fused(ranks: Mapping[str, NDArray[np.float64]], weights: Mapping[str, float]) -> Scores:
+    """Scores of rows that have these ranks under the parts."""
+    return np.log(sum(weight / np.sqrt(ranks[name]) for name, weight in weights.items() if weight > 0))
 
 
 def _ranks(scores: Scores, levels: Scores) -> Scores:

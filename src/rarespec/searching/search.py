@@ -92,7 +92,7 @@ def ranked(
     scores = ranker.decision_function(material.X)
     rows = np.flatnonzero(listed)
     order = rows[best_first(scores[rows])]
-    hidden = np.empty(0) if seed is None else hidden_places(ranker, material, listed, seed)
+    hidden = np.empty(0) if seed is None else hidden_places(ranker, material, scores, listed, seed)
     curve = yield_curve(scores[order], hidden, int(material.known.sum()))
     best = order[:top]
     return Ranking(
