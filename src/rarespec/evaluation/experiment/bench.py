@@ -76,7 +76,8 @@ class Bench:
 
     def ranker(self, task: Task) -> Ranker:
         ranker = method(task.method).ranker(task.ranker_seed(self.seed)).set_params(**task.parameters)
-        return ranker.set_params(n_jobs=1) if "n_jobs" in ranker.get_params() else ranker
+        shared = {"n_jobs": 1, "graph": self.graph}
+        return ranker.set_params(**{name: value for name, value in shared.items() if name in ranker.get_params()})
 
     def marks(self, tasks: Sequence[Task]) -> NDArray[np.float64]:
         """(n, tasks), 1 on the known rows of each task."""
@@ -154,6 +155,7 @@ def _timing(bench: Bench, task: Task) -> Outcome:
     """CPU seconds of single queries, and of the set-up that all queries share, the graph's building included."""
     ranker, y = bench.ranker(task), bench.marks([task])[:, 0]
     if isinstance(ranker, GraphRanker):
+        ranker.set_params(**({"graph": None} if "graph" in ranker.get_params() else {}))  # its building is timed
         setup_s = _cpu_seconds(lambda: ranker.prepare(bench.X))
         queries_s = [_cpu_seconds(lambda: ranker.scores_for(y)) for _ in range(N_TIMED)]
     else:
