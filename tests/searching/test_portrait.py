@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rarespec.features import median_filter
 from rarespec.searching.portrait import on_scale_of, portraits_of
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.spectral_features import known_features
+from rarespec.spectrum import Spectra
 from rarespec.survey import Survey
 from search_rankings import N, ranking_of, spectra_with_bands, survey_with_bands
 
@@ -50,12 +53,35 @@ def test_marks_are_those_of_carbon(ranking: Ranking) -> None:
     assert {"C₂"} == {mark.name for mark in portraits_of(ranking, 1)[0].marks}
 
 
-def test_an_example_from_elsewhere_is_drawn_from_its_features(survey: Survey) -> None:
-    one = portraits_of(ranking_of(survey, known=spectra_with_bands(3)), 1)[0]
+def test_an_example_from_elsewhere_is_drawn_as_observed(survey: Survey) -> None:
+    examples = spectra_with_bands(3)
+    one = portraits_of(ranking_of(survey, known=examples), 1)[0]
+    nearest = examples.ids.index(str(one.facts["nearest_known"]))
+    assert examples.ids[nearest].startswith("elsewhere") and one.known_note == ""
+    good = ~examples.bad[nearest]
+    filtered = median_filter(examples.flux[nearest], survey.grid, bad=examples.bad[nearest])
+    expected = on_scale_of(one.filtered, np.where(good, filtered, np.nan))
+    assert expected is not None and one.known is not None
+    np.testing.assert_allclose(one.known, expected, rtol=1e-6)
+
+
+def test_an_example_of_which_only_features_are_known_is_drawn_from_them(survey: Survey) -> None:
+    ranking = ranking_of(survey, known=spectra_with_bands(3))
+    without = replace(ranking, material=replace(ranking.material, elsewhere=None))
+    one = portraits_of(without, 1)[0]
     assert str(one.facts["nearest_known"]).startswith("elsewhere") and "not in the survey" in one.known_note
     assert one.known is not None and np.nanmedian(one.known) == pytest.approx(np.nanmedian(one.filtered), rel=1e-5)
     at = np.searchsorted(one.wavelength, [5160, 5250])
     assert one.known[at[0]] < one.known[at[1]] - 1
+
+
+def test_marks_follow_the_redshift_of_examples_from_elsewhere(survey: Survey) -> None:
+    examples = spectra_with_bands(3)
+    far = Spectra(
+        examples.wavelength, examples.flux, examples.ivar, examples.bad, examples.catalogue | {"z": [0.05] * 3}
+    )
+    at_rest = portraits_of(ranking_of(survey, known=examples), 1)[0].marks
+    assert at_rest and portraits_of(ranking_of(survey, known=far), 1)[0].marks != at_rest
 
 
 def test_marks_follow_the_redshift_where_the_known_are_far_away(tmp_path: Path) -> None:

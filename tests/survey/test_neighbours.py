@@ -155,7 +155,7 @@ def test_flipped_bits_are_found_and_the_graph_is_made_anew(survey):
         damaged = bytearray(content)
         damaged[place] ^= 1 << place % 8
         path.write_bytes(damaged)
-        kept = kept_graphs._read(path)
+        kept = kept_graphs.read_graph(path)
         assert kept is None or np.array_equal(kept[0].indices, first.indices)
     for place in (6, 8, 10):  # a version, a flag and a method that zipfile does not know
         damaged = bytearray(content)

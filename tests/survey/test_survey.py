@@ -56,6 +56,17 @@ def test_rows_by_id_in_any_order_and_twice(survey):
     assert "s00003" in survey and "s99999" not in survey
 
 
+def test_rows_by_number_in_any_order_and_twice(survey):
+    rows, spectra = np.array([110, 3, 119, 3, 50]), make_spectra(120, SMALL_GRID)
+    found = survey.at(rows)
+    assert np.array_equal(found.flux, spectra.flux[rows]) and np.array_equal(found.ivar, spectra.ivar[rows])
+    assert np.array_equal(found.bad, spectra.bad[rows])
+    assert found.catalogue == survey.select(found.ids).catalogue
+    assert survey.catalogue_at(rows, ["id"]) == {"id": [spectra.ids[row] for row in rows]}
+    assert survey.catalogue_at(rows[:0], ["id", "z"]) == {"id": [], "z": []}
+    assert len(survey.at(rows[:0])) == 0
+
+
 def test_an_unknown_id_is_named(survey):
     with pytest.raises(KeyError, match="nobody"):
         survey.select(["s00001", "nobody"])

@@ -14,7 +14,8 @@ from rarespec.spectrum import Spectra, Spectrum
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FLUX = "flux density [10$^{-17}$ erg s$^{-1}$ cm$^{-2}$ Å$^{-1}$]"
+FLUX = "flux [units of the survey]"
+"""A survey does not know its units: those of its files are kept."""
 SMOOTHING = 7
 """Pixels of the running mean drawn over the data."""
 

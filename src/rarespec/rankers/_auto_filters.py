@@ -1,4 +1,4 @@
-"""Auto's linear parts: the mean of the known cleared of noise, and the same with the best candidates added to it.
+"""Auto's linear part: the mean of the known and of the best candidates, cleared of noise.
 
 A row scores z . w / |z|^1/2, half-way between the discriminant, which lets extreme rows come first, and the cosine,
 which lets rows of pure noise come as high as strong ones.
@@ -6,66 +6,75 @@ which lets rows of pure noise come as high as strong ones.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.rankers._auto_query import Query
-from rarespec.rankers._signal_space import Floating
+from rarespec.rankers._signal_space import root_lengths
 
-CANDIDATE_SHARE = 1 / 300
-"""Of the unlabelled rows, the best of which are added to the known: what is looked for is about so rare."""
+CANDIDATE_SHARES = (1 / 3000, 1 / 1000, 1 / 300, 1 / 300, 1 / 300)
+"""Of the unlabelled rows, the best of which are added to the known, one round after the other.
+
+First a few, which are like the known, then about as many as there are of what is looked for.
+"""
 
 CANDIDATES_COUNT_AS = 10
 """Known examples: so that they weigh less the more are known."""
 
-N_ROUNDS = 2
-"""Of taking the best candidates."""
-
 Direction = NDArray[np.float64]
 
 
-def along(Z: NDArray[Floating], directions: Direction) -> NDArray[Floating]:
-    """Scores (n,) for one direction (d,), (n, h) for several (d, h)."""
-    scores = Z @ directions.astype(Z.dtype)
-    return (scores.T / _root_of_length(Z)).T
-
-
-def mean_direction(query: Query) -> tuple[Direction, NDArray[np.float64]]:
-    """The direction of all known rows, and the places of those that are hidden in turn."""
-    total, m = query.Z[query.known].sum(axis=0, dtype=np.float64), len(query.known)
-    direction = query.space.direction(total / m, m)
-    without = [query.space.direction((total - query.Z[row]) / (m - 1), m - 1) for row in query.hidden]
-    return direction, _places(query, without)
+def along(Z: NDArray[np.float64], direction: Direction) -> NDArray[np.float64]:
+    """Scores of whitened rows, (n,)."""
+    return Z @ direction / root_lengths(Z)
 
 
 def expanded_direction(query: Query) -> tuple[Direction, NDArray[np.float64]]:
-    """The same with the best candidates; a hidden row is a candidate like any other."""
-    direction = _expanded(query, query.known, query.unlabelled)
-    without = [
-        _expanded(query, query.known[query.known != row], np.append(query.compared, row)) for row in query.hidden
-    ]
-    return direction, _places(query, without)
+    """The direction, and the places of the known rows that are hidden in turn."""
+    labelled = np.concatenate([query.known_copies, query.refused])
+    direction = _expanded(query, query.known, _Candidates(query.halved, query.root_length, labelled))
+    compared = _Candidates(query.halved[query.compared], query.root_length[query.compared], labelled[:0])
+    return direction, _places(query, compared, [_expanded(query, left, compared) for left in query.left_over()])
 
 
-def _expanded(query: Query, known: NDArray[np.intp], others: NDArray[np.intp]) -> Direction:
-    Z, m = query.Z, len(known)
-    mean, length = Z[known].mean(axis=0, dtype=np.float64), _root_of_length(Z[known]).mean()
-    direction, n = query.space.direction(mean, m), int(CANDIDATE_SHARE * len(others))
-    for _ in range(N_ROUNDS if n else 0):
-        best = others[np.argpartition(-along(Z[others], direction), n - 1)[:n]]
-        found = (Z[best] / _root_of_length(Z[best])[:, None]).mean(axis=0, dtype=np.float64) * length
-        count = m + CANDIDATES_COUNT_AS
-        direction = query.space.direction((m * mean + CANDIDATES_COUNT_AS * found) / count, count)
+class _Candidates(NamedTuple):
+    """Rows from which the best are taken."""
+
+    halved: NDArray[np.float32]
+    """(n, d)."""
+    root_length: NDArray[np.float32]
+    """(n,)."""
+    left_out: NDArray[np.intp]
+    """Rows that are no candidates."""
+
+    def best_of_length_1(self, direction: Direction, n: int) -> NDArray[np.float32]:
+        scores = self.halved @ direction.astype(np.float32)
+        scores[self.left_out] = -np.inf
+        best = np.argpartition(-scores, n - 1)[:n]
+        return self.halved[best] / self.root_length[best, None]
+
+
+def _of_mean(query: Query, known: NDArray[np.intp]) -> Direction:
+    rows = query.whitened(known)
+    return query.space.direction(rows.mean(axis=0, dtype=np.float64), len(known), query.space.beyond(rows))
+
+
+def _expanded(query: Query, known: NDArray[np.intp], candidates: _Candidates) -> Direction:
+    rows, m, direction = query.whitened(known), len(known), _of_mean(query, known)
+    mean, beyond = rows.mean(axis=0, dtype=np.float64), query.space.beyond(rows)
+    length, count = float((query.root_length[known] ** 2).mean()), m + CANDIDATES_COUNT_AS
+    for n in (int(share * len(candidates.halved)) for share in CANDIDATE_SHARES):
+        if not n:
+            continue
+        found = candidates.best_of_length_1(direction, n).mean(axis=0, dtype=np.float64) * length
+        direction = query.space.direction((m * mean + CANDIDATES_COUNT_AS * found) / count, count, beyond)
     return direction
 
 
-def _places(query: Query, directions: list[Direction]) -> NDArray[np.float64]:
+def _places(query: Query, compared: _Candidates, directions: list[Direction]) -> NDArray[np.float64]:
     if not directions:
         return np.empty(0)
-    D = np.stack(directions, axis=1)
-    own = np.diagonal(along(query.Z[query.hidden], D))
-    return query.places(along(query.Z[query.compared], D), own)
-
-
-def _root_of_length(Z: NDArray[Floating]) -> NDArray[Floating]:
-    return np.sqrt(np.maximum(np.linalg.norm(Z, axis=1), Z.dtype.type(1e-6)))
+    D = np.stack(directions, axis=1).astype(np.float32)
+    return query.places(compared.halved @ D, (query.halved[query.hidden] * D.T).sum(axis=1))

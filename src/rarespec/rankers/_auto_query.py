@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.rankers._auto_prepared import Prepared
 from rarespec.rankers._known import Rows
 from rarespec.rankers._signal_space import SignalSpace
 
@@ -19,14 +20,20 @@ MAX_COMPARED = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """Row numbers refer to X and Z."""
+    """Row numbers refer to X."""
 
     space: SignalSpace
     X: Rows
-    Z: NDArray[np.float32]
-    """X whitened, (n, d)."""
+    halved: NDArray[np.float32]
+    """X whitened, each row divided by the root of its length, (n, d)."""
+    root_length: NDArray[np.float32]
+    """The root of the length of each whitened row, (n,)."""
     known: NDArray[np.intp]
     """One row of each group of equal ones."""
+    known_copies: NDArray[np.intp]
+    """All known rows."""
+    refused: NDArray[np.intp]
+    """Rows known not to be of the kind."""
     unlabelled: NDArray[np.intp]
     hidden: NDArray[np.intp]
     """Known rows that are hidden in turn; none when only one is known."""
@@ -35,19 +42,38 @@ class Query:
     rng: np.random.Generator
     seed: int
 
+    def whitened(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        return self.halved[rows] * self.root_length[rows, None]
+
+    def left_over(self) -> list[NDArray[np.intp]]:
+        """The known rows that are left when each hidden one is hidden."""
+        return [self.known[self.known != row] for row in self.hidden]
+
     def places(self, compared: NDArray[np.floating], hidden: NDArray[np.floating]) -> NDArray[np.float64]:
         """Place of each hidden row among all unlabelled ones, (h,); `compared` has scores (c, h), or (c,) for all."""
-        before = (compared.reshape(len(compared), -1) > hidden).sum(axis=0)
+        before = (compared.reshape(len(compared), -1) > hidden).sum(axis=0) if len(hidden) else np.empty(0)
         return 1 + before * (len(self.unlabelled) / len(compared))
 
 
-def query_of(space: SignalSpace, X: Rows, Z: NDArray[np.float32], known: NDArray[np.bool_], seed: int) -> Query:
+def query_of(ready: Prepared, known: NDArray[np.bool_], refused: NDArray[np.bool_], seed: int) -> Query:
     rng = np.random.default_rng(seed)
-    unlabelled, rows = np.flatnonzero(~known), np.flatnonzero(known)
+    unlabelled, copies = np.flatnonzero(~known & ~refused), np.flatnonzero(known)
     # a copy of an example would find it when it is hidden, however poor the ranking
-    rows = rows[np.sort(np.unique(X[rows], axis=0, return_index=True)[1])]
-    hidden = some(rows, MAX_HIDDEN, rng) if len(rows) > 1 else rows[:0]
-    return Query(space, X, Z, rows, unlabelled, hidden, some(unlabelled, MAX_COMPARED, rng), rng, seed)
+    rows = copies[np.sort(np.unique(ready.X[copies], axis=0, return_index=True)[1])]
+    return Query(
+        space=ready.space,
+        X=ready.X,
+        halved=ready.halved,
+        root_length=ready.root_length,
+        known=rows,
+        known_copies=copies,
+        refused=np.flatnonzero(refused),
+        unlabelled=unlabelled,
+        hidden=some(rows, MAX_HIDDEN, rng) if len(rows) > 1 else rows[:0],
+        compared=some(unlabelled, MAX_COMPARED, rng),
+        rng=rng,
+        seed=seed,
+    )
 
 
 def some(rows: NDArray[np.intp], n: int, rng: np.random.Generator) -> NDArray[np.intp]:

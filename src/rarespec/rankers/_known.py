@@ -56,3 +56,12 @@ def checked_known(X: Rows, y: Any) -> NDArray[np.bool_]:
     if len(values) < 2:
         raise ValueError(f"y holds one class only ({values[0]}): both known (1) and unlabelled (0) rows are needed")
     return y == values[1]
+
+
+def known_and_refused(X: Rows, y: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which rows are known, and which are known not to be of the kind: both (n,) bool; y may hold -1 beside 1 and 0."""
+    marks = np.asarray(y)
+    if marks.shape != (len(X),) or set(np.unique(marks).tolist()) != {-1, 0, 1}:
+        known = checked_known(X, y)
+        return known, np.zeros(len(X), bool)
+    return marks == 1, marks == -1

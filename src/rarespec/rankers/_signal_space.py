@@ -1,7 +1,7 @@
 """The survey's own space: whitened, with the axes along which neighbours differ most, which is where noise is.
 
-Notation: z = S^-1/2 (x - mean), S the covariance of the unlabelled rows; W = U diag(w) U' the covariance of one row's
-noise in that space. As whitened rows have covariance 1, what is not noise has 1 - w along each axis.
+Notation: z = U' S^-1/2 (x - mean), S the covariance of all rows; U diag(w) U' the covariance of one row's
+noise after S^-1/2. As whitened rows have covariance 1, what is not noise has 1 - w along each axis.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rarespec.rankers._linear_map import LinearMap, whitening_of
 
 Floating = TypeVar("Floating", np.float32, np.float64)
 
-N_ROWS_COMPARED = 20_000
+N_ROWS_COMPARED = 5000
 """Rows whose differences to their neighbours measure the noise."""
 
 N_ROUNDS = 2
@@ -31,17 +31,21 @@ NOISIEST = 0.9
 
 LEAST_NOISE_UNIT = 0.3
 
+USUAL = 0.95
+"""Share of the rows whose reach along the noisy axes is put down to noise; less would take rare ones for noise."""
+
 
 @dataclass(frozen=True)
 class SignalSpace:
-    """Whitening, and the share of noise along each axis of the whitened space."""
+    """Whitening onto axes along each of which the share of noise is known."""
 
     mean: NDArray[np.float64]
     whitening: NDArray[np.float64]
-    axes: NDArray[np.float64]
     """(d, d), one axis in each column."""
     noise: NDArray[np.float64]
     """(d,) between 0 and 1."""
+    usual_reach: float
+    """How far all but the noisiest rows reach along the noisy axes; see `reach`."""
 
     def whitened(self, X: Rows) -> NDArray[np.float64]:
         """(n, d) float64; for a block of rows."""
@@ -62,36 +66,59 @@ class SignalSpace:
         signal = 1 - self.noise + beyond * self.noise
         return signal / (signal + self.noise / m)
 
-    def direction(self, mean: NDArray[Any], m: float) -> NDArray[np.float64]:
-        """A mean of m whitened rows, cleared of its noise.
+    def direction(self, mean: NDArray[Any], m: float, beyond: float) -> NDArray[np.float64]:
+        """A mean of m whitened rows, cleared of its noise."""
+        return np.asarray(self.signal_share(m, beyond) * mean)
 
-        A rare kind may differ from the survey where the survey has nothing but noise. How much it does is estimated
-        from the mean itself, by what it has along the noisy axes beyond what noise would leave (empirical Bayes).
+    def beyond(self, Z: NDArray[Any]) -> float:
+        """Signal of a kind, of which these are whitened rows (m, d), along axes where the survey has nothing but noise.
+
+        What several rows have in common there is no noise. One row may just be noisy: it must reach further than
+        rows of the survey do, and so must they, or what little they have is better left to other axes.
         """
-        along = self.axes.T @ mean
-        excess = along**2 - (1 - self.noise) - self.noise / m
-        beyond = max(0.0, float(self.noise @ excess / (self.noise @ self.noise)))
-        return np.asarray(self.axes @ (self.signal_share(m, beyond) * along))
+        m, rows = len(Z), Z.astype(np.float64)
+        common = (
+            rows[0] ** 2 - self.noise if m == 1 else (rows.sum(axis=0) ** 2 - (rows**2).sum(axis=0)) / (m * (m - 1))
+        )
+        found = reach(common - (1 - self.noise), self.noise)
+        return float(found) if found > self.usual_reach else 0.0
+
+    def seen(self, Z: NDArray[Any]) -> float:
+        """Share of what tells these whitened rows, (m, d), from the survey that lies where the survey has signal."""
+        energy, m = Z.mean(axis=0, dtype=np.float64) ** 2, len(Z)
+        everywhere = float(energy @ self.signal_share(m, self.beyond(Z)))
+        return float(energy @ self.signal_share(m)) / everywhere if everywhere > 0 else 1.0
 
     def unit_rows(self, Z: NDArray[Floating]) -> NDArray[Floating]:
         """Whitened rows weighted by their share of signal, of length 1, in the precision they have."""
-        rows = Z @ (self.axes * np.sqrt(self.signal_share(1))).astype(Z.dtype)
+        rows = Z * np.sqrt(self.signal_share(1)).astype(Z.dtype)
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(np.float32).tiny)
 
 
-def signal_space(X: Rows, known: NDArray[np.bool_], neighbours: NDArray[np.int32]) -> SignalSpace:
+def root_lengths(Z: NDArray[Floating]) -> NDArray[Floating]:
+    """Square root of the length of each row, (n,)."""
+    return np.sqrt(np.maximum(np.linalg.norm(Z, axis=1), Z.dtype.type(1e-6)))
+
+
+def reach(excess: NDArray[Any], noise: NDArray[np.float64]) -> NDArray[Any]:
+    """Mean of squared values along the axes beyond what is expected, (..., d), in units of noise."""
+    return excess @ noise / (noise @ noise)
+
+
+def signal_space(X: Rows, neighbours: NDArray[np.int32]) -> SignalSpace:
     """Of these rows; `neighbours` (n, k) are the nearest ones of each in X."""
-    mean, covariance, _ = ledoit_wolf(X, ~known)
+    mean, covariance, _ = ledoit_wolf(X)
     whitening = whitening_of(mean, covariance).matrix
     whitening = np.diag(whitening) if whitening.ndim == 1 else whitening
     rows = np.linspace(0, len(X) - 1, min(len(X), N_ROWS_COMPARED)).astype(np.intp)
     centred = LinearMap(mean, whitening)
-    differences = centred.apply(X[rows])[:, None] - centred.apply(X[neighbours[rows].ravel()]).reshape(
-        len(rows), neighbours.shape[1], -1
-    )
-    share, axes = np.linalg.eigh(_noise_covariance(differences.reshape(-1, X.shape[1])))
+    Z = centred.apply(X[rows])
+    near = centred.apply(X[neighbours[rows].ravel()]).reshape(len(rows), neighbours.shape[1], -1)
+    share, axes = np.linalg.eigh(_noise_covariance((Z[:, None] - near).reshape(-1, X.shape[1])))
     share /= max(np.quantile(share, NOISIEST), LEAST_NOISE_UNIT)
-    return SignalSpace(mean, whitening, axes, np.clip(share, LEAST_SHARE, MOST_SHARE))
+    noise = np.clip(share, LEAST_SHARE, MOST_SHARE)
+    usual_reach = float(np.quantile(reach((Z @ axes) ** 2 - 1, noise), USUAL))
+    return SignalSpace(mean, whitening @ axes, noise, usual_reach)
 
 
 def _noise_covariance(differences: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -103,7 +130,7 @@ def _noise_covariance(differences: NDArray[np.float64]) -> NDArray[np.float64]:
     ridge = 1e-9 * np.eye(d)
     W = differences.T @ differences / (2 * n) + ridge
     for _ in range(N_ROUNDS):
-        size = np.einsum("ij,ij->i", differences @ np.linalg.inv(W), differences) / (2 * d)
+        size = (differences @ np.linalg.inv(W) * differences).sum(axis=1) / (2 * d)
         size = np.maximum(size, max(0.05 * float(np.median(size)), 1e-12))
         W = (differences / size[:, None]).T @ differences / (2 * n) + ridge
     return W

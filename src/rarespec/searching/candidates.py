@@ -12,7 +12,6 @@ from rarespec.searching.flags import flags_of
 from rarespec.searching.material import Material
 from rarespec.searching.nearest_known import nearest_known
 from rarespec.searching.yield_curve import YieldCurve
-from rarespec.survey import Survey
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -29,8 +28,9 @@ def candidate_table(
 
     survey, rows = material.features.survey, material.rows[best]
     nearest, _ = nearest_known(material.X[best], material.X[material.known], material.X)
-    columns: dict[str, Any] = {"rank": np.arange(1, len(best) + 1), "id": survey.ids[rows].astype(str)}
-    columns |= {name: _column(survey, name, rows) for name in FROM_CATALOGUE}
+    listed = survey.catalogue_at(rows, ["id", *(name for name in FROM_CATALOGUE if name in survey.catalogue)])
+    columns: dict[str, Any] = {"rank": np.arange(1, len(best) + 1), "id": np.array(listed["id"], dtype=str)}
+    columns |= {name: _column(listed.get(name, [None] * len(rows)), name) for name in FROM_CATALOGUE}
     columns["score"] = scores
     columns["expected_precision"] = curve.precision[: len(best)]
     columns["nearest_known"] = np.array(material.ids, dtype=str)[nearest]
@@ -38,8 +38,8 @@ def candidate_table(
     return described(Table(columns))
 
 
-def _column(survey: Survey, name: str, rows: NDArray[np.intp]) -> NDArray[Any]:
-    if name not in survey.catalogue:
-        return np.full(len(rows), "", dtype=str) if name in TEXTS else np.full(len(rows), np.nan)
-    values = survey.catalogue[name][rows]
-    return values.astype(str) if name in TEXTS else values.astype(float)
+def _column(values: list[Any], name: str) -> NDArray[Any]:
+    """What is not known is empty in text, and NaN in numbers."""
+    if name in TEXTS:
+        return np.array(["" if value is None else str(value) for value in values], dtype=str)
+    return np.array([np.nan if value is None else float(value) for value in values])

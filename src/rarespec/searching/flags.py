@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.processes import available_cores
 from rarespec.searching._camera_join import has_camera_step
 from rarespec.searching._coarse import Coarse, coarse
 from rarespec.searching._examined import Examined, examined, median_where
@@ -33,26 +35,30 @@ LOWEST_SNR = 3.0
 """Below it even molecular bands are hard to tell from noise by eye."""
 NEGATIVE_SIGMA, NEGATIVE_SHARE = 5.0, 0.03
 """Bins that lie so many errors below zero, and their share from which they are flagged: 150 Angstrom of 5000."""
-ROWS_AT_ONCE = 512
+ROWS_AT_ONCE = 256
+"""In each thread."""
 
 Found = dict[str, NDArray[np.bool_]]
 
 
 def flags_of(survey: Survey, rows: Any, template: Template | NoTemplate | None = None) -> list[tuple[str, ...]]:
-    """Flags of the spectra in these rows of the survey, in the order of the rows; only their blocks are read.
+    """Flags of the spectra in these rows of the survey, in the order of the rows; only these spectra are read.
 
     rows : (k,) row numbers
     template : of the ranking, to see whether pixels are missing where it looks
     """
     rows = np.asarray(rows, np.intp)
     flags: list[tuple[str, ...]] = [()] * len(rows)
-    order = np.argsort(rows, kind="stable")  # neighbours together, so that a block is read once or twice
-    for start in range(0, len(rows), ROWS_AT_ONCE):
-        places = order[start : start + ROWS_AT_ONCE]
-        spectra = survey.select(survey.ids[rows[places]].tolist())
-        found = flags_of_spectra(spectra, survey.grid, template, survey.manifest.rest_frame)
-        for place, its_flags in zip(places.tolist(), found, strict=True):
-            flags[place] = its_flags
+    order = np.argsort(rows, kind="stable")  # neighbours together, so that few files are opened twice
+    parts = [order[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE)]
+
+    def found_in(places: NDArray[np.intp]) -> list[tuple[str, ...]]:
+        return flags_of_spectra(survey.at(rows[places]), survey.grid, template, survey.manifest.rest_frame)
+
+    with ThreadPoolExecutor(available_cores()) as threads:
+        for places, found in zip(parts, threads.map(found_in, parts), strict=True):
+            for place, its_flags in zip(places.tolist(), found, strict=True):
+                flags[place] = its_flags
     return flags
 
 

@@ -31,6 +31,8 @@ class Material:
     """Of the known examples, in the order of the rows."""
     problems: list[str]
     """Examples that have no features, and why."""
+    elsewhere: Spectra | None = None
+    """The examples that are not in the survey, in the order of the last rows; None when only features are known."""
 
     @property
     def n_from_elsewhere(self) -> int:
@@ -42,10 +44,10 @@ def material_of(features: FeatureSet, known: Examples, refused: Examples | None 
     rows = np.flatnonzero(features.usable)
     place = np.full(len(features), -1)
     place[rows] = np.arange(len(rows))
-    elsewhere, ids_elsewhere, problems = _features_elsewhere(features, known.spectra)
+    from_elsewhere, elsewhere, problems = _features_elsewhere(features, known.spectra)
     problems += [f"{id}: known, but without features" for id in _ids(features, known.rows[place[known.rows] < 0])]
     X = features.values[rows]
-    X = np.concatenate([X, elsewhere]) if len(elsewhere) else X
+    X = np.concatenate([X, from_elsewhere]) if elsewhere else X
     is_known, is_refused = np.zeros(len(X), bool), np.zeros(len(X), bool)
     is_known[place[known.rows[place[known.rows] >= 0]]] = True
     is_known[len(rows) :] = True
@@ -57,8 +59,8 @@ def material_of(features: FeatureSet, known: Examples, refused: Examples | None 
         raise WrongUseError(f"{features.survey.path}: no known example can be used: {'; '.join(problems[:5])}")
     if is_known.all():
         raise WrongUseError(f"{features.survey.path}: every usable spectrum is known; nothing is left to rank")
-    ids = _ids(features, rows[is_known[: len(rows)]]) + ids_elsewhere
-    return Material(features, rows, X, is_known, is_refused, ids, problems)
+    ids = _ids(features, rows[is_known[: len(rows)]]) + (elsewhere.ids if elsewhere else [])
+    return Material(features, rows, X, is_known, is_refused, ids, problems, elsewhere)
 
 
 def _ids(features: FeatureSet, rows: NDArray[np.intp]) -> list[str]:
@@ -75,10 +77,10 @@ def _contradictions(
 
 def _features_elsewhere(
     features: FeatureSet, spectra: Spectra | None
-) -> tuple[NDArray[np.float32], list[str], list[str]]:
-    """Features of examples that are not in the survey, their ids, and what is wrong with the others."""
+) -> tuple[NDArray[np.float32], Spectra | None, list[str]]:
+    """Features of examples that are not in the survey, these examples, and what is wrong with the others."""
     if spectra is None or not len(spectra):
-        return np.empty((0, features.values.shape[1]), np.float32), [], []
+        return np.empty((0, features.values.shape[1]), np.float32), None, []
     flux = np.where(spectra.bad, np.nan, spectra.flux).astype(np.float32)
     recipe: Recipe = features.recipe
     values, lost_at = recipe.transform_and_locate(flux)
@@ -87,6 +89,5 @@ def _features_elsewhere(
         for id, number in zip(spectra.ids, lost_at, strict=True)
         if number
     ]
-    usable = lost_at == 0
-    ids = [id for id, can_be_used in zip(spectra.ids, usable, strict=True) if can_be_used]
-    return values[usable].astype(np.float32), ids, problems
+    usable = np.flatnonzero(lost_at == 0)
+    return values[usable].astype(np.float32), spectra.take(usable) if len(usable) else None, problems

@@ -90,15 +90,16 @@ def on_scale_of(filtered: Vector, known: Vector, offset_is_free: bool = False) -
 
 
 class _KnownCurves:
-    """Filtered spectra of known examples by id; those that the survey does not hold are drawn from their features."""
+    """Filtered spectra of known examples by id; those of which only features are known are drawn from these."""
 
     def __init__(self, ranking: Ranking, ids: list[str]) -> None:
         wanted = [id for id in dict.fromkeys(ids) if id]
-        here = [id for id in wanted if id in ranking.survey]
-        spectra = ranking.survey.select(here) if here else None
-        self.observed = dict(zip(here, _filtered(ranking, spectra), strict=True)) if spectra else {}
+        stacks = [stack for stack in (_in_the_survey(ranking, wanted), _from_elsewhere(ranking, wanted)) if stack]
+        self.observed = {
+            id: filtered for stack in stacks for id, filtered in zip(stack.ids, _filtered(ranking, stack), strict=True)
+        }
         self.described = _from_features(ranking, [id for id in wanted if id not in self.observed])
-        redshifts = np.array([z for z in (spectra.catalogue.get("z", []) if spectra else []) if z is not None], float)
+        redshifts = np.array([z for stack in stacks for z in stack.catalogue.get("z", []) if z is not None], float)
         far = np.abs(redshifts[np.isfinite(redshifts)]) > AT_REST
         self.at_rest = ranking.survey.manifest.rest_frame or not (len(far) and far.mean() > 0.5)
 
@@ -110,6 +111,20 @@ class _KnownCurves:
             curve = on_scale_of(filtered, self.described[id], offset_is_free=True)
             return curve, "the nearest known example is not in the survey; it is drawn as its features describe it"
         return None, "the nearest known example is not in the survey and cannot be drawn"
+
+
+def _in_the_survey(ranking: Ranking, ids: list[str]) -> Spectra | None:
+    here = [id for id, row in zip(ids, ranking.survey.rows_of(ids), strict=True) if row >= 0]
+    return ranking.survey.select(here) if here else None
+
+
+def _from_elsewhere(ranking: Ranking, ids: list[str]) -> Spectra | None:
+    """Examples that were given as spectra, on the grid of the survey."""
+    given = ranking.material.elsewhere
+    if given is None:
+        return None
+    rows = np.flatnonzero(np.isin(given.ids, ids))
+    return given.take(rows) if len(rows) else None
 
 
 def _filtered(ranking: Ranking, spectra: Spectra) -> Vector:

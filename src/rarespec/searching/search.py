@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.features.recipe import Recipe
-from rarespec.rankers._ranker import Ranker, best_first
+from rarespec.rankers._ranker import Ranker, Scores, best_first
 from rarespec.searching.candidates import candidate_table
 from rarespec.searching.fitting import hidden_places, ranker_for
 from rarespec.searching.known import examples_of
+from rarespec.searching.marks import marks_for
 from rarespec.searching.material import Material, material_of
 from rarespec.searching.provenance import provenance_of
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.recipes import recipe_named
-from rarespec.searching.selection import Selection
-from rarespec.searching.yield_curve import yield_curve
+from rarespec.searching.selection import Chosen, Selection
+from rarespec.searching.yield_curve import YieldCurve, yield_curve
 from rarespec.survey import Survey
 from rarespec.survey.features import features_of
 from rarespec.survey.manifest import WrongUseError
@@ -61,6 +63,54 @@ def search(
     radius_arcsec : how far from a given position a spectrum may be.
     progress : called with the blocks of features done, and in all.
     """
+    made = asked(
+        survey,
+        known,
+        method,
+        top,
+        seed,
+        non_members=non_members,
+        params=params,
+        recipe=recipe,
+        selection=selection,
+        radius_arcsec=radius_arcsec,
+        progress=progress,
+    )
+    material, ranker = made.material, made.ranker
+    ranker.fit(material.X, marks_for(ranker, material.known, material.refused))
+    return ranked(material, ranker, selection, top, seed, made.settings, made.problems)
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A search before anything is learned: the examples found, the features there, the ranker chosen."""
+
+    material: Material
+    ranker: Ranker
+    """Not fitted; it has the survey's graph where it needs one."""
+    selection: Selection
+    top: int
+    seed: int
+    settings: dict[str, Any]
+    problems: list[str]
+    """What is wrong with the examples."""
+
+
+def asked(
+    survey: Survey | str | os.PathLike[str],
+    known: Any,
+    method: str,
+    top: int,
+    seed: int,
+    *,
+    non_members: Any,
+    params: dict[str, Any] | None,
+    recipe: Recipe | str,
+    selection: Selection,
+    radius_arcsec: float,
+    progress: Progress | None,
+) -> Asked:
+    """All that comes before the ranker learns; the parameters are those of `search`."""
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
     if not isinstance(top, int) or top < 1:
         raise WrongUseError(f"top: a whole number from 1 up is needed, not {top!r}")
@@ -69,49 +119,68 @@ def search(
     features = features_of(opened, recipe_named(recipe) if isinstance(recipe, str) else recipe, progress=progress)
     material = material_of(features, examples, others)
     ranker = ranker_for(method, params or {}, seed, material)
-    ranker.fit(material.X, material.known)
     settings = {"method": method, "params": params or {}, "seed": seed, "selection": str(selection)}
     problems = examples.problems + (others.problems if others else []) + material.problems
-    return ranked(material, ranker, selection, top, seed, settings, problems)
+    return Asked(material, ranker, selection, top, seed, settings, problems)
 
 
 def ranked(
     material: Material,
     ranker: Ranker,
-    selection: Selection,
+    selection: Selection | Chosen,
     top: int,
     seed: int | None,
     settings: dict[str, Any],
     problems: list[str],
+    *,
+    curve_of: Callable[..., YieldCurve] | None = None,
+    table_of: Callable[..., Any] = candidate_table,
+    provenance: Callable[..., dict[str, Any]] = provenance_of,
 ) -> Ranking:
-    """The ranking that a fitted ranker gives; `seed` is None when it was fitted elsewhere and nothing can be hidden."""
-    chosen = selection.chosen(material.features.survey)
-    listed = _listed(material, chosen.mask)
+    """The ranking that a fitted ranker gives; `seed` is None when it was fitted elsewhere and nothing can be hidden.
+
+    `curve_of`, `table_of` and `provenance` are called as `hidden_curve`, `candidate_table` and `provenance_of` are;
+    whoever ranks the same survey again and again gives ones that keep what they have found.
+    """
+    chosen = selection.chosen(material.features.survey) if isinstance(selection, Selection) else selection
+    listed = listed_rows(material, chosen.mask)
     if not listed.any():
         raise WrongUseError(f"nothing is left to rank: {'; '.join(chosen.said)}")
     scores = ranker.decision_function(material.X)
     rows = np.flatnonzero(listed)
     order = rows[best_first(scores[rows])]
-    hidden = np.empty(0) if seed is None else hidden_places(ranker, material, scores, listed, seed)
-    curve = yield_curve(scores[order], hidden, int(material.known.sum()))
+    curve = (curve_of or hidden_curve)(ranker, material, scores, listed, order, seed)
     best = order[:top]
     return Ranking(
-        table=candidate_table(material, best, scores[best], curve),
+        table=table_of(material, best, scores[best], curve),
         yield_curve=curve,
         method=settings["method"],
         why=getattr(ranker, "why_", f"ranked by {type(ranker).__name__} from {material.known.sum()} known examples"),
         n_listed=len(rows),
         problems=problems + chosen.said + _unusable(material),
         examples_lost=bool(problems),
-        provenance=provenance_of(material, ranker, settings),
+        provenance=provenance(material, ranker, settings),
         material=material,
         ranker=ranker,
         scores=scores,
     )
 
 
-def _listed(material: Material, selected: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Rows of the material that may be candidates."""
+def hidden_curve(
+    ranker: Ranker,
+    material: Material,
+    scores: Scores,
+    listed: NDArray[np.bool_],
+    order: NDArray[np.intp],
+    seed: int | None,
+) -> YieldCurve:
+    """From where the known examples come to stand when they are hidden; `order` has the listed rows, best first."""
+    hidden = np.empty(0) if seed is None else hidden_places(ranker, material, scores, listed, seed)
+    return yield_curve(scores[order], hidden, int(material.known.sum()))
+
+
+def listed_rows(material: Material, selected: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(n,) which rows of the material may be candidates; `selected` is of the survey's rows."""
     listed = ~material.known & ~material.refused
     listed[: len(material.rows)] &= selected[material.rows]
     return listed

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from rarespec.formats.blosc_chunk import is_whole
 from rarespec.spectrum import WavelengthGrid
+from rarespec.survey.chunk import rows_of_chunk, whole_chunk
 from rarespec.survey.manifest import ARRAYS, SurveyError
+
+DTYPES = {"flux": "<f4", "ivar": "<f4", "mask": "|u1"}
+
+
+def widths(grid: WavelengthGrid) -> dict[str, int]:
+    """Numbers in a row of each array."""
+    return {"flux": grid.n_pixels, "ivar": grid.n_pixels, "mask": (grid.n_pixels + 7) // 8}
 
 
 def chunk_file(array: str, block: int) -> str:
@@ -36,18 +44,17 @@ def create(root: Path, n_rows: int, block_rows: int, grid: WavelengthGrid) -> di
 
     # Padding of a block that is not full yet compresses to nothing; noise barely does, and scans at near raw speed.
     codec = BloscCodec(cname="lz4", clevel=1, shuffle="bitshuffle")
-    widths = {"flux": grid.n_pixels, "ivar": grid.n_pixels, "mask": (grid.n_pixels + 7) // 8}
     return {
         name: zarr.create_array(
             root / name,
-            shape=(n_rows, widths[name]),
-            chunks=(block_rows, widths[name]),
-            dtype="uint8" if name == "mask" else "float32",
+            shape=(n_rows, width),
+            chunks=(block_rows, width),
+            dtype=DTYPES[name],
             compressors=codec,
             fill_value=0,
             config={"write_empty_chunks": True},  # every block has all its files, so that each has its digest
         )
-        for name in ARRAYS
+        for name, width in widths(grid).items()
     }
 
 
@@ -60,6 +67,24 @@ def open_arrays(root: Path) -> dict[str, Any]:
     import zarr
 
     return {name: zarr.open_array(root / name, mode="r") for name in ARRAYS}
+
+
+def whole_block(root: Path, array: str, block: int, block_rows: int, grid: WavelengthGrid) -> NDArray[Any]:
+    """All rows of one chunk, padding of a block that is not full included."""
+    check_chunk(root, array, block)
+    return whole_chunk(root / chunk_file(array, block), (block_rows, widths(grid)[array]), DTYPES[array])
+
+
+def some_rows(root: Path, array: str, rows: NDArray[np.intp], block_rows: int, grid: WavelengthGrid) -> NDArray[Any]:
+    """These rows of an array, in this order; of each chunk no more is read than its rows need."""
+    taken = np.empty((len(rows), widths(grid)[array]), DTYPES[array])
+    block_of = rows // block_rows
+    for block in np.unique(block_of).tolist():
+        check_chunk(root, array, block)
+        places = np.flatnonzero(block_of == block)
+        inside = rows[places] - block * block_rows
+        taken[places] = rows_of_chunk(root / chunk_file(array, block), inside, taken.shape[1], DTYPES[array])
+    return taken
 
 
 def pack(bad: NDArray[np.bool_]) -> NDArray[np.uint8]:

@@ -45,14 +45,19 @@ def graph_of(features: FeatureSet, k: int = 5, progress: Progress | None = None)
     if not len(rows):
         raise SurveyError(f"{features.survey.path}: no spectrum has features, so there is nothing to join in a graph")
     X, k = features.values[rows], min(k, len(rows) - 1)
-    home = features.survey.path / FOLDER / features.folder.parent.name / features.folder.name
+    home = graphs_home(features)
     graph = _kept(home, fingerprint_of_rows(X), k)
     if graph is None:
         graph = _grown(home, X, rows, k, progress) or build_neighbours(X, max(k, 1), progress)
         path = home / f"{graph.fingerprint}-k{graph.n_neighbours}.npz"
-        if keep_if_possible(path, npz(_as_arrays(graph, rows))):
+        if keep_if_possible(path, npz(graph_arrays(graph, rows))):
             _sweep(home, graph, rows, features)
     return graph.nearest(k) if k else graph
+
+
+def graphs_home(features: FeatureSet) -> Path:
+    """Where graphs of these features are kept."""
+    return features.survey.path / FOLDER / features.folder.parent.name / features.folder.name
 
 
 def rows_of_graph(features: FeatureSet) -> NDArray[np.int64]:
@@ -62,7 +67,7 @@ def rows_of_graph(features: FeatureSet) -> NDArray[np.int64]:
 
 def _kept(home: Path, fingerprint: str, k: int) -> NeighbourGraph | None:
     """The graph of just these features with enough neighbours, if there is one that can be read."""
-    found = (_read(path) for path, kept, kept_k in _files(home) if kept == fingerprint and kept_k >= k)
+    found = (read_graph(path) for path, kept, kept_k in _files(home) if kept == fingerprint and kept_k >= k)
     return next((graph for graph, _ in filter(None, found)), None)
 
 
@@ -74,7 +79,7 @@ def _files(home: Path) -> Iterator[tuple[Path, str, int]]:
             yield path, match["fingerprint"], int(match["k"])
 
 
-def _read(path: Path) -> tuple[NeighbourGraph, NDArray[np.int64]] | None:
+def read_graph(path: Path) -> tuple[NeighbourGraph, NDArray[np.int64]] | None:
     """The graph and its rows in the survey; None if the file is damaged."""
     try:
         kept = load_arrays(path)
@@ -89,7 +94,7 @@ def _grown(
 ) -> NeighbourGraph | None:
     """The graph of an earlier state, extended; None if there is none, or so small that building anew is as quick."""
     for path, _, kept_k in _files(home):
-        found = _read(path) if kept_k >= max(k, 1) else None
+        found = read_graph(path) if kept_k >= max(k, 1) else None
         if found is None:
             continue
         graph, earlier = found
@@ -109,7 +114,7 @@ def _distances_hold(graph: NeighbourGraph, X: NDArray[np.float32]) -> bool:
     return np.allclose(apart, graph.distances.ravel(), rtol=ROUNDING, atol=ROUNDING * scale)
 
 
-def _as_arrays(graph: NeighbourGraph, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+def graph_arrays(graph: NeighbourGraph, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
     return {
         "indices": graph.indices,
         "distances": graph.distances,
@@ -127,7 +132,7 @@ def _sweep(home: Path, graph: NeighbourGraph, rows: NDArray[np.int64], features:
     for path, fingerprint, k in _files(home):
         if fingerprint == graph.fingerprint and k >= graph.n_neighbours:
             continue
-        found = _read(path)
+        found = read_graph(path)
         if found is None or np.array_equal(found[1], rows[: len(found[1])]):
             path.unlink(missing_ok=True)
     for other in home.parent.iterdir():

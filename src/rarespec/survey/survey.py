@@ -113,29 +113,30 @@ class Survey:
         missing = [id for id, row in zip(ids, rows, strict=True) if row < 0]
         if missing:
             raise KeyError(f"{self.path}: no spectrum has the id {', '.join(map(repr, missing[:5]))}")
-        flux, ivar, bad = self._rows(rows)
-        return Spectra(self.grid.wavelength, flux, ivar, bad, self._catalogue_rows(rows))
+        return self.at(rows)
 
-    def _rows(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]:
-        for block in np.unique(rows // self.manifest.block_rows).tolist():
-            for name in self._arrays:
-                arrays.check_chunk(self.path, name, block)
-        taken = {name: array.oindex[rows, :] for name, array in self._arrays.items()}
-        return taken["flux"], taken["ivar"], arrays.unpack(taken["mask"], self.grid.n_pixels)
+    def at(self, rows: NDArray[np.intp]) -> Spectra:
+        """The spectra in these rows, in this order, with all their catalogue columns."""
+        flux, ivar, mask = (
+            arrays.some_rows(self.path, name, rows, self.manifest.block_rows, self.grid) for name in arrays.ARRAYS
+        )
+        bad = arrays.unpack(mask, self.grid.n_pixels)
+        return Spectra(self.grid.wavelength, flux, ivar, bad, self.catalogue_at(rows))
 
-    def _catalogue_rows(self, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
-        """Reads only the blocks in which these rows are."""
-        found: dict[int, dict[str, Any]] = {}
-        block_of = rows // self.manifest.block_rows
-        for block in np.unique(block_of):
-            inside = np.unique(rows[block_of == block])
-            table = self.catalogue.block(int(block)).take(inside - block * self.manifest.block_rows)
-            found |= dict(zip(inside.tolist(), table.to_pylist(), strict=True))
-        return {name: [found[int(row)][name] for row in rows] for name in self.catalogue.columns}
+    def catalogue_at(self, rows: NDArray[np.intp], columns: list[str] | None = None) -> dict[str, list[Any]]:
+        """These columns (all by default) of these rows; reads only the blocks in which they are."""
+        import pyarrow as pa
 
-    @cached_property
-    def _arrays(self) -> dict[str, Any]:
-        return arrays.open_arrays(self.path)
+        if not len(rows):
+            return {name: [] for name in columns or self.catalogue.columns}
+        order = np.argsort(rows, kind="stable")
+        block_of = rows[order] // self.manifest.block_rows
+        blocks, starts = np.unique(block_of, return_index=True)
+        parts = [
+            self.catalogue.block(int(block), columns).take(rows[places] - block * self.manifest.block_rows)
+            for block, places in zip(blocks, np.split(order, starts[1:]), strict=True)
+        ]
+        return pa.concat_tables(parts).take(np.argsort(order)).to_pydict()
 
     def blocks(self) -> Iterator[Block]:
         """All spectra, block by block; memory holds one block at a time."""
@@ -153,9 +154,8 @@ class Survey:
 
     def _stored(self, name: str, i: int) -> NDArray[Any]:
         """The rows of one block of this array; a chunk that was cut short is an error, never stale memory."""
-        arrays.check_chunk(self.path, name, i)
-        start = i * self.manifest.block_rows
-        return self._arrays[name][start : start + self.manifest.blocks[i].rows]
+        rows = arrays.whole_block(self.path, name, i, self.manifest.block_rows, self.grid)
+        return rows[: self.manifest.blocks[i].rows]
 
     def masked_flux(self, i: int) -> NDArray[np.float32]:
         """Flux of a block with NaN where a pixel is bad, (rows, pixels); errors are not read."""

@@ -1,0 +1,161 @@
+"""`rarespec inspect`: look at the candidates in the browser, label them, and let the ranking learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rarespec.cli.exits import arguments, told
+from rarespec.cli.progress import progress
+from rarespec.cli.search_options import (
+    Classes,
+    Cone,
+    Known,
+    Method,
+    MinSnr,
+    NonMembers,
+    NotClasses,
+    Params,
+    Radius,
+    RecipeName,
+    SearchOptions,
+    Seed,
+    SurveyPath,
+    Top,
+    _params,
+    _selection,
+)
+
+if TYPE_CHECKING:
+    from rarespec.labels.campaign import Campaign
+    from rarespec.survey import Survey
+
+
+@told
+def command(
+    survey: SurveyPath,
+    known: Known = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Of the page; 0 for any that is free.")] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address alone.")] = False,
+    lines: Annotated[
+        Path | None, typer.Option(help="Your own lines to mark: NAME, WAVELENGTH, air or vacuum, one a line.")
+    ] = None,
+    person: Annotated[str | None, typer.Option(help="Who labels; the name of the user when not given.")] = None,
+    relearn_every: Annotated[int, typer.Option(min=0, help="Learn after so many labels; 0 for on a key alone.")] = 10,
+    labels: Annotated[
+        Path | None, typer.Option(help="Where labels are kept; beside the survey when not given.")
+    ] = None,
+    method: Method = "auto",
+    top: Top = 1000,
+    non_members: NonMembers = None,
+    params: Params = None,
+    recipe: RecipeName = "paper",
+    min_snr: MinSnr = None,
+    classes: Classes = None,
+    not_classes: NotClasses = None,
+    cone: Cone = None,
+    radius: Radius = 2.0,
+    seed: Seed = 0,
+) -> None:
+    """Look at the best candidates in the browser and label them with the keyboard; the ranking learns from it.
+
+    Every label is kept on the disk at once, beside the survey. Without --known the last campaign goes on.
+    The page answers to this machine alone, and only to who has the address with its token.
+
+    Example: rarespec inspect dr17.survey --known carbon-stars.csv
+    """
+    from rarespec.inspector.own_lines import own_lines
+    from rarespec.inspector.server import serve
+    from rarespec.labels.campaign_start import start_beside
+    from rarespec.labels.log import LabelLog, path_beside
+    from rarespec.labels.person import person_named
+    from rarespec.survey import Survey
+
+    options = SearchOptions(
+        survey,
+        known,
+        method,
+        top,
+        non_members,
+        params,
+        recipe,
+        min_snr,
+        classes,
+        not_classes,
+        cone,
+        radius,
+        seed,
+        None,
+    )
+    own = own_lines(lines) if lines is not None else []
+    who = person_named(person)
+    opened = Survey.open(survey)
+    kept = start_beside(opened) if labels is None else labels.with_name(f"{labels.name}.campaign.json")
+    with LabelLog(labels or path_beside(opened.path)) as log:
+        campaign = _campaign(opened, options, kept)
+        for said in (*campaign.ranking.problems, campaign.ranking.why):
+            typer.echo(said, err=True)
+        typer.echo(f"{who} labels; every label is kept in {log.path}", err=True)
+        serve(campaign, log, who, port, not no_browser, own, relearn_every, _say(no_browser))
+        typer.echo(f"stopped; every label is in {log.path}", err=True)
+
+
+def _campaign(survey: Survey, options: SearchOptions, kept: Path) -> Campaign:
+    """Started anew from what is known; without anything known, the one that was kept in this file."""
+    from rarespec.labels.campaign import Campaign
+
+    with progress("features", "blocks") as show:
+        if options.known is None:
+            _refuse_other_settings(options, kept)
+            return Campaign.resume(survey, path=kept, progress=show)
+        with arguments():
+            selection, params = _selection(options), _params(options.params or [])
+        campaign = Campaign.start(
+            survey,
+            options.known,
+            options.method,
+            options.top,
+            options.seed,
+            non_members=options.non_members,
+            params=params,
+            recipe=options.recipe,
+            selection=selection,
+            radius_arcsec=options.radius,
+            progress=show,
+        )
+    _keep(campaign, kept)
+    return campaign
+
+
+def _refuse_other_settings(options: SearchOptions, kept: Path) -> None:
+    from rarespec.survey.manifest import WrongUseError
+
+    unsaid = SearchOptions(
+        options.survey, None, "auto", 1000, None, None, "paper", None, None, None, None, 2.0, 0, None
+    )
+    if options != unsaid:
+        raise WrongUseError(f"{kept}: goes on as it was started; to start with other settings, give --known as well")
+
+
+def _keep(campaign: Campaign, kept: Path) -> None:
+    """Labels are safe without it; only what was known would have to be said again."""
+    from rarespec.survey.manifest import WrongUseError
+
+    try:
+        campaign.keep(kept)
+    except (WrongUseError, OSError) as error:
+        typer.echo(f"give the same options when you go on, as they could not be kept: {error}", err=True)
+
+
+def _say(remote: bool) -> Callable[[str, int], None]:
+    def say(address: str, port: int) -> None:
+        typer.echo(f"the page: {address}")
+        if remote:
+            # The same port at both ends: the page answers under its own name alone.
+            typer.echo(f"from elsewhere: ssh -L {port}:127.0.0.1:{port} THIS_MACHINE, then open that address there")
+        typer.echo("stop with Ctrl-C", err=True)
+
+    return say

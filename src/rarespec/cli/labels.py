@@ -1,0 +1,197 @@
+"""`rarespec labels`: what people said about the spectra of a survey."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rarespec.cli.exits import Exit, told
+
+if TYPE_CHECKING:
+    from rarespec.labels.event import LabelEvent
+    from rarespec.labels.log import LabelLog
+    from rarespec.labels.merging import Merged
+    from rarespec.labels.standing import Events
+    from rarespec.survey import Survey
+
+
+@told
+def command(
+    survey: Annotated[Path, typer.Argument(help="Directory of the survey.")],
+    export: Annotated[Path | None, typer.Option(help="Write the labels that stand: .csv or .ecsv.")] = None,
+    import_: Annotated[Path | None, typer.Option("--import", help="Add the labels of a table: .csv or .ecsv.")] = None,
+    merge: Annotated[Path | None, typer.Option(help="Add all events of another log of labels.")] = None,
+    form: Annotated[str, typer.Option("--format", help="Columns of the table: rarespec or prospect.")] = "rarespec",
+    rule: Annotated[str, typer.Option(help="Who is right: majority, latest, unanimous or any_yes.")] = "majority",
+    only: Annotated[str | None, typer.Option(help="List and export those with this label by the rule alone.")] = None,
+    person: Annotated[str | None, typer.Option(help="Who said what is imported; your user name if not given.")] = None,
+    log: Annotated[Path | None, typer.Option(help="The log; SURVEY.labels.sqlite if not given.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """List what people said about the spectra of a survey; export, import and merge it.
+
+    Example: rarespec labels dr17.survey --export found.csv --only yes
+    """
+    from rarespec.labels.log import path_beside
+    from rarespec.survey import Survey
+
+    opened = Survey.open(survey)
+    place = path_beside(survey) if log is None else log
+    complete = True
+    if import_ is not None or merge is not None:
+        complete = _added(opened, place, import_, merge, form, person)
+    events = _events(place)
+    if export is not None:
+        _export(export, events, form, rule, only, opened)
+    if as_json:
+        typer.echo(_as_json(place, events, rule, only))
+    elif not (export or import_ or merge):
+        show(place, events, rule, only)
+    if not complete:
+        raise typer.Exit(Exit.DEFECTS)
+
+
+def _events(place: Path) -> list[tuple[int, LabelEvent]]:
+    """Nothing is created only because somebody looked."""
+    from rarespec.labels.log import LabelLog
+
+    if not place.exists():
+        return []
+    with LabelLog(place, read_only=True) as log:
+        return log.events()
+
+
+def _added(survey: Survey, place: Path, table: Path | None, other: Path | None, form: str, person: str | None) -> bool:
+    """Whether all of it could be used."""
+    from rarespec.labels.log import LabelLog
+
+    from_log = [] if other is None else _events_of(other, survey)
+    from_table, complete = ([], True) if table is None else _labels_of(table, form, person, survey)
+    with LabelLog(place) as log:
+        if other is not None:
+            _add(log, from_log, other)
+        if table is not None:
+            _add(log, from_table, table)
+    return complete
+
+
+def _add(log: LabelLog, events: list[LabelEvent], source: Path) -> None:
+    n_new = log.add(events)
+    typer.echo(
+        f"{source}: {_counted(n_new, 'event')} added to {log.path}, {len(events) - n_new} there already", err=True
+    )
+
+
+def _events_of(other: Path, survey: Survey) -> list[LabelEvent]:
+    """All of them, also about spectra that the survey does not have (yet); but not when it is about none of them."""
+    from rarespec.labels.log import LabelLog
+    from rarespec.survey.manifest import WrongUseError
+
+    with LabelLog(other, read_only=True) as log:
+        events = [event for _, event in log.events()]
+    strangers = _strangers(events, survey)
+    if events and len(strangers) == len({event.spectrum for event in events}):
+        raise WrongUseError(f"{other}: not one of its spectra is in {survey.path}; it is about another survey")
+    if strangers:
+        typer.echo(
+            f"{other}: {len(strangers)} of its spectra are not in {survey.path}, such as {strangers[0]}", err=True
+        )
+    return events
+
+
+def _labels_of(table: Path, form: str, person: str | None, survey: Survey) -> tuple[list[LabelEvent], bool]:
+    """Those about spectra of the survey, and whether that is all."""
+    from rarespec.labels.exchange import read_labels
+
+    read = read_labels(table, form, person)
+    for line in read.left_out:
+        typer.echo(line, err=True)
+    strangers = _strangers(read.events, survey)
+    if strangers:
+        some = ", ".join(strangers[:5])
+        typer.echo(f"{table}: left out, as {survey.path} has no such spectrum: {len(strangers)} ids ({some})", err=True)
+    return [event for event in read.events if event.spectrum not in set(strangers)], not strangers
+
+
+def _strangers(events: list[LabelEvent], survey: Survey) -> list[str]:
+    ids = list(dict.fromkeys(event.spectrum for event in events))
+    return [id for id, row in zip(ids, survey.rows_of(ids), strict=True) if row < 0]
+
+
+def _export(path: Path, events: Events, form: str, rule: str, only: str | None, survey: Survey) -> None:
+    from rarespec.labels.exchange import write_labels
+    from rarespec.labels.label import label_named
+
+    wanted = None if only is None else label_named(only)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        n_rows = write_labels(path, events, form, rule, wanted, survey)
+    for warning in found:
+        typer.echo(str(warning.message), err=True)
+    typer.echo(f"{_counted(n_rows, 'label')} in {path}", err=True)
+
+
+def _chosen(events: Events, rule: str, only: str | None) -> tuple[list[LabelEvent], dict[str, Merged]]:
+    """The labels that stand, spectrum by spectrum, and what they say together, of the spectra asked for."""
+    from rarespec.labels.label import label_named
+    from rarespec.labels.merging import merged
+    from rarespec.labels.standing import standing
+
+    wanted = None if only is None else label_named(only)
+    together = {id: said for id, said in merged(events, rule).items() if wanted in (None, said.label)}
+    place = {id: number for number, id in enumerate(together)}
+    labels = [event for event in standing(events).values() if event.spectrum in together]
+    return sorted(labels, key=lambda event: place[event.spectrum]), together
+
+
+def show(place: Path, events: Events, rule: str, only: str | None) -> None:
+    """The labels that stand, for a person at a terminal."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from rarespec.spectrum.printable import printable
+
+    labels, together = _chosen(events, rule, only)
+    console = Console(highlight=False, markup=False, emoji=False)  # names are data, not markup
+    if not labels:
+        console.print(f"{place}: no labels yet" if only is None else f"{place}: no spectrum is {only}", soft_wrap=True)
+        return
+    table = Table("id", "who", "label", "when (UTC)", "comment", "disagreement", box=None, pad_edge=False)
+    table.columns[0].overflow = "fold"  # an id that is cut short is of no use
+    for event in labels:
+        when = f"{event.at[:10]} {event.at[11:16]}"
+        said = (event.spectrum, event.person, str(event.label), when, event.comment, _dispute(together[event.spectrum]))
+        table.add_row(*map(printable, said))
+    console.print(table)
+    console.print(_summary(labels, together), soft_wrap=True)
+
+
+def _dispute(said: Merged) -> str:
+    return f"yes, together {said.label or 'undecided'}" if said.disagree else ""
+
+
+def _summary(labels: list[LabelEvent], together: dict[str, Merged]) -> str:
+    from rarespec.labels.label import Label
+
+    people = {event.person for event in labels}
+    counts = {label: sum(said.label == label for said in together.values()) for label in (*Label, None)}
+    found = ", ".join(f"{count} {label or 'undecided'}" for label, count in counts.items() if count)
+    disputed = sum(said.disagree for said in together.values())
+    what = f"{_counted(len(labels), 'label')} of {_counted(len(together), 'spectrum', 'spectra')}"
+    return f"{what} by {_counted(len(people), 'person', 'people')}: {found}; disagreement about {disputed}"
+
+
+def _counted(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def _as_json(place: Path, events: Events, rule: str, only: str | None) -> str:
+    labels, together = _chosen(events, rule, only)
+    spectra = [{"id": id} | asdict(said) for id, said in together.items()]
+    answer: dict[str, Any] = {"log": str(place), "rule": rule, "labels": list(map(asdict, labels)), "spectra": spectra}
+    return json.dumps(answer)

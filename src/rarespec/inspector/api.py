@@ -1,0 +1,141 @@
+"""What each address of the interface answers. Reading runs in threads of the server; nothing blocks the others."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rarespec.inspector.candidates import MOST as MOST_CANDIDATES
+from rarespec.inspector.candidates import candidates_payload, disagreements_payload
+from rarespec.inspector.inspection import Inspection
+from rarespec.inspector.plain_json import PlainJSON
+from rarespec.inspector.refusal import RefusedError
+from rarespec.inspector.request_body import body_of
+from rarespec.inspector.secrets import Secrets
+from rarespec.inspector.species import sky_of, species_of
+from rarespec.inspector.thumbnails import POINTS, thumbnails_of
+from rarespec.inspector.yield_payload import yield_payload
+from rarespec.labels.event import MAX_COMMENT, MAX_SPECTRUM, LabelEvent
+from rarespec.labels.label import Label
+from rarespec.labels.order import ORDERS
+from rarespec.spectrum.printable import printable
+
+BINARY = "application/octet-stream"
+MOST_THUMBNAILS = 100
+LABEL_FIELDS = ("event_id", "id", "label", "comment", "rank", "score", "revision")
+
+
+class Api:
+    """The answers for one inspection."""
+
+    def __init__(self, inspection: Inspection, secrets: Secrets) -> None:
+        self._inspection = inspection
+        self._secrets = secrets
+
+    def session(self, request: Request) -> Response:
+        inspection = self._inspection
+        listing, known = inspection.listing, inspection.campaign.known_ids
+        told = {
+            "survey": printable(inspection.survey.path.name),
+            "person": inspection.person,
+            "xsrf": self._secrets.xsrf,
+            "method": listing.ranking.method,
+            "why": listing.ranking.why,
+            "revision": listing.revision,
+            "order": listing.order,
+            "n_listed": listing.ranking.n_listed,
+            "n_known": len(known),
+            "known": known,
+            "rest_frame": inspection.survey.manifest.rest_frame,
+            "problems": listing.ranking.problems,
+            "relearn_every": inspection.relearn_every,
+            "species": species_of(inspection.lines),
+            "sky": sky_of(inspection.survey),
+        }
+        return PlainJSON(told)
+
+    def wavelength(self, request: Request) -> Response:
+        return Response(self._inspection.survey.grid.wavelength.astype("<f8").tobytes(), media_type=BINARY)
+
+    def candidates(self, request: Request) -> Response:
+        inspection = self._inspection
+        start, n = _whole(request, "start", 0, 0), _whole(request, "n", 100, 1)
+        if n > MOST_CANDIDATES:
+            raise RefusedError(400, f"n: {MOST_CANDIDATES} candidates at most are given at once")
+        return PlainJSON(candidates_payload(inspection.listing, inspection.said(), inspection.person, start, n))
+
+    def thumbnails(self, request: Request) -> Response:
+        ids = request.query_params.getlist("id")
+        if not 1 <= len(ids) <= MOST_THUMBNAILS:
+            raise RefusedError(400, f"give 1 to {MOST_THUMBNAILS} ids")
+        content = thumbnails_of(self._inspection.spectra(ids)).tobytes()
+        return Response(content, media_type=BINARY, headers={"X-Points": str(POINTS)})
+
+    def spectrum(self, request: Request) -> Response:
+        ids = request.query_params.getlist("id")
+        if len(ids) != 1:
+            raise RefusedError(400, "give one id")
+        return Response(self._inspection.payload(ids[0]), media_type=BINARY)
+
+    def yield_curve(self, request: Request) -> Response:
+        return PlainJSON(yield_payload(self._inspection.listing.ranking.yield_curve))
+
+    def progress(self, request: Request) -> Response:
+        return PlainJSON(asdict(self._inspection.progress()))
+
+    def disagreements(self, request: Request) -> Response:
+        return PlainJSON(disagreements_payload(self._inspection.said()))
+
+    async def label(self, request: Request) -> Response:
+        body = await body_of(request, LABEL_FIELDS)
+        event = LabelEvent(
+            event_id=body.event_id("event_id"),
+            spectrum=body.text("id", MAX_SPECTRUM),
+            label=Label(body.one_of("label", tuple(Label))),
+            person=self._inspection.person,
+            rank=body.whole_or_none("rank", 1),
+            score=body.number_or_none("score"),
+            revision=body.whole_or_none("revision", 0),
+            comment=body.text("comment", MAX_COMMENT, otherwise=""),
+        )
+        stored = await run_in_threadpool(self._inspection.label, event)
+        return PlainJSON({"event": asdict(stored)})
+
+    async def undo(self, request: Request) -> Response:
+        body = await body_of(request, ("event_id", "undoes"))
+        ids = body.event_id("event_id"), body.event_id_or_none("undoes")
+        stored = await run_in_threadpool(self._inspection.undo, *ids)
+        return PlainJSON({"event": asdict(stored), "id": stored.spectrum})
+
+    async def relearn(self, request: Request) -> Response:
+        await body_of(request, ())
+        change: Any = await asyncio.wrap_future(self._inspection.relearn())
+        return PlainJSON(
+            {
+                "revision": change.revision,
+                "seconds": change.seconds,
+                "n_yes": change.n_yes,
+                "n_no": change.n_no,
+                "moved": change.moved,
+            }
+        )
+
+    async def order(self, request: Request) -> Response:
+        order = (await body_of(request, ("order",))).one_of("order", ORDERS)
+        await run_in_threadpool(self._inspection.set_order, order)
+        return PlainJSON({"order": order})
+
+
+def _whole(request: Request, name: str, otherwise: int, least: int) -> int:
+    """A whole number among the parameters of the address."""
+    given = request.query_params.getlist(name) or [str(otherwise)]
+    if len(given) > 1 or not (given[0].isascii() and given[0].isdigit() and len(given[0]) < 10):
+        raise RefusedError(400, f"{name} has to be one whole number")
+    if int(given[0]) < least:
+        raise RefusedError(400, f"{name} has to be {least} or more")
+    return int(given[0])

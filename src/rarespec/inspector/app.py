@@ -1,0 +1,123 @@
+"""The web application: which address gives what, behind the gate."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from rarespec.inspector.api import Api
+from rarespec.inspector.gate import Gate
+from rarespec.inspector.headers import SECURITY_HEADERS
+from rarespec.inspector.inspection import RELEARN_EVERY, Inspection
+from rarespec.inspector.refusal import RefusedError, error_response
+from rarespec.inspector.secrets import Secrets
+from rarespec.inspector.static_files import PAGE, static_files
+from rarespec.labels.log import DifferentEventError
+from rarespec.survey.manifest import SurveyError
+
+if TYPE_CHECKING:
+    from rarespec.labels.campaign import Campaign
+    from rarespec.labels.log import LabelLog
+    from rarespec.searching.spectral_features import SpectralFeature
+
+logger = logging.getLogger("uvicorn.error")
+
+
+def app_for(
+    campaign: Campaign,
+    log: LabelLog,
+    person: str,
+    secrets: Secrets,
+    port: int,
+    lines: Sequence[SpectralFeature] = (),
+    relearn_every: int = RELEARN_EVERY,
+) -> Starlette:
+    """The application for this port; `app.state.inspection` is what it shows, to be closed at the end.
+
+    lines : the user's own, at rest
+    relearn_every : labels after which the page asks for the ranking to be learned again; 0 for never by itself
+    """
+    inspection = Inspection(campaign, log, person, lines, relearn_every)
+    app = Starlette(
+        routes=[*_page_routes(), *_api_routes(Api(inspection, secrets))],
+        middleware=[Middleware(Gate, secrets=secrets, port=port)],
+        exception_handlers={
+            RefusedError: _refused,
+            HTTPException: _not_there,
+            DifferentEventError: _other_content,
+            SurveyError: _told,
+            Exception: _failed,
+        },
+    )
+    app.router.redirect_slashes = False
+    app.state.inspection = inspection
+    return app
+
+
+def _api_routes(api: Api) -> list[Route]:
+    shown = {
+        "session": api.session,
+        "wavelength": api.wavelength,
+        "candidates": api.candidates,
+        "thumbnails": api.thumbnails,
+        "spectrum": api.spectrum,
+        "yield": api.yield_curve,
+        "progress": api.progress,
+        "disagreements": api.disagreements,
+    }
+    changed = {"labels": api.label, "undo": api.undo, "relearn": api.relearn, "order": api.order}
+    return [Route(f"/api/{name}", answer, methods=["GET"]) for name, answer in shown.items()] + [
+        Route(f"/api/{name}", answer, methods=["POST"]) for name, answer in changed.items()
+    ]
+
+
+def _page_routes() -> list[Route]:
+    files = static_files()
+
+    def named(name: str) -> Response:
+        if name not in files:
+            raise RefusedError(404, "there is no such file")
+        return Response(files[name].content, headers={"Content-Type": files[name].content_type})
+
+    def page(request: Request) -> Response:
+        return named(PAGE)
+
+    def file(request: Request) -> Response:
+        return named(request.path_params["name"])
+
+    return [Route("/", page, methods=["GET"]), Route("/static/{name}", file, methods=["GET"])]
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RefusedError)
+    return error.response()
+
+
+def _not_there(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return error_response(error.status_code, {404: "there is no such address"}.get(error.status_code, error.detail))
+
+
+def _other_content(request: Request, error: Exception) -> Response:
+    return error_response(409, str(error))
+
+
+def _told(request: Request, error: Exception) -> Response:
+    """A file that cannot be read or written, or a request that does not fit the survey."""
+    logger.error("%s", error)
+    return error_response(500, str(error))
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    """The traceback goes to the terminal. This answer is made outside the gate, which has no say in it any more."""
+    response = error_response(500, "a fault of rarespec's own; the terminal of `rarespec inspect` has the details")
+    response.headers.update(SECURITY_HEADERS)
+    return response

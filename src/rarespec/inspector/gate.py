@@ -1,0 +1,117 @@
+"""The gate: what a request must show before any of it is looked at.
+
+A web page from elsewhere can make a browser send requests to this machine, and its name can be made to point here; it
+cannot read our cookie or our answers, and cannot choose the Host and Origin that the browser writes.
+"""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from rarespec.inspector.headers import with_security_headers
+from rarespec.inspector.refusal import RefusedError
+from rarespec.inspector.secrets import Secrets, same
+
+MOST_BYTES = 64 * 1024
+"""Of a request's body."""
+XSRF_HEADER = "X-Rarespec-Xsrf"
+JSON_TYPES = ("application/json", "application/json;charset=utf-8")
+
+NOT_OPENED = "not opened: use the address that `rarespec inspect` printed, with its token"
+STEP_INSIDE = '<!DOCTYPE html><html lang="en"><title>rarespec</title><meta http-equiv="refresh" content="0;url=/">'
+"""Where another page's link led here, a browser keeps the new cookie back until a page of our own leads on."""
+
+
+class Gate:
+    """Lets through what comes from our own page in the browser of the person who has the token."""
+
+    def __init__(self, app: ASGIApp, secrets: Secrets, port: int) -> None:
+        self.app = app
+        self.secrets = secrets
+        self.cookie = f"rarespec-{port}"
+        self.hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        elif scope["type"] != "http":
+            await self.app(scope, receive, send)
+        else:
+            answer = self._answer_at_the_gate(Request(scope)) or self.app
+            await answer(scope, receive, with_security_headers(send))
+
+    def _answer_at_the_gate(self, request: Request) -> Response | None:
+        try:
+            self._check_place(request)
+            if request.method == "GET" and request.scope["path"] == "/" and "token" in request.query_params:
+                return self._opened(request)
+            self._check_cookie(request)
+            if request.method == "POST":
+                self._check_change(request)
+            else:
+                _check_no_body(request)
+        except RefusedError as refused:
+            return refused.response()
+        return None
+
+    def _check_place(self, request: Request) -> None:
+        """That the browser meant us, and that no other page sent it."""
+        if request.method not in ("GET", "POST"):
+            raise RefusedError(405, "only GET and POST are answered")
+        host = _only(request, "Host")
+        if host not in self.hosts:
+            raise RefusedError(403, f"this address answers as {' or '.join(self.hosts)} alone")
+        origin = _only(request, "Origin")
+        if origin != f"http://{host}" and (request.method == "POST" or origin is not None):
+            raise RefusedError(403, "the request comes from another page")
+        site = _only(request, "Sec-Fetch-Site")
+        if site not in (None, "same-origin", "none") and request.scope["path"] != "/":
+            raise RefusedError(403, "the request comes from another page")
+
+    def _opened(self, request: Request) -> Response:
+        query = request.query_params.multi_items()
+        if len(query) != 1 or query[0][0] != "token" or not self.secrets.opens(query[0][1]):
+            raise RefusedError(401, NOT_OPENED)
+        from_elsewhere = request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site")
+        response = HTMLResponse(STEP_INSIDE) if from_elsewhere else RedirectResponse("/", 303)
+        response.set_cookie(self.cookie, self.secrets.token, httponly=True, samesite="strict", path="/")
+        return response
+
+    def _check_cookie(self, request: Request) -> None:
+        pairs = [pair.strip().partition("=") for pair in (_only(request, "Cookie") or "").split(";")]
+        values = [value for name, _, value in pairs if name == self.cookie]
+        if len(values) != 1 or not same(values[0], self.secrets.token):
+            raise RefusedError(401, NOT_OPENED)
+
+    def _check_change(self, request: Request) -> None:
+        if not same(_only(request, XSRF_HEADER) or "", self.secrets.xsrf):
+            raise RefusedError(403, f"{XSRF_HEADER} is missing or wrong; load the page again")
+        kind = _only(request, "Content-Type") or ""
+        if kind.replace(" ", "").lower() not in JSON_TYPES:
+            raise RefusedError(415, "the body has to be application/json")
+        if _only(request, "Content-Encoding") is not None:
+            raise RefusedError(415, "the body has to be plain, not compressed")
+        check_length(_only(request, "Content-Length"), "Transfer-Encoding" in request.headers)
+
+
+def check_length(length: str | None, chunked: bool) -> None:
+    """That a body says how long it is, once, and that it is not too long."""
+    if chunked or length is None or not (length.isascii() and length.isdigit()):
+        raise RefusedError(400, "the body has to come whole, with one Content-Length")
+    if len(length) > len(str(MOST_BYTES)) or int(length) > MOST_BYTES:
+        raise RefusedError(413, f"the body is longer than {MOST_BYTES} bytes")
+
+
+def _check_no_body(request: Request) -> None:
+    if "Transfer-Encoding" in request.headers or _only(request, "Content-Length") not in (None, "0"):
+        raise RefusedError(400, "a GET has no body")
+
+
+def _only(request: Request, name: str) -> str | None:
+    """The value of a header that may be given once; None when it is not given."""
+    values = request.headers.getlist(name)
+    if len(values) > 1:
+        raise RefusedError(400, f"{name} is given {len(values)} times")
+    return values[0] if values else None

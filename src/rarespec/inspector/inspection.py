@@ -1,0 +1,160 @@
+"""What one person does at the inspector: looks, labels, takes back, lets the ranking learn."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from threading import Lock
+from typing import Any
+
+from rarespec.inspector.labels_so_far import LabelsSoFar, Said
+from rarespec.inspector.listing import Facts, Listing, listing_of
+from rarespec.inspector.recent import Recent
+from rarespec.inspector.refusal import RefusedError
+from rarespec.inspector.shelf import Shelf
+from rarespec.inspector.spectrum_payload import spectrum_payload
+from rarespec.labels.campaign import Campaign
+from rarespec.labels.campaign_progress import Progress
+from rarespec.labels.change import Change
+from rarespec.labels.event import LabelEvent
+from rarespec.labels.label import Label
+from rarespec.labels.log import LabelLog
+from rarespec.searching.ranking import Ranking
+from rarespec.searching.spectral_features import SpectralFeature
+from rarespec.spectrum import Spectrum
+from rarespec.survey.manifest import WrongUseError
+
+logger = logging.getLogger("uvicorn.error")
+
+RELEARN_EVERY = 10
+"""Labels after which the page asks for the ranking to be learned again."""
+KEPT_PAYLOADS = 64
+"""Spectra as they were sent, 70 kB each."""
+
+
+class Inspection:
+    """A campaign, its log and a person. All methods may be called from any thread."""
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        log: LabelLog,
+        person: str,
+        lines: Sequence[SpectralFeature] = (),
+        relearn_every: int = RELEARN_EVERY,
+    ) -> None:
+        self.campaign, self.person, self.lines, self.relearn_every = campaign, person, lines, relearn_every
+        self.survey = campaign.ranking.survey
+        self._log, self._so_far = log, LabelsSoFar(log)
+        self._shelf = Shelf(self.survey)
+        self._payloads: Recent[tuple[Any, ...], bytes] = Recent(KEPT_PAYLOADS)
+        self._learner = ThreadPoolExecutor(1, "relearn")  # one thread: one learning at a time, in the order asked for
+        self._reader = ThreadPoolExecutor(1, "read-ahead")
+        self._undoing, self._showing = Lock(), Lock()
+        self._learned = self._recalled()
+        self._listing = self._shown("likely", {}, {})
+        self.read_ahead = self._reader.submit(self._read_ahead)
+        """Done when the spectra of the list are at hand."""
+
+    def said(self) -> Said:
+        return self._so_far.now()
+
+    @property
+    def listing(self) -> Listing:
+        return self._listing
+
+    def close(self) -> None:
+        """Wait for what is being learned; nothing more is."""
+        for worker in (self._learner, self._reader):
+            worker.shutdown(cancel_futures=True)
+
+    def label(self, event: LabelEvent) -> LabelEvent:
+        """Stored when this returns."""
+        self._require([event.spectrum])
+        return self._log.append(event)
+
+    def undo(self, event_id: str, undoes: str | None) -> LabelEvent:
+        """Take back a label of this person: the one of this id, or the last that stands. Asked again, the same."""
+        with self._undoing:
+            said = self.said()
+            done = said.event(event_id)
+            if done is not None and _is_undo(done, self.person, undoes):
+                return done
+            target = said.last_of(self.person) if undoes is None else said.left_of(self.person, undoes)
+            if target is None:
+                raise RefusedError(404, "there is no label of yours left to take back")
+            return self._log.append(LabelEvent(event_id, target.spectrum, None, target.event_id, self.person))
+
+    def set_order(self, order: str | None = None) -> None:
+        """Show the newest revision in this order; in that of now when none is given."""
+        with self._showing:
+            now = self._listing
+            self._listing = self._shown(order or now.order, now.facts, now.moved)
+
+    def relearn(self) -> Future[Change]:
+        """Learned from all labels that stand, when its turn comes; the requests of others go on meanwhile."""
+        return self._learner.submit(self._relearn)
+
+    def _relearn(self) -> Change:
+        labels = self.said().labels
+        if labels == self._learned[0]:
+            return self._learned[1]  # asked again
+        try:
+            change = self.campaign.relearn(labels)
+        except WrongUseError as error:
+            raise RefusedError(409, str(error)) from None
+        self._learned = labels, change
+        with self._showing:
+            moved = {id: old for id, (old, _) in change.moved.items()}
+            self._listing = self._shown(self._listing.order, self._listing.facts, moved)
+        self.read_ahead = self._reader.submit(self._read_ahead)
+        return change
+
+    def _recalled(self) -> tuple[dict[str, Label], Change]:
+        """Labels of earlier sessions count from the start; nobody has seen a list that they could have moved."""
+        labels = self.said().labels
+        change = self.campaign.recall(labels) if labels else Change(self.campaign.revision, {}, 0, 0, 0.0)
+        return labels, replace(change, moved={})
+
+    def _shown(self, order: str, facts_before: Mapping[str, Facts], moved: Mapping[str, int | None]) -> Listing:
+        return listing_of(self.campaign.now, order, self._shelf, self.said().standing, facts_before, moved)
+
+    def _read_ahead(self) -> None:
+        """What the page will ask for: spectra, the template, flags of candidates that are new to the list."""
+        try:
+            _ = self._listing.ranking.template  # it is kept with the ranking
+            self._shelf.fill(self._listing.ids)
+            self.campaign.examine()
+            self.set_order()  # with the flags
+        except Exception:  # whoever asks for it is told; this thread has to live on
+            logger.exception("reading ahead failed")
+
+    def spectra(self, ids: Sequence[str]) -> list[Spectrum]:
+        self._require(ids)
+        return self._shelf.fetch(ids)
+
+    def payload(self, id: str) -> bytes:
+        listing = self._listing
+        facts = listing.facts.get(id, {})
+        key = listing.revision, id, facts.get("flags")  # which may come later than the revision
+        return self._payloads.or_made(key, lambda: self._made(listing.ranking, id, facts))
+
+    def _made(self, ranking: Ranking, id: str, facts: Facts) -> bytes:
+        return spectrum_payload(ranking, self._shelf, self.spectra([id])[0], facts)
+
+    def progress(self) -> Progress:
+        return self.campaign.progress(self.said().labels)
+
+    def _require(self, ids: Sequence[str]) -> None:
+        unlisted = [id for id in ids if id not in self._listing.facts]
+        rows = self.survey.rows_of(unlisted) if unlisted else ()
+        for id, row in zip(unlisted, rows, strict=True):
+            if row < 0:
+                raise RefusedError(404, f"{self.survey.path.name}: no spectrum has the id {id!r}")
+
+
+def _is_undo(event: LabelEvent, person: str, undoes: str | None) -> bool:
+    """Whether this event is what was asked for; what it takes back need not be said."""
+    return event.undoes is not None and event.person == person and undoes in (None, event.undoes)

@@ -1,0 +1,87 @@
+"""The user's own lines: a text or CSV file with a name and a wavelength a line, in vacuum or in air."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+
+from rarespec.searching.spectral_features import LINE, SpectralFeature
+from rarespec.spectrum.air import air_to_vacuum
+from rarespec.spectrum.printable import printable
+from rarespec.survey.manifest import WrongUseError
+
+MOST_BYTES = 1 << 20
+MOST_LINES = 2000
+"""More cannot be told apart on a screen."""
+LONGEST_NAME = 40
+MEDIA = ("vacuum", "air")
+WANTED = "write NAME, WAVELENGTH in Angstrom, and air or vacuum (vacuum when not given), for example: Li I, 6707.8, air"
+
+
+def own_lines(path: str | os.PathLike[str]) -> list[SpectralFeature]:
+    """The lines of this file, at rest, vacuum Angstrom. Empty lines, `#` and a heading are no lines."""
+    file = Path(path)
+    rows = [(number, row) for number, row in enumerate(_text(file).splitlines(), 1) if row.split("#")[0].strip()]
+    if rows and _is_heading(rows[0][1]):
+        rows = rows[1:]
+    if not rows:
+        raise WrongUseError(f"{file}: no line is in it; {WANTED}")
+    if len(rows) > MOST_LINES:
+        raise WrongUseError(f"{file}: has {len(rows)} lines, more than {MOST_LINES}; leave out what you do not look at")
+    return [_line(f"{file}, line {number}", row) for number, row in rows]
+
+
+def _text(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise WrongUseError(f"{file}: {error.strerror}; give a file of lines: {WANTED}") from None
+    if len(content) > MOST_BYTES:
+        raise WrongUseError(f"{file}: larger than {MOST_BYTES} bytes, so no list of lines; {WANTED}")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise WrongUseError(f"{file}: no text in UTF-8; {WANTED}") from None
+
+
+def _is_heading(row: str) -> bool:
+    """Without any number, but with a word that says what the columns are."""
+    words = [word.lower() for word in _words(row)]
+    return not any(_number(word) for word in words) and any(word.startswith(("wave", "lambda")) for word in words)
+
+
+def _line(where: str, row: str) -> SpectralFeature:
+    words = _words(row)
+    medium = words.pop().lower() if len(words) > 2 else "vacuum"
+    if len(words) != 2 or medium not in MEDIA:
+        raise WrongUseError(f"{where}: {printable(row[:60])!r} is no line; {WANTED}")
+    name, wavelength = words[0], _number(words[1])
+    if wavelength is None:
+        raise WrongUseError(f"{where}: {printable(words[1][:60])!r} is no wavelength; {WANTED}")
+    if not 0 < len(name) <= LONGEST_NAME:
+        raise WrongUseError(f"{where}: a name has 1 to {LONGEST_NAME} letters; {WANTED}")
+    vacuum = float(air_to_vacuum(np.array(wavelength))) if medium == "air" else wavelength
+    return SpectralFeature(printable(name), vacuum, LINE)
+
+
+def _words(row: str) -> list[str]:
+    """Between commas, semicolons or tabs; in a row that has none, the number is found between blanks."""
+    row = row.split("#")[0].strip()
+    if re.search("[,;\t]", row):
+        words = [word.strip().strip('"').strip() for word in re.split("[,;\t]", row)]
+        return words[:-1] if len(words) > 2 and not words[-1] else words
+    found = re.fullmatch(r"(.*?)\s+(\S+?)(?:\s+(air|vacuum))?", row, re.IGNORECASE)
+    return [word for word in found.groups() if word] if found else [row]
+
+
+def _number(word: str) -> float | None:
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value > 0 else None

@@ -1,0 +1,114 @@
+"""The body of a request: one JSON object with the fields that are expected, each of its kind."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any, NoReturn
+from uuid import UUID
+
+from starlette.requests import ClientDisconnect, Request
+
+from rarespec.inspector.gate import MOST_BYTES
+from rarespec.inspector.refusal import RefusedError
+
+LARGEST = 2**53
+"""Whole numbers up to here are exact in every language."""
+
+
+async def body_of(request: Request, fields: tuple[str, ...]) -> Body:
+    """The object in the body, which may have no other fields than these."""
+    return parsed(await _whole(request), fields)
+
+
+async def _whole(request: Request) -> bytes:
+    received = bytearray()
+    try:
+        async for piece in request.stream():
+            received += piece
+            if len(received) > MOST_BYTES:
+                raise RefusedError(413, f"the body is longer than {MOST_BYTES} bytes")
+    except ClientDisconnect:
+        raise RefusedError(400, "the request broke off") from None
+    return bytes(received)
+
+
+def parsed(text: bytes, fields: tuple[str, ...]) -> Body:
+    try:
+        content = json.loads(text.decode(), object_pairs_hook=_unrepeated, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(400, f"the body is no JSON ({error})") from None
+    if not isinstance(content, dict):
+        raise RefusedError(400, "the body is no JSON object")
+    if unknown := sorted(set(content) - set(fields)):
+        raise RefusedError(400, f"no field {unknown[0][:40]!a}; there are {', '.join(fields) or 'none'}")
+    return Body(content)
+
+
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a field is given twice")
+    return dict(pairs)
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+class Body:
+    """Fields by name; a RefusedError where one is not what it has to be. Fields that may be missing may be null."""
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self._content = content
+
+    def text(self, name: str, longest: int, otherwise: str | None = None) -> str:
+        value = self._content.get(name)
+        value = otherwise if value is None else value
+        if not isinstance(value, str) or len(value) > longest:
+            raise RefusedError(400, f"{name} has to be text of at most {longest} characters")
+        if "\0" in value or not _can_be_written(value):
+            raise RefusedError(400, f"{name} has characters that are none")
+        return value
+
+    def event_id(self, name: str) -> str:
+        text = self.text(name, 36)
+        try:
+            known = UUID(text)
+        except ValueError:
+            known = None
+        if known is None or known.version != 4 or str(known) != text:
+            raise RefusedError(400, f"{name} has to be a random UUID (version 4) in small letters")
+        return text
+
+    def event_id_or_none(self, name: str) -> str | None:
+        return None if self._content.get(name) is None else self.event_id(name)
+
+    def one_of(self, name: str, values: tuple[str, ...]) -> str:
+        value = self._content.get(name)
+        if not isinstance(value, str) or value not in values:
+            raise RefusedError(400, f"{name} has to be one of {', '.join(values)}")
+        return value
+
+    def whole_or_none(self, name: str, least: int) -> int | None:
+        value = self._content.get(name)
+        if value is not None and (type(value) is not int or not least <= value <= LARGEST):
+            raise RefusedError(400, f"{name} has to be a whole number from {least} up, or null")
+        return value
+
+    def number_or_none(self, name: str) -> float | None:
+        value = self._content.get(name)
+        if value is None:
+            return None
+        if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
+            raise RefusedError(400, f"{name} has to be a number, or null")
+        return float(value)
+
+
+def _can_be_written(text: str) -> bool:
+    """JSON can hold halves of letters, which no file can."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,153 @@
+// The detail view: everything about one candidate.
+
+import { opinions } from "./disagreements.js";
+import { mark, movedWords } from "./label_marks.js";
+import { marksAt, skyAt } from "./line_marks.js";
+import { Pointer } from "./pointer.js";
+import { RedshiftField } from "./redshift_field.js";
+import { written } from "./scale.js";
+import { SpectrumPlot } from "./spectrum_plot.js";
+import { byId, element, fillDefinitions, number, outsideLink, percent } from "./text.js";
+
+const OF_THE_RANKING = new Set(["rank", "score", "expected_precision", "nearest_known", "flags"]);
+const TOGGLES = ["known", "errors", "contribution", "lines"];
+
+export class Detail {
+  #session;
+  #settings;
+  #plot;
+  #pointer;
+  #redshift;
+  #candidate = null;
+  #spectrum = null;
+
+  constructor(session, settings, wavelength) {
+    this.#session = session;
+    this.#settings = settings;
+    this.#redshift = new RedshiftField(session.rest_frame, () => this.draw());
+    this.#plot = new SpectrumPlot(byId("spectrum"), wavelength);
+    const say = (words) => (byId("readout").textContent = words);
+    this.#pointer = new Pointer(this.#plot, byId("crosshair"), say, () => this.#redshift.value);
+  }
+
+  /** What the list says of it; its spectrum follows with `showSpectrum`. */
+  showCandidate(candidate) {
+    this.#candidate = candidate;
+    this.#redshift.show(candidate);
+    byId("object-id").textContent = candidate.id;
+    byId("object-label").replaceChildren(...standing(candidate));
+    fillDefinitions(byId("object-facts"), factsOf(candidate));
+    byId("object-others").textContent = othersWords(candidate);
+    byId("object-links").replaceChildren(...candidate.links.map(({ name, url }) => outsideLink(name, url)));
+    for (const button of document.querySelectorAll(".say"))
+      button.setAttribute("aria-pressed", String(button.dataset.action === candidate.label));
+  }
+
+  showSpectrum(spectrum) {
+    this.#spectrum = spectrum;
+    byId("plot-note").hidden = true;
+    fillDefinitions(byId("object-catalogue"), catalogueOf(spectrum.facts));
+    this.draw();
+  }
+
+  isShowing(id) {
+    return byId("plot").dataset.shown === id;
+  }
+
+  /** Instead of a spectrum that is not here (yet). */
+  showNote(words) {
+    byId("plot-note").textContent = words;
+    byId("plot-note").hidden = false;
+    byId("plot").removeAttribute("data-shown");
+  }
+
+  change(how) {
+    how(this.#plot.zoom);
+    this.#plot.redraw();
+    this.#pointer.refresh();
+  }
+
+  draw() {
+    this.#showSettings();
+    if (!this.#spectrum || this.#spectrum.id !== this.#candidate.id) return;
+    const { sigma, known: showKnown, errors: showErrors, contribution: showContribution } = this.#settings;
+    const shown = { spectrum: this.#spectrum, sigma, showKnown, showErrors, showContribution };
+    this.#plot.draw({ ...shown, ...this.#overlays() });
+    this.#pointer.refresh();
+    byId("spectrum").setAttribute("aria-label", this.#described());
+    byId("legend").replaceChildren(...this.#legend());
+    byId("plot").dataset.shown = this.#spectrum.id;
+  }
+
+  #overlays() {
+    const { species, sky, rest_frame: isRestFrame } = this.#session;
+    if (!this.#settings.lines) return { marks: [], sky: [] };
+    const marks = marksAt(species, (name) => this.#settings.isShown(name), this.#redshift.value);
+    return { marks, sky: skyAt(sky, isRestFrame, this.#candidate.z) };
+  }
+
+  #showSettings() {
+    const { sigma } = this.#settings;
+    byId("smoothing").textContent = sigma ? `σ ${sigma} px` : "raw";
+    for (const name of TOGGLES) byId(`show-${name}`).setAttribute("aria-pressed", String(this.#settings[name]));
+  }
+
+  /** The drawing in words, for those who do not see it. */
+  #described() {
+    const { sigma, known, errors, contribution, lines } = this.#settings;
+    const parts = [`Spectrum of ${this.#spectrum.id}`, sigma ? `smoothed by ${sigma} pixels` : "not smoothed"];
+    if (errors) parts.push("with errors");
+    if (known && this.#spectrum.known_id) parts.push(`with the known ${this.#spectrum.known_id}`);
+    if (contribution) parts.push("with the contribution of each wavelength");
+    if (lines) parts.push(`with lines at redshift ${written(this.#redshift.value)}`);
+    return parts.join(", ");
+  }
+
+  #legend() {
+    const { known, errors } = this.#settings, { known_id: id, known_note: note } = this.#spectrum;
+    const parts = [element("span", "▬ flux", "key-flux")];
+    const errorWords = this.#spectrum.has_errors ? "░ ± 1σ" : "the file gives no errors";
+    if (errors) parts.push(element("span", errorWords, "key-error"));
+    if (known) parts.push(element("span", id ? `╍ known ${id}` : "no known example to show", "key-known"));
+    if (known && note) parts.push(element("span", note));
+    return [...parts, element("span", "▨ masked")];
+  }
+}
+
+function standing(candidate) {
+  if (!candidate.label) return ["Not inspected yet"];
+  const comment = candidate.comment ? ` “${candidate.comment}”` : "";
+  return [mark(candidate), candidate.saving ? " saving" : " saved", comment];
+}
+
+function othersWords({ others, disagree }) {
+  return (opinions(others ?? {}) || "Nobody else has labelled it.") + (disagree ? " They disagree (≠)." : "");
+}
+
+function factsOf(candidate) {
+  const kind = [candidate.class, candidate.subclass].filter(Boolean).join(" ");
+  const flags = [candidate.flags].flat().filter(Boolean).join(", ");
+  return [
+    ["rank", element("span", [`${candidate.rank ?? "–"} `, element("span", movedWords(candidate), "moved")])],
+    ["chance", percent(candidate.expected_precision)],
+    ["score", number(candidate.score, 4)],
+    ["class", kind || "–"],
+    ["z", number(candidate.z, 5)],
+    ["S/N", number(candidate.snr, 1)],
+    ["flags", flags || "none"],
+    ["RA, Dec", `${number(candidate.ra, 5)}, ${number(candidate.dec, 5)}`],
+    ["nearest known", candidate.nearest_known || "–"],
+  ];
+}
+
+/** What the files said of it; what the ranking says stands above. */
+function catalogueOf(facts) {
+  const rows = Object.entries(facts).filter(([name]) => !OF_THE_RANKING.has(name));
+  return rows.map(([name, value]) => [name, plain(value)]);
+}
+
+function plain(value) {
+  if (value === null || value === "") return "–";
+  if (typeof value === "number") return Number.isInteger(value) ? String(value) : written(value, 7);
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,301 @@
+// The page: joins what is known, what is drawn, and what is pressed.
+
+import * as api from "./api.js";
+import { announce, clearWarning, insist, waitingWords, warn } from "./banner.js";
+import { Candidates } from "./candidates.js";
+import { Comment } from "./comment.js";
+import { Detail } from "./detail.js";
+import { showDisagreements } from "./disagreements.js";
+import { Grid } from "./grid.js";
+import { fillHelp, showHelp } from "./help.js";
+import { Inspection, isUninspected } from "./inspection.js";
+import { listen } from "./keys.js";
+import { LABELS, wordOf } from "./label_marks.js";
+import { placeInAddress, writePlace } from "./place.js";
+import { Spectra } from "./prefetch.js";
+import { showChange, showProgress } from "./progress.js";
+import { RankList } from "./rank_list.js";
+import { Settings } from "./settings.js";
+import { SpeciesChoice } from "./species.js";
+import { byId } from "./text.js";
+import { YieldPlot } from "./yield_plot.js";
+
+const ORDERS = { likely: "Most likely first", informative: "Most informative first" };
+const RETRY = 3000;
+
+class Page {
+  #view = "grid";
+  #revision = null; // of the ranking that is shown
+  #watching = null; // timer while the server is gone
+
+  constructor(session, wavelength, candidates) {
+    this.inspection = new Inspection(session, candidates);
+    this.settings = new Settings();
+    this.spectra = new Spectra();
+    this.detail = new Detail(session, this.settings, wavelength);
+    this.grid = new Grid(this.inspection, () => this.setView("detail"), (error) => this.onFailure(error));
+    this.rankList = new RankList(this.inspection);
+    this.yieldPlot = new YieldPlot();
+    this.comment = new Comment(this.inspection);
+    this.species = new SpeciesChoice(session.species, this.settings, () => this.detail.draw());
+    this.#describeSession(session);
+    this.#listenToInspection();
+    this.#listenToUser();
+  }
+
+  get isDetail() {
+    return this.#view === "detail";
+  }
+
+  /** Where one was before a reload; otherwise at the first without a label. */
+  async start() {
+    const place = placeInAddress();
+    await this.inspection.reload();
+    this.setView(place?.view ?? "grid");
+    const isThere = place && this.inspection.selectId(place.id);
+    if (!isThere && !this.inspection.bestUninspected()) this.inspection.select(0);
+    this.inspection.queue.start();
+    document.body.dataset.ready = "true";
+  }
+
+  // -- what is shown --
+
+  setView(view) {
+    this.#view = view;
+    document.body.dataset.view = view;
+    byId("to-grid").setAttribute("aria-pressed", String(!this.isDetail));
+    byId("to-detail").setAttribute("aria-pressed", String(this.isDetail));
+    if (this.inspection.selected) this.showSelected();
+  }
+
+  showSelected() {
+    const { selected, position, candidates } = this.inspection;
+    if (!selected) return;
+    writePlace(this.#view, selected.id);
+    document.title = `${selected.rank} · ${selected.id} · rarespec`;
+    byId("position").textContent = `${position + 1} of ${candidates.length}`;
+    if (!this.isDetail) this.grid.select();
+    if (this.isDetail) this.rankList.select();
+    this.showFacts(selected);
+    this.showSpectrum(selected.id);
+  }
+
+  showFacts(candidate) {
+    this.detail.showCandidate(candidate);
+    this.comment.show(candidate);
+    this.yieldPlot.show(candidate.rank);
+  }
+
+  async showSpectrum(id) {
+    const ready = this.spectra.now(id);
+    if (ready) this.detail.showSpectrum(ready);
+    else await this.#waitForSpectrum(id);
+    if (this.inspection.selected?.id === id) this.spectra.fetchAhead(this.inspection.comingUp());
+  }
+
+  async #waitForSpectrum(id) {
+    const isWanted = () => this.inspection.selected?.id === id;
+    if (!this.detail.isShowing(id)) this.detail.showNote("Reading the spectrum …");
+    try {
+      const spectrum = await this.spectra.get(id);
+      if (isWanted()) this.detail.showSpectrum(spectrum);
+    } catch (error) {
+      if (!isWanted()) return;
+      this.detail.showNote(`The spectrum cannot be shown: ${error.message}`);
+      this.onFailure(error);
+    }
+  }
+
+  async refreshNumbers() {
+    try {
+      const [progress, curve] = await Promise.all([api.progress(), api.yieldCurve()]);
+      showProgress(progress);
+      this.yieldPlot.setCurve(curve);
+    } catch (error) {
+      this.onFailure(error);
+    }
+  }
+
+  #describeSession(session) {
+    byId("survey").textContent = session.survey;
+    byId("person").textContent = session.person;
+    fillHelp(session);
+    for (const problem of session.problems) insist(problem);
+    this.#showOrder();
+  }
+
+  #showOrder() {
+    byId("order").firstChild.textContent = `${ORDERS[this.inspection.session.order]} `;
+  }
+
+  // -- what happens --
+
+  #listenToInspection() {
+    const on = (kind, act) => this.inspection.addEventListener(kind, ({ detail }) => act(detail));
+    on("selected", () => this.showSelected());
+    on("changed", (id) => this.onChanged(id));
+    on("listed", () => this.onListed());
+    on("saved", (detail) => this.onSaved(detail));
+    on("refused", (detail) => this.onRefused(detail));
+    on("waiting", ({ error }) => warn(waitingWords(this.inspection.queue.entries.length, error)));
+    on("resumed", () => clearWarning());
+    on("relearning", () => byId("relearn").setAttribute("aria-busy", "true"));
+    on("reranked", (change) => this.onReranked(change));
+    on("failed", (error) => this.onFailure(error));
+  }
+
+  onChanged(id) {
+    this.rankList.draw();
+    this.grid.update(id);
+    if (this.inspection.selected?.id === id) this.showFacts(this.inspection.selected);
+  }
+
+  onListed() {
+    if (this.#revision !== this.inspection.candidates.revision) this.#onNewRanking();
+    if (!this.inspection.selected) return;
+    this.grid.show();
+    this.showSelected();
+  }
+
+  /** Contributions, nearest known examples and the yield are others now. */
+  #onNewRanking() {
+    this.#revision = this.inspection.candidates.revision;
+    this.spectra.forgetAll();
+    this.refreshNumbers();
+  }
+
+  onSaved({ entry, id }) {
+    clearWarning();
+    const said = entry.path === "/api/undo" ? "undone" : `saved: ${wordOf(entry.body.label)}`;
+    announce(`${id} ${said}`);
+    if (!this.inspection.queue.entries.length) this.#refreshProgress();
+  }
+
+  async #refreshProgress() {
+    try {
+      showProgress(await api.progress());
+    } catch (error) {
+      this.onFailure(error);
+    }
+    this.inspection.catchUp();
+  }
+
+  onRefused({ entry, error }) {
+    if (entry.path === "/api/undo" && error.status === 404) return announce("There is nothing left to undo.");
+    const what = entry.path === "/api/undo" ? "The undo" : `The label “${wordOf(entry.body.label)}” of ${entry.id}`;
+    insist(`${what} was refused and is NOT saved: ${error.message}`);
+  }
+
+  onReranked(change) {
+    byId("relearn").removeAttribute("aria-busy");
+    if (!change) return;
+    const above = this.inspection.candidates.slice(0, this.inspection.position).filter(isUninspected);
+    showChange(change, above.length);
+  }
+
+  /** Tells what went wrong; when the server is gone, watches for it to come back. */
+  onFailure(error) {
+    const isAway = error instanceof api.ServerGone || error.status === 401 || error.status === 403;
+    if (!isAway) return insist(error.message);
+    warn(waitingWords(this.inspection.queue.entries.length, error));
+    this.#watching ??= setInterval(() => this.#lookForServer(), RETRY);
+  }
+
+  async #lookForServer() {
+    try {
+      await api.session();
+    } catch {
+      return;
+    }
+    clearInterval(this.#watching);
+    this.#watching = null;
+    clearWarning();
+    this.inspection.reload();
+  }
+
+  // -- what is pressed --
+
+  #listenToUser() {
+    listen((action) => this.act(action));
+    document.addEventListener("click", (event) => {
+      const button = event.target.closest("[data-action]");
+      if (!button) return;
+      if (event.detail) button.blur(); // after a mouse, Space is again the key for the next candidate
+      this.act(button.dataset.action);
+    });
+    window.addEventListener("focus", () => this.inspection.reload()); // others may have labelled meanwhile
+    window.addEventListener("beforeunload", (event) => {
+      if (this.inspection.queue.entries.length) event.preventDefault();
+    });
+  }
+
+  act(action) {
+    if (LABELS.includes(action)) this.inspection.label(action);
+    else this.#actions[action]();
+  }
+
+  #actions = {
+    next: () => this.inspection.move(1),
+    previous: () => this.inspection.move(-1),
+    up: () => (this.isDetail ? this.inspection.move(-1) : this.grid.moveRows(-1)),
+    down: () => (this.isDetail ? this.inspection.move(1) : this.grid.moveRows(1)),
+    uninspected: () => this.inspection.nextUninspected() || announce("Every candidate of the list has a label."),
+    best: () => this.inspection.bestUninspected() || announce("Every candidate of the list has a label."),
+    "first-page": () => this.grid.firstPage(),
+    "next-page": () => this.grid.turn(1),
+    "previous-page": () => this.grid.turn(-1),
+    grid: () => this.setView("grid"),
+    detail: () => this.setView("detail"),
+    undo: () => this.inspection.undo(),
+    comment: () => {
+      this.setView("detail");
+      this.comment.focus();
+    },
+    smoother: () => this.#redrawn(() => this.settings.smooth(1)),
+    rougher: () => this.#redrawn(() => this.settings.smooth(-1)),
+    known: () => this.#redrawn(() => this.settings.toggle("known")),
+    errors: () => this.#redrawn(() => this.settings.toggle("errors")),
+    contribution: () => this.#redrawn(() => this.settings.toggle("contribution")),
+    lines: () => this.#redrawn(() => this.settings.toggle("lines")),
+    species: () => this.species.show(),
+    "zoom-in": () => this.detail.change((zoom) => zoom.scaleWavelengths(0.7)),
+    "zoom-out": () => this.detail.change((zoom) => zoom.scaleWavelengths(1 / 0.7)),
+    "pan-left": () => this.detail.change((zoom) => zoom.move(-0.25)),
+    "pan-right": () => this.detail.change((zoom) => zoom.move(0.25)),
+    "reset-zoom": () => this.detail.change((zoom) => zoom.reset()),
+    relearn: () => this.inspection.relearn(),
+    order: () => this.#changeOrder(),
+    disagreements: () => showDisagreements((id) => this.#open(id)).catch((error) => this.onFailure(error)),
+    help: () => showHelp(),
+  };
+
+  #redrawn(change) {
+    change();
+    this.detail.draw();
+  }
+
+  async #changeOrder() {
+    const { order } = this.inspection.session;
+    await this.inspection.setOrder(order === "likely" ? "informative" : "likely");
+    this.#showOrder();
+    announce(`${ORDERS[this.inspection.session.order]}.`);
+  }
+
+  #open(id) {
+    this.setView("detail");
+    if (!this.inspection.selectId(id)) insist(`${id} is not on this list.`);
+  }
+}
+
+async function open() {
+  try {
+    const session = await api.session();
+    const page = new Page(session, await api.wavelength(), new Candidates());
+    await page.start();
+  } catch (error) {
+    warn(`The page cannot start: ${error.message}`);
+    throw error;
+  }
+}
+
+open();

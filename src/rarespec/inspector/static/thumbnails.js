@@ -1,0 +1,52 @@
+// Small drawings of spectra for the grid, fetched a page at a time.
+
+import * as api from "./api.js";
+import { linear, percentiles } from "./scale.js";
+import { colours, sharp } from "./sharp_canvas.js";
+
+const AT_ONCE = 100;
+const MOST_KEPT = 2000;
+
+export class Thumbnails {
+  #kept = new Map(); // id -> Float32Array of binned flux
+
+  /** Fetches what is missing of these. */
+  async fetch(ids) {
+    const missing = ids.filter((id) => !this.#kept.has(id));
+    for (let start = 0; start < missing.length; start += AT_ONCE) {
+      const part = missing.slice(start, start + AT_ONCE);
+      const drawn = await api.thumbnails(part);
+      part.forEach((id, i) => this.#kept.set(id, drawn[i]));
+    }
+    for (const id of this.#kept.keys()) if (this.#kept.size > MOST_KEPT) this.#kept.delete(id);
+  }
+
+  /** Draws the spectrum with this id if it has been fetched. */
+  draw(canvas, id) {
+    const values = this.#kept.get(id);
+    if (values && canvas.clientWidth) drawThumbnail(canvas, values);
+  }
+}
+
+function drawThumbnail(canvas, values) {
+  const { context, width, height } = sharp(canvas);
+  const range = percentiles(values, 0.01, 0.99);
+  if (!range) return drawNothing(context, width, height);
+  const x = linear([0, values.length - 1], [2, width - 2]);
+  const y = linear(range[0] < range[1] ? range : [range[0] - 1, range[0] + 1], [height - 6, 6]);
+  context.strokeStyle = colours().flux;
+  context.lineWidth = 1;
+  context.beginPath();
+  values.forEach((value, i) => {
+    if (!Number.isFinite(value)) return;
+    const isAfterGap = i === 0 || !Number.isFinite(values[i - 1]);
+    if (isAfterGap) context.moveTo(x(i), y(value));
+    else context.lineTo(x(i), y(value));
+  });
+  context.stroke();
+}
+
+function drawNothing(context, width, height) {
+  Object.assign(context, { fillStyle: colours().faint, font: "11px system-ui, sans-serif", textAlign: "center" });
+  context.fillText("no good pixel", width / 2, height / 2);
+}

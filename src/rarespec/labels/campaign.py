@@ -1,0 +1,196 @@
+"""A campaign: a search whose ranking learns from every look."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from rarespec.features.recipe import Recipe
+from rarespec.labels.campaign_progress import Progress, progress_of
+from rarespec.labels.campaign_start import CampaignStart, start_beside, start_of
+from rarespec.labels.change import Change, moved_between
+from rarespec.labels.label import Label
+from rarespec.labels.order import ORDERS, arranged, in_order
+from rarespec.searching.ranking import Ranking
+from rarespec.searching.relearning import Relearning
+from rarespec.searching.search import EVERYTHING, asked
+from rarespec.searching.search import Progress as FeaturesDone
+from rarespec.searching.selection import Selection
+from rarespec.survey import Survey
+
+Labels = Mapping[str, Label]
+"""Id -> label, in the order of the looks."""
+
+Places = Mapping[str, int]
+"""Id -> place in the list, from 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Revision:
+    """One state of a campaign; it never changes, but for flags that are added to the table."""
+
+    number: int
+    ranking: Ranking
+    labels: Labels
+    """Those that it learned from."""
+    places: Mapping[str, Places]
+    """Order -> where the labelled spectra stand in it."""
+
+    def listed(self, order: str = "likely") -> list[str]:
+        table = self.ranking.table
+        looked_at = in_order(order, np.asarray(table["expected_precision"]))
+        return arranged(table["id"][looked_at].tolist(), self.places[order])
+
+
+class Campaign:
+    """Looks for the others of the known, and learns from what people say of the candidates.
+
+    All methods may be called from any thread. While one learns, the others see the revision before.
+    """
+
+    def __init__(self, relearning: Relearning, given: Mapping[str, Any]) -> None:
+        """Use `Campaign.start`. `given` : its arguments."""
+        self._relearning, self._given = relearning, given
+        self._learning = Lock()
+        self._now = Revision(0, relearning.ranking(), {}, {order: {} for order in ORDERS})
+        self.examine()
+
+    @classmethod
+    def start(
+        cls,
+        survey: Survey | str | os.PathLike[str],
+        known: Any,
+        method: str = "auto",
+        top: int = 1000,
+        seed: int = 0,
+        non_members: Any = None,
+        params: dict[str, Any] | None = None,
+        recipe: Recipe | str = "paper",
+        selection: Selection = EVERYTHING,
+        radius_arcsec: float = 2.0,
+        progress: FeaturesDone | None = None,
+    ) -> Campaign:
+        """Rank for the first time; the parameters are those of `rarespec.search`."""
+        given: dict[str, Any] = {
+            "known": known,
+            "method": method,
+            "top": top,
+            "seed": seed,
+            "non_members": non_members,
+            "params": params,
+            "recipe": recipe,
+            "selection": selection,
+            "radius_arcsec": radius_arcsec,
+        }
+        return cls(Relearning(asked(survey, progress=progress, **given)), given)
+
+    @classmethod
+    def resume(
+        cls,
+        survey: Survey | str | os.PathLike[str],
+        labels: Labels | None = None,
+        path: str | os.PathLike[str] | None = None,
+        progress: FeaturesDone | None = None,
+    ) -> Campaign:
+        """Start as the campaign did that was kept (see `keep`), and recall these labels."""
+        opened = survey if isinstance(survey, Survey) else Survey.open(survey)
+        kept = CampaignStart.read(Path(path) if path else start_beside(opened))
+        campaign = cls.start(opened, **kept.arguments, progress=progress)
+        if labels:
+            campaign.recall(labels)
+        return campaign
+
+    def keep(self, path: str | os.PathLike[str] | None = None) -> Path:
+        """Write what the campaign was started with, by default beside the survey; labels are kept in their own log."""
+        place = Path(path) if path else start_beside(self._relearning.survey)
+        start_of(self._relearning.material, self._given).write(place)
+        return place
+
+    @property
+    def now(self) -> Revision:
+        """The newest revision, all of one piece."""
+        return self._now
+
+    @property
+    def ranking(self) -> Ranking:
+        return self._now.ranking
+
+    @property
+    def revision(self) -> int:
+        return self._now.number
+
+    @property
+    def known_ids(self) -> list[str]:
+        """Of the examples given at the start."""
+        return list(self._relearning.material.ids)
+
+    def listed(self, order: str = "likely") -> list[str]:
+        """Ids in the order in which to look at them; see `rarespec.labels.order`.
+
+        Labelled spectra stay at the place where they stood when they were labelled, so that nobody loses their place
+        when the ranking learns; the candidates of the newest ranking fill the places between and after them.
+        """
+        return self._now.listed(order)
+
+    def relearn(self, labels: Labels) -> Change:
+        """Rank again by these labels, which are all that stand.
+
+        Those labelled yes are known from now on, those labelled no are known non-members. Bad data is taken off the
+        list, and nothing is learned from it. Unsure changes nothing. Flags of candidates that are new to the list are
+        not looked for yet: `examine` does that.
+        """
+        with self._learning:
+            return self._learned(labels, {order: _places_in(self._now.listed(order)) for order in ORDERS})
+
+    def recall(self, labels: Labels) -> Change:
+        """Rank by labels of earlier sessions: they stand first in the list, in their order, as they were looked at."""
+        with self._learning:
+            return self._learned(labels, dict.fromkeys(ORDERS, _places_in(list(labels))))
+
+    def examine(self) -> None:
+        """Put the flags into the table of the newest ranking; spectra that are new to it are read, which takes time."""
+        self._relearning.examine(self._now.ranking)
+
+    def progress(self, labels: Labels) -> Progress:
+        """How far these labels, which are all that stand, have come."""
+        return progress_of(self._now.ranking, labels)
+
+    def _learned(self, labels: Labels, stood: Mapping[str, Places]) -> Change:
+        """`stood` : order -> where ids stood in the list."""
+        started, before = perf_counter(), self._now
+        ranking = before.ranking
+        yes, no, bad = (_labelled(labels, label) for label in (Label.YES, Label.NO, Label.BAD))
+        if [yes, no, bad] != [_labelled(before.labels, label) for label in (Label.YES, Label.NO, Label.BAD)]:
+            ranking = self._relearning.ranking(yes, no, bad)
+        number = before.number + (ranking is not before.ranking)
+        places = {order: self._places(labels, stood[order]) for order in ORDERS}
+        self._now = Revision(number, ranking, dict(labels), places)
+        moved = self._moved(before.ranking, ranking)
+        return Change(number, moved, len(yes), len(no), perf_counter() - started)
+
+    def _places(self, labels: Labels, stood: Places) -> Places:
+        """Of the labelled spectra of the survey; those that were not listed come to the end."""
+        ids = list(labels)
+        in_survey = (id for id, row in zip(ids, self._relearning.rows_of(ids), strict=True) if row >= 0)
+        return {id: stood.get(id, len(stood) + number) for number, id in enumerate(in_survey)}
+
+    def _moved(self, before: Ranking, after: Ranking) -> dict[str, tuple[int | None, int]]:
+        if before is after:
+            return {}
+        ids = after.table["id"].tolist()
+        return moved_between(ids, self._relearning.ranks(before, like=after)[self._relearning.rows_of(ids)])
+
+
+def _labelled(labels: Labels, wanted: Label) -> list[str]:
+    return sorted(id for id, label in labels.items() if label == wanted)
+
+
+def _places_in(listed: list[str]) -> Places:
+    return {id: place for place, id in enumerate(listed)}

@@ -1,0 +1,101 @@
+"""How far a campaign has come: looked at, found, expected to remain, and whether to go on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.labels.label import Label
+from rarespec.searching.ranking import Ranking
+from rarespec.searching.yield_curve import WORTH_A_LOOK
+
+RECENT = 30
+"""Looks by which it is judged whether looking is still worth it."""
+
+ENOUGH = 10
+"""Looks that count for more than an expectation."""
+
+FEW = WORTH_A_LOOK * RECENT
+"""Members among the recent looks: with fewer, each costs more than ten looks."""
+
+Remaining = tuple[float, float, float]
+"""Low, middle and high of a number that is expected."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Counts of spectra that were labelled at all, and yes, unsure, bad data and no.
+
+    expected_remaining : low, middle and high of the members among those not labelled; None if it cannot be told
+    suggestion         : whether to go on, and why, in words
+    """
+
+    inspected: int
+    found: int
+    unsure: int
+    bad: int
+    refused: int
+    expected_remaining: Remaining | None
+    suggestion: str
+
+
+def progress_of(ranking: Ranking, labels: Mapping[str, Label]) -> Progress:
+    """Of these labels, in the order of the looks; the ranking may have learned from none, some or all of them."""
+    counts = Counter(labels.values())
+    left = np.array([id not in labels for id in ranking.table["id"].tolist()], dtype=bool)
+    remaining = expected_remaining(ranking, left)
+    return Progress(
+        inspected=len(labels),
+        found=counts[Label.YES],
+        unsure=counts[Label.UNSURE],
+        bad=counts[Label.BAD],
+        refused=counts[Label.NO],
+        expected_remaining=remaining,
+        suggestion=_suggestion(ranking, left, remaining, list(labels.values())[-RECENT:]),
+    )
+
+
+def expected_remaining(ranking: Ranking, left: NDArray[np.bool_]) -> Remaining | None:
+    """Members in the whole list but for those candidates that were labelled since it was ranked.
+
+    left : (k,) bool, which candidates of the table are not labelled
+    """
+    curve = ranking.yield_curve
+    if not curve.can_tell:
+        return None
+    looked_at = float(curve.precision[: len(left)][~left].sum())
+    share = max(0.0, 1 - looked_at / curve.n_total) if curve.n_total > 0 else 0.0
+    return float(np.floor(share * curve.n_total_low)), share * curve.n_total, float(np.ceil(share * curve.n_total_high))
+
+
+def _suggestion(ranking: Ranking, left: NDArray[np.bool_], remaining: Remaining | None, recent: list[Label]) -> str:
+    n_found = recent.count(Label.YES)
+    thin = len(recent) == RECENT and n_found < FEW
+    lately = f"the last {len(recent)} looks gave {n_found or 'none'}"
+    if remaining is None:
+        why = _sentence(ranking.yield_curve.why)
+        return f"Few are left, or this ranking does not find them: {lately}. {why}" if thin else f"Go on. {why}"
+    worth = int(left[: ranking.yield_curve.stopping_rank].sum())
+    expected = f"expected among all that nobody has looked at: {_about(remaining)}"
+    if thin and n_found == 0 and (worth == 0 or remaining[1] < 1):
+        return f"Stop: {lately}; {expected}."
+    if thin:
+        return f"Few are left: {lately}; {expected}."
+    if worth:
+        return f"Go on: the next {worth} are worth a look; {expected}."
+    if len(recent) >= ENOUGH and n_found >= WORTH_A_LOOK * len(recent):
+        return f"Go on: {lately}; {expected}."  # what was seen counts for more than what is expected
+    return f"Few are left: of the next, fewer than one in ten would be one; {expected}."
+
+
+def _about(remaining: Remaining) -> str:
+    low, middle, high = remaining
+    return f"{f'about {middle:.0f}' if middle >= 0.5 else 'less than one'} ({low:.0f} to {high:.0f})"
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."

@@ -1,0 +1,117 @@
+"""What a campaign was started with, as a file beside the labels: with both it goes on where it was left."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rarespec.features.recipe import Recipe
+from rarespec.searching.material import Material
+from rarespec.searching.recipes import name_of_recipe, recipe_named
+from rarespec.searching.selection import Selection
+from rarespec.survey import Survey
+from rarespec.survey.manifest import WrongUseError
+from rarespec.whole_file import write_whole
+
+FORMAT, VERSION = "rarespec-campaign", 1
+
+
+@dataclass(frozen=True)
+class CampaignStart:
+    """The parameters of `Campaign.start` in values that JSON knows.
+
+    known, non_members : ids of the survey; when examples are from elsewhere, the ids and files that were given
+    recipe : its name and its parameters
+    """
+
+    known: list[str]
+    method: str
+    top: int
+    seed: int
+    non_members: list[str] | None
+    params: dict[str, Any]
+    recipe: tuple[str, dict[str, Any]]
+    selection: dict[str, Any]
+    radius_arcsec: float
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """As `Campaign.start` takes them."""
+        return asdict(self) | {"recipe": recipe_named(*self.recipe), "selection": Selection(**self.selection)}
+
+    def write(self, path: Path) -> None:
+        """Whole or not at all."""
+        try:
+            content = json.dumps({"format": FORMAT, "version": VERSION} | asdict(self), indent=1)
+        except TypeError as error:
+            raise WrongUseError(f"{path}: a campaign with such parameters cannot be kept: {error}") from None
+        write_whole(path, content.encode())
+
+    @classmethod
+    def read(cls, path: Path) -> CampaignStart:
+        if not path.exists():
+            raise WrongUseError(f"{path}: no campaign was kept there; start one by saying what is known")
+        try:
+            kept = json.loads(path.read_bytes())
+            found = kept.pop("format"), kept.pop("version")
+            start = cls(**kept)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise WrongUseError(f"{path}: no campaign that can be read ({error}); start it anew") from None
+        if found != (FORMAT, VERSION):
+            raise WrongUseError(f"{path}: {found[0]} {found[1]}, but this is {FORMAT} {VERSION}; start it anew")
+        return start
+
+
+def start_beside(survey: Survey) -> Path:
+    """`<survey directory>.campaign.json`, next to the survey's directory as its labels are."""
+    place = survey.path.resolve()
+    return place.with_name(f"{place.name}.campaign.json")
+
+
+def start_of(material: Material, given: Mapping[str, Any]) -> CampaignStart:
+    """From the arguments of `Campaign.start` and the examples found; a WrongUseError if they cannot be kept."""
+    known = _words(given["known"]) if material.n_from_elsewhere else list(material.ids)
+    recipe = _named(given["recipe"])
+    if known is None:
+        raise WrongUseError("known spectra that are not in the survey cannot be kept with a campaign: give their files")
+    if recipe is None:
+        raise WrongUseError("only a campaign with a recipe that has a name can be kept, not one put together by hand")
+    refused = material.features.survey.ids[material.rows[material.refused[: len(material.rows)]]].tolist()
+    plain = {name: given[name] for name in ("method", "top", "seed", "radius_arcsec")}
+    return CampaignStart(
+        known=known,
+        non_members=refused or None,
+        params=given["params"] or {},
+        recipe=recipe,
+        selection=asdict(given["selection"]),
+        **plain,
+    )
+
+
+def _named(recipe: Recipe | str) -> tuple[str, dict[str, Any]] | None:
+    """Name and parameters; None for a recipe that was put together by hand."""
+    if isinstance(recipe, str):
+        return recipe, {}
+    name = name_of_recipe(recipe)
+    params = {key: value for key, value in recipe.get_params(deep=False).items() if key != "grid"}
+    return None if name is None else (name, params)
+
+
+def _words(given: Any) -> list[str] | None:
+    """Ids and files as text, files with their whole path; None when something else was given."""
+    words = list(_flat(given))
+    if not all(isinstance(word, str | os.PathLike) for word in words):
+        return None
+    return [os.path.abspath(word) if os.path.exists(word) else os.fspath(word) for word in words]
+
+
+def _flat(given: Any) -> Iterator[Any]:
+    if isinstance(given, list | tuple | set):
+        for item in given:
+            yield from _flat(item)
+    else:
+        yield given

@@ -1,0 +1,209 @@
+"""The SQLite file behind a log: opened or created, checked to be ours, and its failures in words."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rarespec.labels.label import Label
+from rarespec.labels.network_file_system import is_network
+from rarespec.survey.manifest import SurveyError, WrongUseError
+
+APPLICATION = 0x52535031
+"""Marks the file as a log of labels, for `file` and for ourselves."""
+VERSION = 1
+WAIT_S = 60.0
+"""For how long a writer waits for another; each needs milliseconds."""
+
+COLUMNS = ("event_id", "spectrum", "label", "undoes", "person", "at", "rank", "score", "revision", "comment")
+
+_LABELS = ", ".join(f"'{label}'" for label in Label)
+_REFUSED = "RAISE(ABORT, 'labels are only ever added')"
+SCHEMA = (
+    f"""CREATE TABLE events (
+        sequence INTEGER PRIMARY KEY,
+        event_id TEXT NOT NULL UNIQUE,
+        spectrum TEXT NOT NULL,
+        label TEXT CHECK (label IN ({_LABELS})),
+        undoes TEXT,
+        person TEXT NOT NULL,
+        at TEXT NOT NULL,
+        rank INTEGER,
+        score REAL,
+        revision INTEGER,
+        comment TEXT NOT NULL,
+        CHECK ((label IS NULL) <> (undoes IS NULL))
+    )""",
+    "CREATE INDEX events_of_person ON events (person, at)",
+    f"CREATE TRIGGER never_changed BEFORE UPDATE ON events BEGIN SELECT {_REFUSED}; END",
+    f"CREATE TRIGGER never_deleted BEFORE DELETE ON events BEGIN SELECT {_REFUSED}; END",
+    # INSERT OR REPLACE deletes without asking the trigger above
+    f"""CREATE TRIGGER never_replaced BEFORE INSERT ON events
+        WHEN EXISTS (SELECT 1 FROM events WHERE event_id = NEW.event_id OR sequence = NEW.sequence)
+        BEGIN SELECT {_REFUSED}; END""",
+    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA user_version = {VERSION}",
+)
+
+
+class LabelLogError(SurveyError):
+    """The log could not be read, or what was to be added is not in it."""
+
+
+def open_to_write(path: Path, file_system: str | None) -> sqlite3.Connection:
+    """The log in this file, created when there is none; on a network file system without a write-ahead log."""
+    _check_writable(path)
+    connection = _connected(path, "mode=rwc")
+    try:
+        with told(path):
+            _settle_journal(connection, path, is_network(file_system))
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA fullfsync = ON")  # macOS: as far as the disk itself
+            with writing(connection):
+                if _is_new(connection):
+                    for statement in SCHEMA:
+                        connection.execute(statement)
+            _check_ours(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_to_read(path: Path) -> sqlite3.Connection:
+    """The log in this file, even where this user may not write."""
+    if not path.is_file():
+        raise WrongUseError(f"{path}: no labels are kept there")
+    connection = _connected(path, _how_to_read(path))
+    try:
+        with told(path):
+            connection.execute("PRAGMA query_only = ON")
+            _check_ours(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _how_to_read(path: Path) -> str:
+    """Readers of a write-ahead log share files beside it; who may make them also clears them away."""
+    if _may_write(path.parent):
+        return "mode=rw"
+    # Where there is no such log at the moment, nothing is missed by reading the file alone.
+    return "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
+
+
+@contextmanager
+def writing(connection: sqlite3.Connection) -> Iterator[None]:
+    """One transaction of the only writer; all or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """SQLite's errors as what happened to this log and what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", None) or type(error).__name__
+        for start, (kind, words) in FAILURES.items():
+            if name.startswith(start):
+                raise kind(f"{path}: {words}") from None
+        raise LabelLogError(f"{path}: SQLite says: {error} ({name}); nothing was changed") from None
+
+
+FAILURES: dict[str, tuple[type[SurveyError], str]] = {
+    "SQLITE_NOTADB": (WrongUseError, "this is not a log of labels (no SQLite database); name another file"),
+    "SQLITE_CANTOPEN": (WrongUseError, "cannot be opened; is there such a folder, and may you write to it?"),
+    "SQLITE_READONLY": (WrongUseError, "cannot be written to; keep the labels in another file, or ask its owner"),
+    "SQLITE_BUSY": (
+        LabelLogError,
+        f"another process has kept the log for {WAIT_S:.0f} s; nothing was stored. End it, or try again",
+    ),
+    "SQLITE_FULL": (LabelLogError, "the disk is full; nothing was stored. Make room, then label again"),
+    "SQLITE_IOERR_LOCK": (LabelLogError, "this file system cannot lock files; keep the labels on another disk"),
+    "SQLITE_IOERR": (
+        LabelLogError,
+        "the disk failed or is full; nothing was stored. See to it, then label again",
+    ),
+    "SQLITE_CORRUPT": (LabelLogError, "the log is damaged; restore it from a copy"),
+    "ProgrammingError": (LabelLogError, "the log has been closed"),
+}
+"""How the name of SQLite's error begins -> what it means here; the first that fits."""
+
+
+def _connected(path: Path, how: str) -> sqlite3.Connection:
+    """Never read the file by other means while it is open here: closing it would release SQLite's locks."""
+    with told(path):
+        uri = f"{path.absolute().as_uri()}?{how}"
+        return sqlite3.connect(uri, timeout=WAIT_S, isolation_level=None, check_same_thread=False, uri=True)
+
+
+def _settle_journal(connection: sqlite3.Connection, path: Path, network: bool) -> None:
+    """What fits the disk of a new log. One with a rollback journal keeps it, as other computers may use it too."""
+    if network:
+        # with the file to itself, SQLite reads what a write-ahead log holds without sharing memory
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        if _journal_set(connection, "delete") != "delete":
+            raise LabelLogError(f"{path}: open where it is taken for a file of a local disk; close it there first")
+        connection.execute("PRAGMA locking_mode = NORMAL")
+        connection.execute("PRAGMA user_version").fetchall()  # lets go of the file
+    elif _is_new(connection):
+        _journal_set(connection, "wal")
+
+
+def _journal_set(connection: sqlite3.Connection, mode: str) -> str:
+    """The journal that is in use afterwards. SQLite does not always wait here for others that open the file too."""
+    until = time.monotonic() + WAIT_S
+    while True:
+        try:
+            return str(connection.execute(f"PRAGMA journal_mode = {mode}").fetchone()[0])
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+
+
+def journal_of(connection: sqlite3.Connection) -> str:
+    return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
+
+
+def _is_new(connection: sqlite3.Connection) -> bool:
+    return not _number(connection, "application_id") and not _number(connection, "schema_version")
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+
+def _check_ours(connection: sqlite3.Connection, path: Path) -> None:
+    if _number(connection, "application_id") != APPLICATION:
+        raise WrongUseError(f"{path}: an SQLite database, but no log of labels; name another file")
+    version = _number(connection, "user_version")
+    if version != VERSION:
+        raise WrongUseError(f"{path}: labels in format {version}; this rarespec reads {VERSION}, use a newer one")
+
+
+def _check_writable(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise WrongUseError(f"{path}: there is no folder {path.parent}; make it first")
+    if path.is_dir():
+        raise WrongUseError(f"{path}: this is a folder; name a file for the labels")
+    for place in (path.parent, path):
+        if place.exists() and not _may_write(place):
+            raise WrongUseError(f"{place}: you may not write here; keep the labels in another file, or ask its owner")
+
+
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)

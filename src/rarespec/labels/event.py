@@ -1,0 +1,130 @@
+"""One thing that somebody did: a label given, or an earlier event taken back."""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from rarespec.labels.label import Label, label_named
+from rarespec.labels.person import person_named
+from rarespec.survey.manifest import WrongUseError
+
+MAX_SPECTRUM = 1000
+MAX_COMMENT = 4000
+"""Characters. As JSON, each of them escaped, they fit into 64 KiB."""
+
+
+@dataclass(frozen=True)
+class LabelEvent:
+    """A label, or an undo; never changed once it is in a log.
+
+    event_id : a UUID made by who labels, so that an event sent twice counts once
+    spectrum : id of the spectrum; an undo may leave it empty, the log fills it in
+    label    : None for an undo
+    undoes   : event_id of the event that is taken back, which may be an undo; None for a label
+    at       : UTC, ISO 8601, such as 2025-03-01T20:15:00.000000Z; the log sets it when it is empty
+    rank, score, revision : place and score that the person saw, and in which ranking of the campaign; None when unknown
+    """
+
+    event_id: str
+    spectrum: str
+    label: Label | None
+    undoes: str | None = None
+    person: str = ""
+    at: str = ""
+    rank: int | None = None
+    score: float | None = None
+    revision: int | None = None
+    comment: str = ""
+
+
+def new_event_id() -> str:
+    return str(uuid4())
+
+
+def checked(event: LabelEvent) -> LabelEvent:
+    """The event with plain Python values, its time in UTC; a WrongUseError where something cannot be."""
+    _check_id(event.event_id)
+    if (event.label is None) == (event.undoes is None):
+        raise WrongUseError(f"event {event.event_id}: give either a label or the event that is taken back")
+    if event.undoes is not None:
+        _check_id(event.undoes)
+    elif not event.spectrum:
+        raise WrongUseError(f"event {event.event_id}: a label needs the id of a spectrum")
+    _check_text("id of the spectrum", event.spectrum, MAX_SPECTRUM)
+    _check_text("comment", event.comment, MAX_COMMENT)
+    return replace(
+        event,
+        label=None if event.label is None else label_named(event.label),
+        person=person_named(event.person),
+        at=in_utc(event.at) if event.at else "",
+        rank=_whole("rank", event.rank),
+        score=_finite(event.score),
+        revision=_whole("revision", event.revision),
+    )
+
+
+def now() -> str:
+    return _written(datetime.now(UTC))
+
+
+def in_utc(time: str) -> str:
+    """A time of any zone in UTC, always as many characters, so that the order of the texts is that of the times."""
+    try:
+        moment = datetime.fromisoformat(time)
+    except ValueError:
+        raise WrongUseError(f"the time {time!r} is not ISO 8601, for example 2025-03-01T20:15:00Z") from None
+    if moment.tzinfo is None:
+        raise WrongUseError(f"the time {time!r} has no time zone; add Z for UTC, or an offset such as +01:00")
+    try:
+        return _written(moment.astimezone(UTC))
+    except OverflowError:
+        raise WrongUseError(f"the time {time!r} is beyond the calendar") from None
+
+
+def _written(moment: datetime) -> str:
+    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def _check_id(event_id: str) -> None:
+    try:
+        good = str(UUID(event_id)) == event_id
+    except (ValueError, AttributeError, TypeError):
+        good = False
+    if not good:
+        raise WrongUseError(f"{event_id!r} is no event id; use a UUID in lower case, such as {uuid4()}")
+
+
+def _check_text(what: str, text: str, most: int) -> None:
+    if len(text) > most:
+        raise WrongUseError(f"the {what} has {len(text)} characters; {most} are the most: {text[:40]!r}...")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise WrongUseError(f"the {what} {text[:40]!r} holds bytes that are no text") from None
+
+
+def _whole(what: str, value: Any) -> int | None:
+    """SQLite would keep NumPy's whole numbers as bytes."""
+    if value is None:
+        return None
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise WrongUseError(f"the {what} {value!r} is no whole number") from None
+    if not 0 <= number < 1 << 63:
+        raise WrongUseError(f"the {what} {number} cannot be")
+    return number
+
+
+def _finite(score: Any) -> float | None:
+    """SQLite would keep NaN as nothing."""
+    if score is None:
+        return None
+    if isinstance(score, str) or not math.isfinite(score):
+        raise WrongUseError(f"the score {score!r} is no finite number; leave it out when it is not known")
+    return float(score)

@@ -1,0 +1,113 @@
+"""Our own columns: one row for what one person says about one spectrum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from rarespec.labels.event import LabelEvent
+from rarespec.labels.exchange.apostrophes import with_one_more
+from rarespec.labels.exchange.label_table import LabelTable, Row, labels_of
+from rarespec.labels.exchange.text_rows import TextRows, rows_in
+from rarespec.labels.label import label_named
+from rarespec.labels.merging import Merged
+from rarespec.labels.person import person_named
+from rarespec.searching.export import unescaped
+from rarespec.survey.manifest import WrongUseError
+
+if TYPE_CHECKING:
+    from astropy.table import Table
+
+    from rarespec.survey import Survey
+
+T = TypeVar("T")
+
+TEXTS = {
+    "id": "Identifier of the spectrum in its survey",
+    "label": "What the person says: yes, no, unsure or bad (bad data)",
+    "person": "Who says so",
+    "at": "When, in UTC",
+    "comment": "What the person adds",
+    "event_id": "Identifier of the event in the log",
+    "merged": "What all say together by the rule; empty when it does not decide",
+}
+NUMBERS = {
+    "rank": (int, "Place in the list that the person saw, 1 is the best"),
+    "score": (float, "Score that the person saw"),
+    "revision": (int, "Which ranking of the campaign the person saw"),
+}
+ORDER = ("id", "label", "person", "at", "comment", "rank", "score", "revision", "event_id", "merged", "disagree")
+DERIVED = ("merged", "disagree")
+
+
+def table_of(rows: list[LabelEvent], together: Mapping[str, Merged], survey: Survey | None, guard: bool) -> Table:
+    """guard : whether the texts will be written as CSV"""
+    from astropy.table import Column, MaskedColumn, Table
+
+    table = Table()
+    for name, meaning in TEXTS.items():
+        texts = [_text(name, event, together) for event in rows]
+        table[name] = Column([with_one_more(text) if guard else text for text in texts], dtype=object)
+        table[name].info.description = meaning
+    for name, (kind, meaning) in NUMBERS.items():
+        values = [getattr(event, name) for event in rows]
+        missing = [value is None for value in values]
+        table[name] = MaskedColumn([value or 0 for value in values], mask=missing, dtype=kind, description=meaning)
+    table["disagree"] = Column(
+        [together[event.spectrum].disagree for event in rows], dtype=bool, description="Whether not all say the same"
+    )
+    return table[list(ORDER)]
+
+
+def _text(name: str, event: LabelEvent, together: Mapping[str, Merged]) -> str:
+    if name == "merged":
+        return str(together[event.spectrum].label or "")
+    return str(getattr(event, "spectrum" if name == "id" else name) or "")
+
+
+def labels_in(path: Path, person: str | None) -> LabelTable:
+    """At least the columns id and label are needed."""
+    text = rows_in(path)
+    lower = [name.lower() for name in text.names]
+    _check_names(path, text, lower)
+    # Only files of ours have event ids, and in these \uXXXX stands for what the format cannot hold.
+    read = unescaped if "event_id" in lower else str
+    rows = [{name.lower(): read(value) for name, value in row.items()} for row in text.rows]
+    unread = [name for name in text.names if name and name.lower() not in ORDER]
+    left_out = [f"{path}: these columns are not labels: {', '.join(unread)}"] if unread else []
+    return labels_of(path, rows, lambda row: _event(row, person), left_out)
+
+
+def _check_names(path: Path, text: TextRows, lower: list[str]) -> None:
+    if "vi_quality" in lower and "label" not in lower:
+        raise WrongUseError(f"{path}: these are columns of prospect; say so (--format prospect) to read them")
+    for name in ("id", "label"):
+        if name not in lower:
+            raise WrongUseError(f"{path}: needs a column {name}; there is {', '.join(text.names[:12]) or 'nothing'}")
+
+
+def _event(row: Row, person: str | None) -> LabelEvent | None:
+    if not row["label"].strip():
+        return None
+    return LabelEvent(
+        event_id=row.get("event_id", "").strip(),
+        spectrum=row["id"],
+        label=label_named(row["label"]),
+        person=person_named(row.get("person") or person),
+        at=row.get("at", "").strip(),
+        rank=_number("rank", row, int),
+        score=_number("score", row, float),
+        revision=_number("revision", row, int),
+        comment=row.get("comment", ""),
+    )
+
+
+def _number(name: str, row: Row, kind: Callable[[str], T]) -> T | None:
+    cell = row.get(name, "").strip()
+    if not cell or cell.lower() == "nan":
+        return None
+    try:
+        return kind(cell)
+    except ValueError:
+        raise WrongUseError(f"{name} {cell!r} is no number") from None

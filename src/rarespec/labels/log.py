@@ -1,0 +1,158 @@
+"""The log of labels: events are added and never changed; one that was acknowledged survives any crash."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import astuple, replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from rarespec.labels.database import COLUMNS, LabelLogError, journal_of, open_to_read, open_to_write, told, writing
+from rarespec.labels.event import LabelEvent, checked, now
+from rarespec.labels.label import Label
+from rarespec.labels.network_file_system import file_system_of
+from rarespec.survey.manifest import WrongUseError
+
+if TYPE_CHECKING:
+    from rarespec.survey import Survey
+
+__all__ = ["DifferentEventError", "LabelLog", "LabelLogError", "path_beside"]
+
+_INSERT = f"INSERT INTO events ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+_SELECT = f"SELECT sequence, {', '.join(COLUMNS)} FROM events"
+
+
+class DifferentEventError(WrongUseError):
+    """The log has an event of this id, but it says something else."""
+
+
+def path_beside(survey: str | os.PathLike[str]) -> Path:
+    """Where the labels of a survey are kept unless said otherwise: beside its directory, whatever link led there."""
+    place = Path(survey).resolve()
+    return place.with_name(f"{place.name}.labels.sqlite")
+
+
+class LabelLog:
+    """Events in one SQLite file, for any number of threads and processes; one writes at a time, the others wait.
+
+    Parameters
+    ----------
+    path : created when it does not exist
+    read_only : open what exists, also where this user may not write
+    file_system : says of what type the file system of a path is
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        read_only: bool = False,
+        file_system: Callable[[Path], str | None] = file_system_of,
+    ) -> None:
+        self.path = Path(path)
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._connection = open_to_read(self.path) if read_only else open_to_write(self.path, file_system(self.path))
+        self.read_only = read_only
+        self.journal = journal_of(self._connection)
+        """`wal`, or `delete` (a rollback journal) on network file systems."""
+
+    @classmethod
+    def beside(cls, survey: Survey) -> LabelLog:
+        """At `<survey directory>.labels.sqlite`, next to the survey's directory."""
+        return cls(path_beside(survey.path))
+
+    def append(self, event: LabelEvent) -> LabelEvent:
+        """The event as stored; when this returns, it is on the disk. The same event again is answered the same.
+
+        A DifferentEventError when the log has other content under its id, a WrongUseError when it cannot be (an undo of
+        nothing, or of what another person did), a LabelLogError when it could not be stored. Then nothing has changed.
+        """
+        with self._writing():
+            return self._stored(checked(event))[0]
+
+    def add(self, events: Iterable[LabelEvent]) -> int:
+        """Append all of them or, on an error, none; how many the log did not have."""
+        ready = [checked(event) for event in events]
+        with self._writing():
+            return sum(self._stored(event)[1] for event in ready)
+
+    def events(self, after: int = 0) -> list[tuple[int, LabelEvent]]:
+        """(sequence number, event) of all events behind this number, in the order in which they were stored."""
+        with self._using():
+            rows = self._connection.execute(f"{_SELECT} WHERE sequence > ? ORDER BY sequence", (after,)).fetchall()
+        return [(row[0], _event(row[1:])) for row in rows]
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> LabelLog:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    @contextmanager
+    def _using(self) -> Iterator[None]:
+        if os.getpid() != self._process:
+            raise WrongUseError(f"{self.path}: opened by another process; open the log again after a fork")
+        with self._lock, told(self.path):
+            yield
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        if self.read_only:
+            raise WrongUseError(f"{self.path}: opened to be read only")
+        with self._using(), writing(self._connection):
+            yield
+
+    def _stored(self, event: LabelEvent) -> tuple[LabelEvent, bool]:
+        """The event as it is in the log now, and whether it is new there."""
+        known = self._find(event.event_id)
+        if known is not None:
+            _check_same(event, known)
+            return known, False
+        if event.undoes is not None:
+            event = self._checked_undo(event, event.undoes)
+        event = replace(event, at=event.at or self._time_for(event.person))
+        self._connection.execute(_INSERT, astuple(event))
+        return event, True
+
+    def _checked_undo(self, undo: LabelEvent, undoes: str) -> LabelEvent:
+        undone = self._find(undoes)
+        if undone is None:
+            raise WrongUseError(f"{self.path}: there is no event {undoes} to be taken back")
+        if undone.person != undo.person:
+            raise WrongUseError(f"event {undoes} is of {undone.person}; {undo.person} cannot take it back")
+        if undo.spectrum not in ("", undone.spectrum):
+            raise WrongUseError(f"event {undoes} is about {undone.spectrum}, not about {undo.spectrum}")
+        return replace(undo, spectrum=undone.spectrum)
+
+    def _time_for(self, person: str) -> str:
+        """Now, or the last time of this person where a clock was set back: what was said last must stay the last."""
+        last = self._connection.execute("SELECT max(at) FROM events WHERE person = ?", (person,)).fetchone()[0]
+        return max(now(), last or "")
+
+    def _find(self, event_id: str) -> LabelEvent | None:
+        row = self._connection.execute(f"{_SELECT} WHERE event_id = ?", (event_id,)).fetchone()
+        return None if row is None else _event(row[1:])
+
+
+def _event(row: tuple[Any, ...]) -> LabelEvent:
+    event = LabelEvent(*row)
+    return event if event.label is None else replace(event, label=Label(event.label))
+
+
+def _check_same(event: LabelEvent, known: LabelEvent) -> None:
+    """What the log fills in need not be said again."""
+    spectrum = known.spectrum if event.undoes is not None and not event.spectrum else event.spectrum
+    if replace(event, at=event.at or known.at, spectrum=spectrum) != known:
+        said = known.label or f"undo of {known.undoes}"
+        raise DifferentEventError(
+            f"event {known.event_id} is in the log with other content ({known.person}, {known.spectrum}: {said}); "
+            "what is new needs a new id"
+        )

@@ -1,0 +1,107 @@
+"""How much each part of Auto is trusted: by where hidden known examples land, or by what other parts say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.rankers._auto_prepared import SMALL
+from rarespec.rankers._auto_query import Query
+
+PRIOR = {"expanded": 2.0, "push": 0.3, "spread": 10.0, "given": 1.0}
+"""Weight of each part before any known example has been hidden."""
+
+PRIOR_ALONE = PRIOR | {"spread": 4.0}
+"""The same with one known example: if it is an odd one, so are its neighbours."""
+
+TEMPER = 0.7
+"""Power of the evidence: places of hidden examples under different parts are far from independent."""
+
+MAX_EVIDENCE = 6
+"""Hidden examples that count, at most."""
+
+RARITY = 1 / 1000
+"""Share of a survey that may be of the kind: a hidden example among so many first rows is found as well as can be."""
+
+STANDING_ALONE = 0.02
+"""Added to the share of first rows that a part has in common with others: one that stands alone may still be right."""
+
+NEGLIGIBLE = 1e-3
+"""Share below which a part is left out."""
+
+WORDS = {
+    "expanded": "the mean of the known and of the best candidates, cleared of noise",
+    "push": "BaggingTopPush",
+    "spread": "from neighbour to neighbour",
+    "given": "LRGA on the features as given",
+}
+
+Places = Mapping[str, NDArray[np.float64]]
+
+
+def trust(places: Places, scores: Mapping[str, NDArray[Any]], query: Query) -> dict[str, float]:
+    """Share of each part; those that would hardly count are set to 0.
+
+    places : of hidden examples under each part, (h,); none when only one is known.
+    scores : of all rows, (n,).
+    """
+    if len(query.hidden):
+        shares = shares_by_places(places, prior_of(PRIOR, query), len(query.unlabelled))
+    else:
+        shares = shares_by_agreement(_first_rows(scores, query), prior_of(PRIOR_ALONE, query))
+    shares = {name: share if share > NEGLIGIBLE else 0.0 for name, share in shares.items()}
+    return {name: share / sum(shares.values()) for name, share in shares.items()}
+
+
+def prior_of(prior: Mapping[str, float], query: Query) -> dict[str, float]:
+    """`spread` and `given` see of a kind only what lies where the survey has signal; `given` is for small surveys."""
+    seen, smallness = query.space.seen(query.whitened(query.known)), (SMALL / len(query.X)) ** 2
+    return dict(prior) | {"spread": prior["spread"] * seen, "given": prior["given"] * smallness * seen}
+
+
+def shares_by_places(places: Places, prior: Mapping[str, float], n_unlabelled: int) -> dict[str, float]:
+    """Prior times the places of hidden examples to a power.
+
+    Places among as many rows as there may be members all count alike: members that stand before a hidden one are no
+    fault.
+    """
+    logs = {
+        name: np.log(prior[name]) - TEMPER * float(np.log(found + RARITY * n_unlabelled)[:MAX_EVIDENCE].sum())
+        for name, found in places.items()
+    }
+    return _normalised({name: float(np.exp(log - max(logs.values()))) for name, log in logs.items()})
+
+
+def shares_by_agreement(first: Mapping[str, NDArray[np.intp]], prior: Mapping[str, float]) -> dict[str, float]:
+    """Prior times the share of a part's first rows that the others have among theirs."""
+    common = {
+        name: np.mean([np.isin(rows, others).mean() for other, others in first.items() if other != name])
+        for name, rows in first.items()
+    }
+    return _normalised({name: prior[name] * (STANDING_ALONE + float(common[name])) for name in first})
+
+
+def _first_rows(scores: Mapping[str, NDArray[Any]], query: Query) -> dict[str, NDArray[np.intp]]:
+    """As many of the best unlabelled rows as there may be members."""
+    n = min(max(10, int(RARITY * len(query.unlabelled))), len(query.unlabelled))
+    return {name: np.argpartition(-one[query.unlabelled], n - 1)[:n] for name, one in scores.items()}
+
+
+def _normalised(shares: dict[str, float]) -> dict[str, float]:
+    return {name: share / sum(shares.values()) for name, share in shares.items()}
+
+
+def in_words(weights: Mapping[str, float], places: Places) -> str:
+    """Which parts were used, and why."""
+    used = sorted((name for name in weights if weights[name] >= 0.01), key=lambda name: -weights[name])
+    shares = ", ".join(f"{WORDS[name]} ({weights[name]:.0%}{_found(places[name])})" for name in used)
+    if any(len(found) for found in places.values()):
+        return f"combined by how well hidden known examples are found again (median place): {shares}"
+    return f"one known example cannot be hidden, so these are combined by how far they agree: {shares}"
+
+
+def _found(places: NDArray[np.float64]) -> str:
+    return f", {np.median(places):.0f}" if len(places) else ""

@@ -1,0 +1,172 @@
+"""The drawing of a spectrum answers to keys, wheel and mouse, and is there before it is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from inspector.browser.visiting import Visit, inspecting
+from inspector.running_inspector import Running
+from rarespec.labels.campaign import Campaign
+
+HATCHED = """(canvas, ranges) => {
+  const left = 60, right = canvas.clientWidth - 14, hatch = [0xb9, 0xc0, 0xc8];
+  const { data, width } = canvas.getContext("2d").getImageData(0, 8, canvas.width, 200);
+  const isHatch = i => data[i + 3] > 60 && hatch.every((value, k) => Math.abs(data[i + k] - value) < 7);
+  const places = Array.from({ length: data.length / 4 }, (_, i) => i);
+  return ranges.map(([from, to]) => {
+    const share = i => (i % width - left) / (right - left);
+    const inside = places.filter(i => share(i) > from && share(i) < to);
+    return inside.filter(i => isHatch(4 * i)).length / inside.length;
+  });
+}"""
+"""Share of the pixels with the colour of the hatch between shares of the width."""
+
+WORDS_OF_KEYS = {
+    "+": "smoothed by 3 pixels",
+    "-": "smoothed by 1 pixels",
+    "o": "with the known",
+    "e": "with errors",
+    "w": "with the contribution",
+    "l": "with lines",
+}
+
+
+def test_keys_change_the_drawing_and_its_description_and_back(visit: Visit) -> None:
+    visit.open_detail()
+    before, described = visit.picture(), visit.described()
+    for key, words in WORDS_OF_KEYS.items():
+        visit.press(key)
+        assert visit.picture() != before, key
+        assert (words in described) != (words in visit.described()), key
+        visit.press({"+": "-", "-": "+"}.get(key, key))
+        assert visit.picture() == before, key
+
+
+def test_settings_outlast_a_reload(visit: Visit) -> None:
+    visit.open_detail()
+    visit.press("+", "+", "e", "l")
+    described = visit.described()
+    visit.reload()
+    visit.drawn()
+    assert visit.described() == described
+    assert "smoothed by 5 pixels" in described and "with errors" not in described
+
+
+def test_zoom_by_wheel_drag_and_keys_and_back(visit: Visit) -> None:
+    visit.open_detail()
+    whole = visit.picture()
+    box = visit.page.locator("#crosshair").bounding_box()
+    middle = box["y"] + box["height"] / 3
+
+    def drag() -> None:
+        visit.page.mouse.move(box["x"] + 300, middle)
+        visit.page.mouse.down()
+        visit.page.mouse.move(box["x"] + 450, middle, steps=3)
+        visit.page.mouse.up()
+
+    def wheel() -> None:
+        visit.page.mouse.move(box["x"] + 300, middle)
+        visit.page.mouse.wheel(0, -600)
+        visit.page.locator("#crosshair").evaluate("() => new Promise(requestAnimationFrame)")
+
+    pictures = {whole}
+    for zoom in (drag, wheel, lambda: visit.press("x")):
+        zoom()
+        pictures.add(visit.picture())
+        visit.press("]")
+        pictures.add(visit.picture())
+        visit.press("0")
+        assert visit.picture() == whole
+    assert len(pictures) == 7
+
+
+def test_the_readout_follows_the_mouse(inspected: tuple[Running, Visit]) -> None:
+    server, visit = inspected
+    visit.open_detail()
+    box = visit.page.locator("#crosshair").bounding_box()
+    read = []
+    for x in (61, box["width"] - 15):
+        visit.page.mouse.move(box["x"] + x, box["y"] + 100)
+        visit.see("#readout").to_contain_text("flux")
+        read.append(float(visit.text("#readout").split()[1]))
+    wavelength = server.inspection.survey.grid.wavelength
+    step = (wavelength[-1] - wavelength[0]) / (box["width"] - 74)
+    assert abs(read[0] - wavelength[0]) < 2 * step
+    assert abs(read[1] - wavelength[-1]) < 2 * step
+
+
+def test_lines_move_with_a_redshift_by_hand_which_is_forgotten(visit: Visit) -> None:
+    visit.open_detail()
+    field = visit.page.locator("#redshift")
+    catalogue, before = field.input_value(), visit.picture()
+    field.fill("0.1")
+    visit.press("Enter")
+    assert visit.picture() != before
+    assert visit.described().endswith("at redshift 0.1")
+    field.fill("no number")
+    visit.see("#redshift").to_have_attribute("aria-invalid", "true")
+    visit.press("Escape")
+    visit.press("j", "k")
+    visit.drawn()
+    visit.see("#redshift").to_have_value(catalogue)
+    assert visit.picture() == before
+
+
+def test_species_are_chosen_in_a_dialog(visit: Visit) -> None:
+    visit.open_detail()
+    before = visit.picture()
+    visit.press("Shift+L")
+    visit.page.click("#species-none")
+    assert visit.page.locator("#species input:checked").count() == 0
+    visit.press("y")  # a dialog takes the keys
+    visit.press("Escape")
+    assert visit.picture() != before
+    visit.press("Shift+L")
+    visit.page.click("#species-all")
+    visit.press("Escape")
+    assert visit.picture() == before
+    assert visit.log.events() == []
+
+
+def test_masked_pixels_are_hatched(inspected: tuple[Running, Visit]) -> None:
+    """s004 has a long gap."""
+    server, visit = inspected
+    visit.page.goto(f"http://127.0.0.1:{visit.port}/#detail/s004")
+    visit.reload()
+    visit.press("-", "-", *"oewl")
+    visit.drawn()
+    assert visit.selected == "s004"
+    wavelength = server.inspection.survey.grid.wavelength
+    shares = (wavelength[[255, 320, 400, 465]] - wavelength[0]) / (wavelength[-1] - wavelength[0])
+    ranges = shares.reshape(2, 2).tolist()
+    in_gap, elsewhere = visit.page.locator("#spectrum").evaluate(HATCHED, ranges)
+    assert in_gap > 0.1 > 3 * elsewhere
+
+
+def test_the_next_spectra_are_here_before_they_are_asked_for(visit: Visit) -> None:
+    visit.open_detail()
+    visit.press("j")
+    visit.drawn()
+    ahead = [visit.text(f"#place-{i} .name") for i in (0, 2, 3, 4)]
+
+    def asked() -> set[str]:
+        urls = [urlsplit(url) for url in visit.requests]
+        return {id for url in urls if url.path == "/api/spectrum" for id in parse_qs(url.query)["id"]}
+
+    visit.page.wait_for_load_state("networkidle")
+    assert set(ahead) <= asked()
+    visit.page.route("**/api/spectrum*", lambda route: route.abort())
+    for key, id in zip("jjjkkkk", [*ahead[1:], ahead[2], ahead[1], None, ahead[0]], strict=True):
+        visit.press(key)
+        assert id is None or visit.selected == id
+        assert visit.page.get_attribute("#plot", "data-shown") == visit.selected
+    visit.complaints.clear()  # fetching further ahead was in vain
+
+
+def test_drawings_are_as_sharp_as_the_screen(browser: Any, campaign: Campaign, tmp_path: Path) -> None:
+    with inspecting(browser, campaign, tmp_path, device_scale_factor=2) as (_, visit):
+        visit.open_detail()
+        widths = visit.page.locator("#spectrum").evaluate("canvas => [canvas.width, canvas.clientWidth]")
+        assert widths[0] == 2 * widths[1]

@@ -1,0 +1,92 @@
+"""Re-ranking from the page: on a key or after a few labels, without losing one's place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.browser.visiting import Visit, inspecting
+from inspector.running_inspector import Running, campaign_of
+from rarespec.survey import Survey
+
+TOP = 60
+
+
+@pytest.fixture
+def learning(browser: Any, survey: Survey, tmp_path: Path) -> Iterator[tuple[Running, Visit]]:
+    campaign = campaign_of(survey, n_known=2, top=TOP)
+    with inspecting(browser, campaign, tmp_path, relearn_every=3) as both:
+        yield both
+
+
+def test_re_ranked_on_a_key_the_same_candidate_stays_and_what_moved_is_shown(learning: tuple[Running, Visit]) -> None:
+    server, visit = learning
+    visit.open_detail()
+    visit.press("y", "n", *"jjj")
+    here = visit.selected
+    visit.press("r")
+    visit.see("#change").to_contain_text("with 1 yes, 1 no")
+    assert visit.selected == here
+    place = server.inspection.listing.ids.index(here)
+    visit.see("#rank-list [aria-selected=true] .place").to_have_text(str(place + 1))
+    moved = {id: old for id, old in server.inspection.listing.moved.items() if old is not None}
+    assert moved, "nothing moved, so nothing is tested"
+    visit.press("g")
+    for id in [id for id in server.inspection.listing.ids[:30] if id in moved][:5]:
+        new = server.inspection.listing.facts[id]["rank"]
+        arrow = "▲" if moved[id] > new else "▼"
+        card = visit.page.locator(".card").filter(has=visit.page.get_by_text(id, exact=True))
+        assert card.locator(".moved").text_content() == f"{arrow} {moved[id]}→{new}"
+
+
+def test_it_learns_by_itself_after_a_few_labels(learning: tuple[Running, Visit]) -> None:
+    server, visit = learning
+    visit.open_detail()
+    visit.press("y", "u", "n")
+    visit.wait_until_saved(3)
+    assert server.inspection.campaign.revision == 0, "unsure teaches nothing"
+    visit.press("b")
+    visit.see("#change").to_contain_text("with 1 yes, 1 no")
+    assert server.inspection.campaign.revision == 1
+
+
+def test_what_rose_above_is_next_and_what_was_skipped_is_not(learning: tuple[Running, Visit]) -> None:
+    server, visit = learning
+    visit.open_detail()
+    visit.press("y")
+    skipped = visit.selected
+    visit.press(*"jjjjj", "r")
+    visit.see("#change").to_contain_text("Re-ranked")
+    ids, seen = server.inspection.listing.ids, {skipped}
+    place = ids.index(visit.selected)
+    passed = {visit.text(f"#place-{i} .name") for i in range(place)}
+    visit.press("n")
+    visit.wait_until_saved(2)
+    assert visit.selected not in seen
+    assert visit.selected in passed or ids.index(visit.selected) == place + 1
+
+
+def test_most_informative_first_on_a_key(learning: tuple[Running, Visit]) -> None:
+    server, visit = learning
+    visit.press("j")
+    here = visit.selected
+    visit.press("m")
+    visit.see("#order").to_contain_text("Most informative first")
+    assert server.inspection.listing.order == "informative"
+    assert visit.selected == here
+    visit.reload()
+    visit.see("#order").to_contain_text("Most informative first")
+    visit.see(".card:first-child .card-id").to_have_text(server.inspection.listing.ids[0])
+
+
+def test_a_ranking_made_elsewhere_is_noticed(learning: tuple[Running, Visit]) -> None:
+    server, visit = learning
+    visit.press("y")
+    visit.wait_until_saved(1)
+    server.inspection.relearn().result()
+    visit.press("u")
+    visit.see(".card .moved:not(:empty)").not_to_have_count(0)
+    assert visit.selected in server.inspection.listing.ids

@@ -1,0 +1,105 @@
+"""Grid and detail, help, other people, and everything that is said about a candidate."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+from inspector.browser.visiting import Visit
+from inspector.running_inspector import Running
+from rarespec.labels.event import LabelEvent
+from rarespec.labels.label import Label
+
+TYPED = {"Space": " ", "→": "ArrowRight", "←": "ArrowLeft", "↑": "ArrowUp", "↓": "ArrowDown", "Esc": "Escape", "−": "-"}
+
+
+def test_grid_and_detail_by_keys(visit: Visit) -> None:
+    for key, view in {"Enter": "detail", "Escape": "grid", "c": "detail"}.items():
+        visit.press(key)
+        assert visit.page.get_attribute("body", "data-view") == view
+    visit.press("Escape", "g")  # first out of the comment
+    assert visit.page.get_attribute("body", "data-view") == "grid"
+
+
+def test_moving_in_the_grid(inspected: tuple[Running, Visit]) -> None:
+    server, visit = inspected
+    ids = server.inspection.listing.ids
+    across = visit.page.locator("#cards").evaluate(
+        "cards => [...cards.children].filter(one => one.offsetTop === cards.children[0].offsetTop).length"
+    )
+    places = [1, 2, 3, 2, 2 + across, 2, 60, 0]
+    keys = ("j", "Space", "ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp", "PageDown", "PageUp")
+    for key, place in zip(keys, places, strict=True):
+        visit.press(key)
+        assert visit.selected == ids[place], key
+    visit.page.dblclick(".card >> nth=4")
+    visit.drawn()
+    assert visit.selected == ids[4]
+
+
+def test_next_uninspected_skips_and_wraps(inspected: tuple[Running, Visit]) -> None:
+    server, visit = inspected
+    ids = server.inspection.listing.ids
+    visit.press("y", "j", "n", "i")
+    assert visit.selected == ids[4]
+    visit.press("Shift+I")
+    assert visit.selected == ids[1]
+    visit.press("k", "i")
+    assert visit.selected == ids[1]
+
+
+def test_help_names_every_key_and_each_does_something(visit: Visit) -> None:
+    visit.press("?")
+    visit.see("#help").to_be_visible()
+    visit.press("y")
+    assert visit.log.events() == []
+    written = visit.page.locator("#help-keys kbd").all_text_contents()
+    for key in [*"ynubjkzoewlgcrmi0?+-", "⇧L", "Space", "Enter", "Esc", "Ctrl+Z"]:
+        assert TYPED.get(key, key) in [TYPED.get(one, one) for one in written], key
+    visit.press("Escape")
+    visit.see("#help").to_be_hidden()
+    assert visit.page.get_attribute("body", "data-view") == "grid"
+
+
+def test_every_key_has_a_button(visit: Visit) -> None:
+    actions = visit.page.evaluate("async () => (await import('/static/keys.js')).KEYS.map(one => one.action)")
+    buttons = visit.page.locator("[data-action]").evaluate_all("all => all.map(one => one.dataset.action)")
+    assert set(actions) - set(buttons) == {"up", "down", "comment"}  # cards and the field itself are for the mouse
+
+
+def test_what_is_said_about_a_candidate(inspected: tuple[Running, Visit]) -> None:
+    server, visit = inspected
+    visit.open_detail()
+    facts = server.inspection.listing.facts[visit.selected]
+    shown = visit.text(".facts")
+    for value in (facts["class"], f"{facts['snr']:.1f}", f"{facts['ra']:.5f}", facts["nearest_known"], "Catalogue"):
+        assert value in shown
+    links = visit.page.locator("#object-links a")
+    assert [link.get_attribute("rel") for link in links.all()] == ["noopener noreferrer"] * 3
+    assert all(link.get_attribute("href").startswith("https://") for link in links.all())
+    visit.see("#yield-words").not_to_be_empty()
+    visit.see("#progress-counts").to_have_text("Inspected 0: 0 found, 0 unsure, 0 bad data")
+    visit.press("y")
+    visit.see("#progress-counts").to_have_text("Inspected 1: 1 found, 0 unsure, 0 bad data")
+
+
+def test_labels_of_others_and_disagreement(inspected: tuple[Running, Visit]) -> None:
+    server, visit = inspected
+    first = server.inspection.listing.ids[0]
+    server.log.append(LabelEvent(str(uuid4()), first, Label.NO, person="Bob"))
+    visit.open_detail()
+    visit.press("y")
+    visit.wait_until_saved(2)
+    visit.reload()
+    visit.press("d")
+    visit.see("#disagreement-list li").to_have_count(1)
+    visit.page.click("#disagreement-list button")
+    assert visit.selected == first
+    visit.see("#object-others").to_have_text("Bob ✗ no They disagree (≠).")
+    visit.see("#place-0 .differs").to_have_text("≠")
+
+
+def test_an_address_that_says_nonsense_is_no_fault(visit: Visit) -> None:
+    for hash in ("#detail/no-such-id", "#detail/%E0%A4%A", "#<img src=x onerror=alert(1)>", "#grid/"):
+        visit.page.goto(f"http://127.0.0.1:{visit.port}/{hash}")
+        visit.reload()
+        visit.see("#object-id").not_to_be_empty()

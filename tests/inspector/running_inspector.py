@@ -1,0 +1,152 @@
+"""An inspector that really runs, on a free port, and those who talk to it byte by byte."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from uuid import uuid4
+
+from rarespec.features import PaperFeatures
+from rarespec.inspector.app import app_for
+from rarespec.inspector.inspection import Inspection
+from rarespec.inspector.secrets import Secrets
+from rarespec.inspector.server import listening, server_for
+from rarespec.labels.campaign import Campaign
+from rarespec.labels.event import LabelEvent
+from rarespec.labels.log import LabelLog
+from rarespec.survey import Survey
+
+PATIENCE = 60.0
+"""Seconds after which a test that waits for an answer fails instead."""
+
+
+def campaign_of(survey: Survey, n_known: int = 4, top: int = 40) -> Campaign:
+    recipe = PaperFeatures(n_components=10)  # few, to be quick
+    known = survey.ids[:n_known].tolist()
+    return Campaign.start(survey, known, "matched_filter", top, params={"method": "lda"}, recipe=recipe)
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body, parse_constant=_no_constant)
+
+
+def _no_constant(word: str) -> None:
+    raise AssertionError(f"{word} is no JSON")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request as it goes over the wire."""
+
+    method: str
+    target: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    version: str = "HTTP/1.1"
+
+    def having(self, name: str, *values: str) -> Call:
+        """With this header once for each value, and not at all without any."""
+        others = tuple(pair for pair in self.headers if pair[0] != name)
+        return replace(self, headers=(*others, *((name, value) for value in values)))
+
+    def to_bytes(self) -> bytes:
+        lines = [f"{self.method} {self.target} {self.version}", *(f"{name}: {value}" for name, value in self.headers)]
+        return "\r\n".join([*lines, "", ""]).encode("latin-1") + self.body
+
+
+@dataclass
+class Running:
+    """A server that runs, as who has opened the page talks to it."""
+
+    port: int
+    secrets: Secrets
+    inspection: Inspection
+    log: LabelLog
+    person: str = "Ada"
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def get_call(self, target: str) -> Call:
+        cookie = f"rarespec-{self.port}={self.secrets.token}"
+        return Call("GET", target, (("Host", self.host), ("Cookie", cookie)))
+
+    def post_call(self, target: str, body: Any) -> Call:
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        more = (
+            ("Origin", f"http://{self.host}"),
+            ("X-Rarespec-Xsrf", self.secrets.xsrf),
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(len(content))),
+        )
+        return replace(self.get_call(target), method="POST", headers=self.get_call(target).headers + more, body=content)
+
+    def get(self, target: str) -> Answer:
+        return self.send(self.get_call(target))
+
+    def post(self, target: str, body: Any) -> Answer:
+        return self.send(self.post_call(target, body))
+
+    def send(self, call: Call | bytes) -> Answer:
+        """Over a connection of its own."""
+        with socket.create_connection(("127.0.0.1", self.port), PATIENCE) as connection:
+            return exchanged(connection, call)
+
+    def state(self) -> tuple[Any, ...]:
+        """Whatever a request may change."""
+        listing = self.inspection.listing
+        return self.log.events(), listing.revision, listing.order, self.inspection.campaign.revision
+
+
+def exchanged(connection: socket.socket, call: Call | bytes) -> Answer:
+    """What is answered on this connection."""
+    connection.sendall(call if isinstance(call, bytes) else call.to_bytes())
+    with connection.makefile("rb") as stream:
+        status = int(stream.readline().split()[1])
+        headers: dict[str, str] = {}
+        while line := stream.readline().strip():
+            name, _, value = line.decode("latin-1").partition(":")
+            headers[name.lower()] = value.strip()
+        length = "0" if isinstance(call, Call) and call.method == "HEAD" else headers.get("content-length")
+        return Answer(status, headers, stream.read() if length is None else stream.read(int(length)))
+
+
+@contextmanager
+def running(campaign: Campaign, log_path: Path, person: str = "Ada", **options: Any) -> Iterator[Running]:
+    """A server in a thread; when this ends it has stopped."""
+    secrets = Secrets.new()
+    with listening(0) as listener, LabelLog(log_path) as log:
+        port = listener.getsockname()[1]
+        app = app_for(campaign, log, person, secrets, port, **options)
+        server = server_for(app)
+        thread = Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield Running(port, secrets, app.state.inspection, log, person)
+        finally:
+            server.should_exit = True
+            thread.join()
+            app.state.inspection.close()
+
+
+def label_of(id: str, label: str = "yes", **more: Any) -> dict[str, Any]:
+    asked = {"event_id": str(uuid4()), "id": id, "label": label, "comment": "", "rank": 1, "score": 0.5, "revision": 0}
+    return asked | more
+
+
+def labels_in(log: LabelLog) -> list[LabelEvent]:
+    return [event for _, event in log.events()]
