@@ -2,12 +2,12 @@
 
     python benchmarks/rankings.py [--survey mock | --survey PATH/make_survey.py] [--rare CARBON] [--n 100000]
                                   [--n-rare 450] [--seed 1] [--draws 10] [--known 1 3 10 30] [--methods ocsvm lrga ...]
-                                  [--against bagging_top_push]
+                                  [--against bagging_top_push] [--median-snr 4]
 
 Features are those of the paper. Known examples are drawn at random from the rare class, the same draws for every
 method, and each method is judged on the rows that are not known. Printed: mean and standard deviation over the draws,
 and the paired difference of one method, BaggingTopPush by default, to each other with its standard error. Graphs and
-anchors are built once.
+anchors are built once, and what Auto needs of the rows alone.
 """
 
 from __future__ import annotations
@@ -32,18 +32,22 @@ from rarespec.rankers._graph_ranker import GraphRanker
 OTHERS = ("svdd", "biased_svm", "manifold_ranking", *OUR_METHODS, "bipartite_logistic", "bipartite_boosting")
 
 
-def features_of_survey(survey: str, rare: str, n: int, n_rare: int, seed: int) -> tuple[NDArray, NDArray[np.bool_]]:
-    """Of the mock sky, or of a survey that the script of this path builds."""
+def features_of_survey(
+    survey: str, rare: str, n: int, n_rare: int, seed: int, *options: str
+) -> tuple[NDArray, NDArray[np.bool_]]:
+    """Of the mock sky, or of a survey that the script of this path builds, with further options of the script."""
     if survey == "mock":
         return mock_features(n, n_rare, seed, rare.lower())
-    return template_features(Path(survey), rare, n, n_rare, seed)
+    return template_features(Path(survey), rare, n, n_rare, seed, *options)
 
 
-def template_features(script: Path, rare: str, n: int, n_rare: int, seed: int) -> tuple[NDArray, NDArray[np.bool_]]:
+def template_features(
+    script: Path, rare: str, n: int, n_rare: int, seed: int, *options: str
+) -> tuple[NDArray, NDArray[np.bool_]]:
     """Features of a survey that `make_survey.py` builds from real templates."""
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "survey.npz"
-        sizes = ["--n-common", str(n), "--n-rare", str(n_rare), "--seed", str(seed), "--rare", rare]
+        sizes = ["--n-common", str(n), "--n-rare", str(n_rare), "--seed", str(seed), "--rare", rare, *options]
         subprocess.run([sys.executable, str(script), str(made), *sizes], check=True, stderr=subprocess.DEVNULL)
         arrays = np.load(made)
         return PaperFeatures().fit_transform(arrays["flux"]), arrays["class"] == rare
@@ -55,8 +59,10 @@ def scores_of_draws(name: str, X: NDArray, draws: list[NDArray[np.intp]], seed: 
     marks = np.zeros((len(X), len(draws)))
     for column, known in enumerate(draws):
         marks[known, column] = 1
+    if hasattr(ranker, "prepare"):
+        ranker.prepare(X)
     if isinstance(ranker, GraphRanker):
-        yield from ranker.prepare(X).scores_for(marks).T
+        yield from ranker.scores_for(marks).T
     else:
         for y in marks.T:
             yield ranker.fit(X, y).decision_function(X)
@@ -106,8 +112,10 @@ def main() -> None:
     parser.add_argument("--known", type=int, nargs="+", default=[1, 3, 10, 30])
     parser.add_argument("--methods", nargs="+", default=list(PAPER_METHODS + OTHERS))
     parser.add_argument("--against", default="bagging_top_push", help="method whose paired differences are printed")
+    parser.add_argument("--median-snr", help="of a survey from templates")
     chosen = parser.parse_args()
-    X, rare = features_of_survey(chosen.survey, chosen.rare, chosen.n, chosen.n_rare, chosen.seed)
+    noise = ["--median-snr", chosen.median_snr] if chosen.median_snr else []
+    X, rare = features_of_survey(chosen.survey, chosen.rare, chosen.n, chosen.n_rare, chosen.seed, *noise)
     print(f"{chosen.survey}: {len(X)} spectra, {rare.sum()} {chosen.rare}, seed {chosen.seed}, {chosen.draws} draws")
     print("known  method")
     for n_known in chosen.known:

@@ -33,6 +33,7 @@ from rarespec.rankers._ranker import Ranker
 from rarespec.searching.yield_curve import YieldCurve, places_among, yield_curve
 
 DEPTHS = ("20", "100", "N", "500", "1000", "stop")
+METHODS = ["auto", "lda", "cosine", "bagging_top_push", "label_propagation"]
 N_BOOTSTRAP = 1000
 
 
@@ -45,7 +46,8 @@ class Query:
     true_places: NDArray[np.int64]
     """(N,) of the members in the list."""
     hidden_places: NDArray[np.int64]
-    """(known,)."""
+    """(n_known,), or fewer."""
+    n_known: int
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,21 @@ def scores_of_labels(ranker: Ranker, X: NDArray, labels: NDArray) -> list[NDArra
     return [ranker.fit(X, y).decision_function(X) for y in labels.T]
 
 
+def asked_auto(ranker: Ranker, X: NDArray, rare: NDArray[np.bool_], known: NDArray[np.intp]) -> Query:
+    """Auto hides known examples itself, and has scores on which the edge of a group shows."""
+    y = np.zeros(len(X), np.int8)
+    y[known] = 1
+    scores = ranker.fit(X, y).decision_function(X)
+    listed = y == 0
+    order = np.lexsort((rare[listed], -scores[listed]))
+    falling = np.sort(ranker.edge_scores(X)[listed])[::-1]
+    places = places_among(scores[listed], ranker.hidden_scores_)
+    return Query(falling, np.flatnonzero(rare[listed][order]) + 1, places, len(known))
+
+
 def asked(ranker: Ranker, X: NDArray, rare: NDArray[np.bool_], known: NDArray[np.intp], folds: int) -> Query:
+    if hasattr(ranker, "edge_scores"):
+        return asked_auto(ranker, X, rare, known)
     y = np.zeros(len(X), np.int8)
     y[known] = 1
     hidings = list(hide_known(y, folds))
@@ -80,7 +96,7 @@ def asked(ranker: Ranker, X: NDArray, rare: NDArray[np.bool_], known: NDArray[np
     order = np.lexsort((rare[listed], -scores[listed]))
     pairs = zip(hidings, of_folds, strict=True)
     places = [places_among(fold[listed], fold[hiding.hidden]) for hiding, fold in pairs]
-    return Query(scores[listed][order], np.flatnonzero(rare[listed][order]) + 1, np.concatenate(places))
+    return Query(scores[listed][order], np.flatnonzero(rare[listed][order]) + 1, np.concatenate(places), len(known))
 
 
 def peer_curves(hidden_places: NDArray[np.int64], n: int, seed: int) -> tuple[NDArray, NDArray[np.int64]]:
@@ -107,7 +123,7 @@ def depth_of(name: str, curve: YieldCurve, n_members: int, n: int) -> int:
 
 def judged(query: Query, rare: str, name: str, seed: int) -> Iterator[Judged]:
     """One for each depth; none if the curve cannot tell."""
-    n, n_known, n_members = len(query.scores), len(query.hidden_places), len(query.true_places)
+    n, n_known, n_members = len(query.scores), query.n_known, len(query.true_places)
     curve = yield_curve(query.scores, query.hidden_places, n_known)
     peer = peer_curves(query.hidden_places, n, seed)
     for depth in DEPTHS if curve.can_tell else ():
@@ -155,7 +171,7 @@ def queries_of(
 
 def prepared(name: str, seed: int, X: NDArray) -> Ranker:
     ranker = method(name).ranker(seed)
-    return ranker.prepare(X) if isinstance(ranker, GraphRanker) else ranker
+    return ranker.prepare(X) if hasattr(ranker, "prepare") else ranker
 
 
 def main() -> None:
@@ -167,7 +183,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--known", type=int, nargs="+", default=[3, 5, 10, 30])
-    parser.add_argument("--methods", nargs="+", default=["lda", "cosine", "bagging_top_push", "label_propagation"])
+    parser.add_argument(
+        "--methods", nargs="+", default=["auto", "lda", "cosine", "bagging_top_push", "label_propagation"]
+    )
     parser.add_argument("--folds", type=int, default=5)
     chosen = parser.parse_args()
     warnings.filterwarnings("ignore", message=".*cut off.*")

@@ -15,7 +15,7 @@ from rarespec.rankers.lrga import LRGA
 from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours
 
 SMALL = 3000
-"""Rows of the largest survey for which LRGA is asked as well; the fewer there are, the more it is trusted."""
+"""Rows of the largest survey for which LRGA is asked as well."""
 
 RECALL = 0.95
 """Share of the neighbours in the space of signal that must be found: many ways lead to a row."""

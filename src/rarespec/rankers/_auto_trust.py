@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._auto_prepared import SMALL
 from rarespec.rankers._auto_query import Query
 
 PRIOR = {"expanded": 2.0, "push": 0.3, "spread": 10.0, "given": 1.0}
@@ -57,9 +56,9 @@ def trust(places: Places, scores: Mapping[str, NDArray[Any]], query: Query) -> d
 
 
 def prior_of(prior: Mapping[str, float], query: Query) -> dict[str, float]:
-    """`spread` and `given` see of a kind only what lies where the survey has signal; `given` is for small surveys."""
-    seen, smallness = query.space.seen(query.whitened(query.known)), (SMALL / len(query.X)) ** 2
-    return dict(prior) | {"spread": prior["spread"] * seen, "given": prior["given"] * smallness * seen}
+    """`spread` and `given` see of a kind only what lies where the survey has signal."""
+    seen = query.space.seen(query.whitened(query.known))
+    return dict(prior) | {name: seen * prior[name] for name in ("spread", "given")}
 
 
 def shares_by_places(places: Places, prior: Mapping[str, float], n_unlabelled: int) -> dict[str, float]:

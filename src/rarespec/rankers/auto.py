@@ -8,6 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from rarespec.rankers._auto_filters import along, expanded_direction
 from rarespec.rankers._auto_given import given_scores
@@ -99,7 +101,9 @@ class Auto(Ranker):
     def prepare(self, X: Any) -> Self:
         """Set up all that depends on X alone, (n, d), for several fits on the same X."""
         require_count(self, "n_neighbours")
-        self._prepared = prepared(checked_rows(self, X, reset=True), self.n_neighbours, self.graph, self.signal_graph)
+        rows = checked_rows(self, X, reset=True)
+        with _one_thread():
+            self._prepared = prepared(rows, self.n_neighbours, self.graph, self.signal_graph)
         return self
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -109,8 +113,20 @@ class Auto(Ranker):
         """
         rows = checked_rows(self, X, reset=True)
         known, refused = known_and_refused(rows, y)
-        self._learn(rows, known, refused)
+        with _one_thread():
+            self._learn(rows, known, refused)
         return self
+
+    def edge_scores(self, X: Any) -> Scores:
+        """How much of what is known has spread to each row, as a logarithm, (n,).
+
+        Unlike the scores, which come from ranks, these fall steeply where a kind ends.
+        """
+        check_is_fitted(self)
+        rows = checked_rows(self, X, reset=False)
+        fitted = hasattr(self, "_prepared") and self._prepared.is_of(rows)
+        found = self._fitted["spread"] if fitted else self._among("spread", rows)
+        return np.log(np.maximum(found, np.finfo(np.float32).tiny))
 
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
         self._learn(X, known, np.zeros(len(X), bool))
@@ -173,6 +189,11 @@ class Auto(Ranker):
     @property
     def _space(self) -> SignalSpace:
         return SignalSpace(self.mean_, self.whitening_, self.noise_, self.usual_reach_)
+
+
+def _one_thread() -> threadpool_limits:
+    """Products here are small: on cores that others use as well, threads wait for each other longer than they work."""
+    return threadpool_limits(1, user_api="blas")
 
 
 def _by_blocks(X: Rows, scores_of: Callable[[Rows], Scores]) -> Scores:

@@ -45,16 +45,18 @@ def ranker_for(method: str, params: dict[str, Any], seed: int, material: Materia
 
 
 def hidden_places(
-    ranker: Ranker, material: Material, scores: Scores, listed: NDArray[np.bool_], seed: int
+    ranker: Ranker, material: Material, scores: Scores, listed: NDArray[np.bool_], seed: int | None
 ) -> NDArray[np.int64]:
     """Where each known example comes to stand among the listed rows when it is hidden, (m,), 1 = first.
 
-    Empty with one known example.
+    Empty with one known example, and when the ranker was fitted elsewhere (`seed` is None) and has not hidden any then.
     """
     if material.known.sum() < MIN_KNOWN:
         return np.empty(0, np.int64)
     if hasattr(ranker, "hidden_scores_"):  # it has hidden them itself
         return places_among(scores[listed], ranker.hidden_scores_)
+    if seed is None:
+        return np.empty(0, np.int64)
     folds = list(hide_known(material.known, MAX_FOLDS, seed))
     pairs = zip(folds, _scores(ranker, folds, material), strict=True)
     found = [places_among(refitted[listed], refitted[fold.hidden]) for fold, refitted in pairs]

@@ -175,8 +175,16 @@ def hidden_curve(
     seed: int | None,
 ) -> YieldCurve:
     """From where the known examples come to stand when they are hidden; `order` has the listed rows, best first."""
-    hidden = np.empty(0) if seed is None else hidden_places(ranker, material, scores, listed, seed)
-    return yield_curve(scores[order], hidden, int(material.known.sum()))
+    hidden = hidden_places(ranker, material, scores, listed, seed)
+    return yield_curve(falling_scores(ranker, material, scores, order), hidden, int(material.known.sum()))
+
+
+def falling_scores(ranker: Ranker, material: Material, scores: Scores, order: NDArray[np.intp]) -> Scores:
+    """Scores of the listed rows, falling, on a scale on which the edge of a group shows."""
+    if not hasattr(ranker, "edge_scores"):
+        return scores[order]
+    edge: Scores = np.sort(ranker.edge_scores(material.X)[order])[::-1]
+    return edge
 
 
 def listed_rows(material: Material, selected: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -47,7 +48,7 @@ class Bench:
     """Reported draws for each number of known examples."""
     graph: NeighbourGraph | None
     """With as many neighbours as any task asks for; None when no method walks on a graph."""
-    _prepared: dict[tuple[str, str], GraphRanker] = field(default_factory=dict)
+    _prepared: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     @property
     def rare_rows(self) -> NDArray[np.intp]:
@@ -75,9 +76,23 @@ class Bench:
         return frozenset(tuple(task.known(self.rare_rows, self.seed)) for task in trials)
 
     def ranker(self, task: Task) -> Ranker:
+        """Not fitted; one that can be prepared on the rows, as Auto can, is a copy of what was prepared."""
+        ranker = self._unprepared(task)
+        if not hasattr(ranker, "prepare") or isinstance(ranker, GraphRanker):
+            return ranker
+        return copy(self._kept(task, ranker.prepare)).set_params(random_state=task.ranker_seed(self.seed))
+
+    def _unprepared(self, task: Task) -> Ranker:
         ranker = method(task.method).ranker(task.ranker_seed(self.seed)).set_params(**task.parameters)
         shared = {"n_jobs": 1, "graph": self.graph}
         return ranker.set_params(**{name: value for name, value in shared.items() if name in ranker.get_params()})
+
+    def _kept(self, task: Task, prepare: Callable[..., Ranker], *given: Any) -> Any:
+        """What `prepare` makes of the rows; the last one is kept."""
+        key = (task.method, task.params)
+        if key not in self._prepared:
+            self._prepared = {key: prepare(self.X, *given)}
+        return self._prepared[key]
 
     def marks(self, tasks: Sequence[Task]) -> NDArray[np.float64]:
         """(n, tasks), 1 on the known rows of each task."""
@@ -88,13 +103,11 @@ class Bench:
 
     def prepared(self, task: Task) -> GraphRanker | None:
         """The ranker on its graph, the last one kept; None for a method without a graph."""
-        key = (task.method, task.params)
-        if key not in self._prepared:
-            ranker = method(task.method).ranker(self.seed).set_params(**task.parameters)
-            if not isinstance(ranker, GraphRanker):
-                return None
-            self._prepared = {key: ranker.prepare(self.X, self.graph)}
-        return self._prepared[key]
+        ranker = method(task.method).ranker(self.seed).set_params(**task.parameters)
+        if not isinstance(ranker, GraphRanker):
+            return None
+        kept: GraphRanker = self._kept(task, ranker.prepare, self.graph)
+        return kept
 
 
 def carried_out(bench: Bench, tasks: list[Task]) -> list[Outcome]:
@@ -154,12 +167,13 @@ def _timed(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
 def _timing(bench: Bench, task: Task) -> Outcome:
     """CPU seconds of single queries, and of the set-up that all queries share, the graph's building included."""
     ranker, y = bench.ranker(task), bench.marks([task])[:, 0]
-    if isinstance(ranker, GraphRanker):
+    setup_s = 0.0
+    if hasattr(ranker, "prepare"):
         ranker.set_params(**({"graph": None} if "graph" in ranker.get_params() else {}))  # its building is timed
         setup_s = _cpu_seconds(lambda: ranker.prepare(bench.X))
+    if isinstance(ranker, GraphRanker):
         queries_s = [_cpu_seconds(lambda: ranker.scores_for(y)) for _ in range(N_TIMED)]
     else:
-        setup_s = 0.0
         queries_s = [_cpu_seconds(lambda: ranker.fit(bench.X, y).decision_function(bench.X)) for _ in range(N_TIMED)]
     return {"setup_s": setup_s, "query_s": float(np.median(queries_s))}
 

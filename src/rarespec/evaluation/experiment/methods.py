@@ -12,8 +12,8 @@ from rarespec.rankers.by_name import CLASS_OF
 PAPER_METHODS = ("ocsvm", "label_propagation", "emr", "lrga", "bagging_svm", "bagging_top_push")
 """Those of Table 1, in its order."""
 
-OUR_METHODS = ("lda", "cosine", "whitened_top_push")
-"""Baselines that the paper omits."""
+OUR_METHODS = ("lda", "cosine", "whitened_top_push", "auto")
+"""Baselines that the paper omits, and our own ranker."""
 
 
 @dataclass(frozen=True)
