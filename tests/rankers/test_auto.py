@@ -5,6 +5,8 @@ import pytest
 
 from rarespec.evaluation import average_precision_at_k, relevance_in_order
 from rarespec.rankers import Auto, MatchedFilter, build_neighbours, load_model, save_model
+from rarespec.rankers._auto_filters import expanded_direction
+from rarespec.rankers._auto_query import query_of
 from rarespec.rankers._auto_trust import PRIOR, shares_by_agreement, shares_by_places
 from rarespec.rankers._signal_space import signal_space
 from rarespec.rankers.auto import _ranks
@@ -90,6 +92,10 @@ def test_a_sequence_is_followed_from_its_ends():
     assert average_precision(Auto(), X, rare, known) > average_precision(MatchedFilter(), X, rare, known) + 0.2
 
 
+def median_place(scores, rows, among):
+    return np.median([(scores[among] > score).sum() for score in scores[rows]])
+
+
 def test_rows_like_refused_ones_sink():
     X, rare = survey(n_rare=60, families=2, seed=1)
     other_family = rare & (np.arange(len(X)) % 2 == 1)
@@ -100,9 +106,40 @@ def test_rows_like_refused_ones_sink():
     auto = Auto().fit(X, y)
     after = auto.decision_function(X)
     left = other_family & (y == 0)
-    place = lambda scores: np.median([(scores[y == 0] > score).sum() for score in scores[left]])  # noqa: E731
-    assert place(after) > place(before)
-    assert all(len(np.intersect1d(levels.shape, (y == 0).sum())) for levels in auto.levels_.values())
+    assert median_place(after, left, y == 0) > median_place(before, left, y == 0)
+    assert all(len(levels) == (y == 0).sum() for levels in auto.levels_.values())
+
+
+def test_y_of_three_values_marks_refused_rows_and_of_two_does_not():
+    X, _ = survey(n_common=300)
+    y = np.zeros(len(X), int)
+    y[:3] = 1
+    plain = Auto().fit(X, y).decision_function(X)
+    np.testing.assert_array_equal(Auto().fit(X, np.where(y == 1, 1, -1)).decision_function(X), plain)
+    y[100:120] = -1
+    assert not np.array_equal(Auto().fit(X, y).decision_function(X), plain)
+
+
+def test_refused_rows_are_no_candidates_that_the_mean_is_taken_of():
+    X, _ = survey(n_rare=40)
+    y = np.zeros(len(X), int)
+    y[:3] = 1
+    query = query_of(Auto().prepare(X)._prepared, y == 1, np.zeros(len(X), bool), 0)
+    best = np.argsort(-(query.halved @ expanded_direction(query)[0]))
+    first = best[~np.isin(best, query.known)][:10]
+    refused = query_of(Auto().prepare(X)._prepared, y == 1, np.isin(np.arange(len(X)), first), 0)
+    assert not np.allclose(expanded_direction(refused)[0], expanded_direction(query)[0])
+
+
+def test_there_is_a_gap_in_the_scores_for_the_edge_where_a_kind_ends():
+    X, rare = arc()
+    known = rare & (np.arange(len(X)) % 6 == 0)
+    auto = Auto().fit(X, known)
+    edge = auto.edge_scores(X)
+    members, others = np.sort(edge[rare & ~known]), np.sort(edge[~rare])
+    assert members[len(members) // 4] > others[-30] and np.isfinite(edge).all()
+    new = auto.edge_scores(X[:50] + np.float32(1e-3))
+    assert new.shape == (50,) and np.isfinite(new).all()
 
 
 def test_fits_on_prepared_rows_are_those_on_any():

@@ -1,7 +1,7 @@
 """The survey's own space: whitened, with the axes along which neighbours differ most, which is where noise is.
 
-Notation: z = U' S^-1/2 (x - mean), S the covariance of all rows; U diag(w) U' the covariance of one row's
-noise after S^-1/2. As whitened rows have covariance 1, what is not noise has 1 - w along each axis.
+Notation: z = U' S^-1/2 (x - mean), S the covariance of all rows; U diag(w) U' the covariance of one row's noise after
+S^-1/2. As whitened rows have covariance 1, what is not noise has 1 - w along each axis.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SignalSpace:
 
     def whitened(self, X: Rows) -> NDArray[np.float64]:
         """(n, d) float64; for a block of rows."""
-        return LinearMap(self.mean, self.whitening).apply(X)
+        return np.asarray((X - self.mean) @ self.whitening)
 
     def all_whitened(self, X: Rows) -> NDArray[np.float32]:
         """(n, d) float32."""
