@@ -1,5 +1,7 @@
 """How good a ranking is, and how good it would have been: metrics, differences, the hide-known protocol, tuning."""
 
+from typing import TYPE_CHECKING, Any
+
 from rarespec.evaluation.hiding import Hiding, hide_known
 from rarespec.evaluation.metrics import (
     average_precision_at_k,
@@ -12,7 +14,9 @@ from rarespec.evaluation.metrics import (
 from rarespec.evaluation.paired import PairedDifference, paired_difference
 from rarespec.evaluation.paper_grids import PAPER_GRIDS, paper_grid
 from rarespec.evaluation.places import Places
-from rarespec.evaluation.tuned import Tuned
+
+if TYPE_CHECKING:
+    from rarespec.evaluation.tuned import Tuned
 
 __all__ = [
     "PAPER_GRIDS",
@@ -30,3 +34,13 @@ __all__ = [
     "roc_auc",
     "roc_auc_of_scores",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Tuned is imported on first use: scikit-learn's model selection takes long, and a search needs none."""
+    if name != "Tuned":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from rarespec.evaluation.tuned import Tuned
+
+    globals()[name] = Tuned
+    return Tuned

@@ -14,15 +14,20 @@ Q  (p, l) orthonormal, l a little larger than the number of components wanted
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from rarespec.features._krylov import Matrix, Product, krylov_space, orthonormal, orthonormal_to, ritz
-from rarespec.features._rows import Rows, RowStream, column_sums, sum_of_squares
+from rarespec.features._rows import PIECE_ROWS, Rows, RowStream, column_sums, sum_of_squares
+from rarespec.processes import available_cores
 
 SAMPLE_ROWS = 2048
 SAMPLE_PRODUCTS = 3
@@ -34,6 +39,11 @@ FAR_FROM_ZERO = 30.0
 """Squared length of the mean, relative to the mean squared distance from it, from which rows are centred one by one."""
 REFINED_DIRECTIONS = 32
 """How many directions are added to the guess in each reading: the leading ones need no improvement."""
+SHARE_ROWS = 128
+"""Rows of a piece that a thread multiplies by itself. Sums over them are taken in order: the result is the same to the
+last bit on any number of cores, and threads of BLAS, which spin while they wait, are not needed."""
+
+Seen = TypeVar("Seen")
 
 
 @dataclass(frozen=True)
@@ -75,6 +85,11 @@ def find_subspace(stream: RowStream, search: Search, seen: list[Rows] | None = N
 
     seen : when given, receives the rows in the coordinates of the subspace, (m, l) for each piece
     """
+    with threadpool_limits(1, user_api="blas"):
+        return _found(stream, search, seen)
+
+
+def _found(stream: RowStream, search: Search, seen: list[Rows] | None) -> Subspace | None:
     rng = np.random.default_rng(search.seed)
     sample = Sample(SAMPLE_ROWS, rng)
     mean = _mean_and_sample(stream, sample)
@@ -129,20 +144,30 @@ class _Centred:
     def pieces(self) -> Iterator[Rows]:
         return self.stream.pieces(self.mean if self.explicit else None)
 
-    def seen_in(self, q: Matrix) -> Iterator[tuple[Rows, Rows]]:
-        """Each piece, not yet centred in the second way, and its centred rows in Q, (m, l)."""
+    def seen_in(self, q: Matrix, look: Callable[[Rows, Rows], Seen]) -> Iterator[Seen]:
+        """What `look` makes of some rows, not yet centred in the second way, and of the same centred in Q, (m, l).
+
+        Threads share the rows of a piece; the results come in the order of the rows.
+        """
         offset = self.rest @ q
-        for piece in self.pieces():
-            projected = piece @ q.astype(piece.dtype)
-            projected -= offset.astype(piece.dtype)
-            yield piece, projected
+        with ThreadPoolExecutor(min(available_cores(), PIECE_ROWS // SHARE_ROWS)) as pool:
+            for piece in self.pieces():
+                task = partial(_look, look, q.astype(piece.dtype), offset.astype(piece.dtype))
+                yield from pool.map(task, (piece[i : i + SHARE_ROWS] for i in range(0, len(piece), SHARE_ROWS)))
 
     def scatter_times(self, q: Matrix) -> Matrix:
-        """C Q: products in the precision of the rows, sums over pieces in float64."""
+        """C Q: products in the precision of the rows, sums over shares of them in float64."""
         result = np.zeros(q.shape)
-        for piece, projected in self.seen_in(q):
-            result += piece.T @ projected  # the piece itself need not be centred: the projections sum to nothing
+        # the rows themselves need not be centred: the projections sum to nothing
+        for product in self.seen_in(q, lambda rows, projected: rows.T @ projected):
+            result += product
         return result
+
+
+def _look(look: Callable[[Rows, Rows], Seen], q: Rows, offset: Rows, rows: Rows) -> Seen:
+    projected = rows @ q
+    projected -= offset
+    return look(rows, projected)
 
 
 def _is_far_from_zero(mean: NDArray[np.float64], centred_sample: Rows) -> bool:
@@ -222,10 +247,9 @@ def _measured(rows: _Centred, q: Matrix, seen: list[Rows] | None) -> Subspace:
     gram, total = np.zeros((q.shape[1], q.shape[1])), 0.0
     if seen is not None:
         seen.clear()
-    for piece, projected in rows.seen_in(q):
-        precise = projected.astype(np.float64)
-        gram += precise.T @ precise
-        total += sum_of_squares(piece)
+    for projected, their_gram, their_total in rows.seen_in(q, _measures):
+        gram += their_gram
+        total += their_total
         if seen is not None:
             seen.append(projected)
     n = rows.stream.n_rows or 0
@@ -235,6 +259,11 @@ def _measured(rows: _Centred, q: Matrix, seen: list[Rows] | None) -> Subspace:
     if seen is not None:
         seen[:] = [projected @ rotation.astype(projected.dtype) for projected in seen]
     return Subspace(n, rows.mean, (q @ rotation).T, scatter, total)
+
+
+def _measures(rows: Rows, projected: Rows) -> tuple[Rows, Matrix, float]:
+    precise = projected.astype(np.float64)
+    return projected, precise.T @ precise, sum_of_squares(rows)
 
 
 def merged(first: Subspace, second: Subspace, width: int) -> Subspace:

@@ -43,14 +43,37 @@ class Recipe(FluxStep):
 
     def fit_blocks(self, blocks: Blocks) -> Self:
         """Learn from a stream of blocks; steps that learn pass over it one after the other."""
-        self.n_features_in_ = n_columns(blocks)
+        self.fit_preparation(first_block(blocks)[:1])
+        return self.fit_prepared(lambda: (self.prepare(block)[0] for block in blocks()))
+
+    def fit_preparation(self, X: NDArray[np.floating]) -> Self:
+        """Fit the steps before the first that learns; they only look at what kind of rows these are, (n, pixels)."""
+        self.n_features_in_ = X.shape[1]
         self.steps_ = []
-        for step in self._chain():
-            self.steps_.append(fitted_step(step, lambda: _through(self.steps_, blocks())))
+        for step in self._chain()[: self._n_preparing]:
+            self.steps_.append(fitted_step(step, lambda: _through(self.steps_, [X])))
+        return self
+
+    def fit_prepared(self, prepared: Blocks) -> Self:
+        """Fit the other steps, from a stream of blocks that `prepare` has given."""
+        n_preparing = self._n_preparing
+        for step in self._chain()[n_preparing:]:
+            self.steps_.append(fitted_step(step, lambda: _through(self.steps_[n_preparing:], prepared())))
         return self
 
     def _chain(self) -> list[Any]:
         return self.steps
+
+    @property
+    def _n_preparing(self) -> int:
+        """How many steps come before the first that learns."""
+        learns = [hasattr(step, "fit_blocks") for step in self._chain()]
+        return learns.index(True) if True in learns else len(learns)
+
+    @property
+    def prepares_to_learn(self) -> bool:
+        """Whether there are steps that learn, and steps before them."""
+        return 0 < self._n_preparing < len(self._chain())
 
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Features of these rows, (n, features)."""
@@ -63,11 +86,27 @@ class Recipe(FluxStep):
         A row is lost where it becomes NaN as a whole; one that ends with some features missing, at the last step.
         """
         check_is_fitted(self, "steps_")
-        lost_at = np.zeros(len(X), np.int8)
-        for number, step in enumerate(self.steps_, start=1):
-            X = step.transform(X)
-            lost_at[(lost_at == 0) & np.isnan(X).all(axis=1)] = number
+        return self.finish(*self.prepare(X))
+
+    def prepare(self, X: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.int8]]:
+        """Rows after the steps before the first that learns, and where they were lost, as `transform_and_locate`."""
+        return self._located(X, np.zeros(len(X), np.int8), 0, self._n_preparing)
+
+    def finish(
+        self, X: NDArray[np.floating], lost_at: NDArray[np.int8]
+    ) -> tuple[NDArray[np.floating], NDArray[np.int8]]:
+        """What `transform_and_locate` gives, from what `prepare` gave."""
+        X, lost_at = self._located(X, lost_at, self._n_preparing, len(self.steps_))
         lost_at[(lost_at == 0) & ~np.isfinite(X).all(axis=1)] = len(self.steps_)
+        return X, lost_at
+
+    def _located(
+        self, X: NDArray[np.floating], lost_at: NDArray[np.int8], start: int, stop: int
+    ) -> tuple[NDArray[np.floating], NDArray[np.int8]]:
+        lost_at = lost_at.copy()
+        for number, step in enumerate(self.steps_[start:stop], start=start + 1):
+            X = step.transform(X)
+            lost_at[(lost_at == 0) & _empty_rows(X)] = number
         return X, lost_at
 
     def why_lost(self, number: int) -> str:
@@ -109,11 +148,15 @@ class Recipe(FluxStep):
         return self
 
 
-def n_columns(blocks: Blocks) -> int:
+def first_block(blocks: Blocks) -> NDArray[Any]:
     first = next(iter(blocks()), None)
     if first is None:
         raise ValueError("no rows to learn from: the stream has no blocks")
-    return first.shape[1]
+    return first
+
+
+def n_columns(blocks: Blocks) -> int:
+    return first_block(blocks).shape[1]
 
 
 def fitted_step(step: Any, blocks: Blocks) -> Any:
@@ -149,3 +192,10 @@ def _after(steps: Iterable[Any], X: NDArray[np.floating]) -> NDArray[np.floating
     for step in steps:
         X = step.transform(X)
     return X
+
+
+def _empty_rows(X: NDArray[np.floating]) -> NDArray[np.bool_]:
+    """(n,) bool, True where a row is NaN as a whole; only rows that begin with NaN are looked at."""
+    empty = np.isnan(X[:, :1]).all(axis=1)
+    empty[empty] = np.isnan(X[empty]).all(axis=1)
+    return empty

@@ -136,7 +136,7 @@ def _read(file: BinaryIO, start: int, length: int) -> bytes:
 
 
 def _unpack(chunk: bytes, into: NDArray[Any]) -> None:
-    from numcodecs.blosc import decompress  # type: ignore[import-untyped]
+    from numcodecs.blosc import decompress
 
     try:
         decompress(chunk, into)

@@ -14,7 +14,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from rarespec.features.recipe import Recipe
 from rarespec.spectrum import Defect, Reason
 from rarespec.survey.kept_arrays import UNREADABLE, keep_if_possible, load_arrays, npz
 from rarespec.survey.manifest import BlockRecord, SurveyError, WrongUseError
+from rarespec.survey.prepared import PreparedBlocks
 from rarespec.survey.survey import Survey
 
 FOLDER = "features"
@@ -45,6 +46,8 @@ class FeatureSet:
     folder: Path
     n_fitted: int
     """Rows the survey had when the recipe learned from it."""
+    prepared: PreparedBlocks = field(repr=False)
+    """What the last steps of the recipe are given."""
 
     def __len__(self) -> int:
         return len(self.survey)
@@ -89,10 +92,10 @@ class FeatureSet:
 
     def compute(self, i: int) -> dict[str, NDArray[Any]]:
         """Features of one block, from its flux, written to its file where that is possible."""
-        flux = self.survey.masked_flux(i)
-        n_bad = np.isnan(flux).sum(axis=1, dtype=np.int32)
-        values, lost_at = self.recipe.transform_and_locate(flux)
-        arrays: dict[str, NDArray[Any]] = {"values": values.astype(np.float32), "lost_at": lost_at, "n_bad": n_bad}
+        block = self.prepared[i]
+        values, lost_at = self.recipe.finish(block.rows, block.lost_at)
+        values = values.astype(np.float32)
+        arrays: dict[str, NDArray[Any]] = {"values": values, "lost_at": lost_at, "n_bad": block.n_bad}
         if self.folder.is_dir():  # a model that was replaced meanwhile has lost its directory
             keep_if_possible(self.folder / block_file(self.survey.manifest.blocks[i], i), npz(arrays))
         return arrays
@@ -104,6 +107,7 @@ def features_of(survey: Survey, recipe: Recipe, refit: bool = False, progress: P
     The recipe learns once from all spectra the survey has, and what it learned is kept: when the survey grows, the new
     spectra are transformed as the old ones were, so the old features stay valid. `refit` learns anew from all. What
     cannot be kept, in a survey that cannot be written for instance, is computed when it is asked for, with a warning.
+    While the recipe learns, a temporary file in the survey's directory holds the filtered spectra, up to 8 GB of them.
     """
     if not len(survey):
         raise SurveyError(f"{survey.path}: an empty survey has no features; ingest spectra first")
@@ -113,8 +117,11 @@ def features_of(survey: Survey, recipe: Recipe, refit: bool = False, progress: P
         raise WrongUseError(f"{survey.path}: {error}") from None
     state = Survey(survey.path, survey.manifest)  # the caller's object may be appended to
     home = survey.path / FOLDER / recipe.fingerprint
-    features = (None if refit else _kept(state, recipe, home)) or _learned(state, recipe, home)
-    _compute_missing(features, progress)
+    features = None if refit else _kept(state, recipe, home)
+    if features is None:
+        features = _learned(state, recipe, home, progress)
+    else:
+        _compute_missing(features, progress)
     _sweep(features, home)
     return features
 
@@ -128,7 +135,7 @@ def features_by(survey: Survey, recipe: Recipe, progress: Progress | None = None
     content = npz(recipe.state())
     folder = survey.path / FOLDER / recipe.fingerprint / hashlib.sha256(content).hexdigest()[:20]
     keep_if_possible(folder / MODEL, content)
-    features = FeatureSet(state, recipe, folder, 0)
+    features = FeatureSet(state, recipe, folder, 0, PreparedBlocks(state, recipe))
     _compute_missing(features, progress)
     return features
 
@@ -153,19 +160,31 @@ def _kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
     try:
         folder = home / json.loads((home / CURRENT).read_bytes())["model"]
         state = load_arrays(folder / MODEL)
-        return FeatureSet(survey, recipe.restore(state), folder, int(state["n_fitted"]))
+        recipe.restore(state)
+        return FeatureSet(survey, recipe, folder, int(state["n_fitted"]), PreparedBlocks(survey, recipe))
     except UNREADABLE:
         return None
 
 
-def _learned(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet:
-    recipe.fit_blocks(lambda: (survey.masked_flux(i) for i in range(survey.n_blocks)))
+def _learned(survey: Survey, recipe: Recipe, home: Path, progress: Progress | None) -> FeatureSet:
+    """With a new model; what is prepared for learning, in several readings, serves for the features too."""
+    recipe.fit_preparation(survey.masked_flux(0)[:1])
+    prepared = PreparedBlocks(survey, recipe)
+    with prepared.kept_on_disk():
+        recipe.fit_prepared(prepared.rows)
+        features = FeatureSet(survey, recipe, _keep_model(survey, recipe, home), len(survey), prepared)
+        _compute_missing(features, progress)
+    return features
+
+
+def _keep_model(survey: Survey, recipe: Recipe, home: Path) -> Path:
+    """The model's directory; it is there if it can be written."""
     content = npz(recipe.state() | {"n_fitted": np.array(len(survey))})
     name = hashlib.sha256(content).hexdigest()[:20]
     current = json.dumps({"model": name, "recipe": repr(recipe), "n_fitted": len(survey)}).encode()
     if keep_if_possible(home / name / MODEL, content):
         keep_if_possible(home / CURRENT, current)
-    return FeatureSet(survey, recipe, home / name, len(survey))
+    return home / name
 
 
 def _sweep(features: FeatureSet, home: Path) -> None:
