@@ -125,7 +125,7 @@ def test_refused_rows_are_no_candidates_that_the_mean_is_taken_of():
     y = np.zeros(len(X), int)
     y[:3] = 1
     query = query_of(Auto().prepare(X)._prepared, y == 1, np.zeros(len(X), bool), 0)
-    best = np.argsort(-(query.halved @ expanded_direction(query)[0]))
+    best = np.argsort(-(query.ready.halved @ expanded_direction(query)[0]))
     first = best[~np.isin(best, query.known)][:10]
     refused = query_of(Auto().prepare(X)._prepared, y == 1, np.isin(np.arange(len(X)), first), 0)
     assert not np.allclose(expanded_direction(refused)[0], expanded_direction(query)[0])

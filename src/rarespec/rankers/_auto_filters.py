@@ -34,8 +34,8 @@ def along(Z: NDArray[np.float64], direction: Direction) -> NDArray[np.float64]:
 def expanded_direction(query: Query) -> tuple[Direction, NDArray[np.float64]]:
     """The direction, and the places of the known rows that are hidden in turn."""
     labelled = np.concatenate([query.known_copies, query.refused])
-    direction = _expanded(query, query.known, _Candidates(query.halved, query.root_length, labelled))
-    compared = _Candidates(query.halved[query.compared], query.root_length[query.compared], labelled[:0])
+    direction = _expanded(query, query.known, _Candidates(query.ready.halved, query.ready.root_length, labelled))
+    compared = _Candidates(query.ready.halved[query.compared], query.ready.root_length[query.compared], labelled[:0])
     return direction, _places(query, compared, [_expanded(query, left, compared) for left in query.left_over()])
 
 
@@ -57,19 +57,19 @@ class _Candidates(NamedTuple):
 
 
 def _of_mean(query: Query, known: NDArray[np.intp]) -> Direction:
-    rows = query.whitened(known)
-    return query.space.direction(rows.mean(axis=0, dtype=np.float64), len(known), query.space.beyond(rows))
+    rows = query.ready.whitened(known)
+    return query.ready.space.direction(rows.mean(axis=0, dtype=np.float64), len(known), query.ready.space.beyond(rows))
 
 
 def _expanded(query: Query, known: NDArray[np.intp], candidates: _Candidates) -> Direction:
-    rows, m, direction = query.whitened(known), len(known), _of_mean(query, known)
-    mean, beyond = rows.mean(axis=0, dtype=np.float64), query.space.beyond(rows)
-    length, count = float((query.root_length[known] ** 2).mean()), m + CANDIDATES_COUNT_AS
+    rows, m, direction = query.ready.whitened(known), len(known), _of_mean(query, known)
+    mean, beyond = rows.mean(axis=0, dtype=np.float64), query.ready.space.beyond(rows)
+    length, count = float((query.ready.root_length[known] ** 2).mean()), m + CANDIDATES_COUNT_AS
     for n in (int(share * len(candidates.halved)) for share in CANDIDATE_SHARES):
         if not n:
             continue
         found = candidates.best_of_length_1(direction, n).mean(axis=0, dtype=np.float64) * length
-        direction = query.space.direction((m * mean + CANDIDATES_COUNT_AS * found) / count, count, beyond)
+        direction = query.ready.space.direction((m * mean + CANDIDATES_COUNT_AS * found) / count, count, beyond)
     return direction
 
 
@@ -77,4 +77,4 @@ def _places(query: Query, compared: _Candidates, directions: list[Direction]) ->
     if not directions:
         return np.empty(0)
     D = np.stack(directions, axis=1).astype(np.float32)
-    return query.places(compared.halved @ D, (query.halved[query.hidden] * D.T).sum(axis=1))
+    return query.places(compared.halved @ D, (query.ready.halved[query.hidden] * D.T).sum(axis=1))

@@ -15,7 +15,7 @@ from rarespec.rankers.lrga import LRGA
 
 def given_scores(query: Query, lrga: LRGA) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Score of every row, (n,), and the places of the known rows that are hidden in turn."""
-    Y = np.zeros((len(query.X), 1 + len(query.hidden)))
+    Y = np.zeros((len(query.ready.X), 1 + len(query.hidden)))
     Y[query.known] = 1
     Y[query.hidden, 1 + np.arange(len(query.hidden))] = 0
     scores = lrga.scores_for(Y)

@@ -38,6 +38,10 @@ class Prepared:
     lrga: LRGA | None
     """Prepared on X; None for a large survey."""
 
+    def whitened(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Some of the rows, (m, d)."""
+        return self.halved[rows] * self.root_length[rows, None]
+
     def is_of(self, X: Rows) -> bool:
         return X is self.X or (X.shape == self.X.shape and np.array_equal(X, self.X))
 

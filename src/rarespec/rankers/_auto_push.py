@@ -18,9 +18,9 @@ N_BAGS, TOLERANCE = 20, 1e-3
 
 def push_weights(query: Query) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Weights on the features, and the places of the known rows that are hidden, a group at a time."""
-    y = np.zeros(len(query.X), dtype=np.int8)
+    y = np.zeros(len(query.ready.X), dtype=np.int8)
     y[query.known] = 1
-    weights = BaggingTopPush(random_state=query.seed).fit(query.X, y).coef_
+    weights = BaggingTopPush(random_state=query.seed).fit(query.ready.X, y).coef_
     places = np.empty(len(query.hidden))
     for fold in np.array_split(query.rng.permutation(len(query.hidden)), min(N_FOLDS, len(query.hidden)) or 1):
         places[fold] = _places(query, query.hidden[fold])
@@ -33,7 +33,7 @@ def _places(query: Query, fold: NDArray[np.intp]) -> NDArray[np.float64]:
     left = np.setdiff1d(query.known, fold)
     rows = np.concatenate([left, query.compared])
     ranker = BaggingTopPush(n_bags=N_BAGS, tol=TOLERANCE, random_state=query.seed)
-    ranker.fit(query.X[rows], np.arange(len(rows)) < len(left))
+    ranker.fit(query.ready.X[rows], np.arange(len(rows)) < len(left))
     return query.places(
-        weighted_sums(query.X[query.compared], ranker.coef_), weighted_sums(query.X[fold], ranker.coef_)
+        weighted_sums(query.ready.X[query.compared], ranker.coef_), weighted_sums(query.ready.X[fold], ranker.coef_)
     )

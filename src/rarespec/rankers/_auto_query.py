@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.rankers._auto_prepared import Prepared
-from rarespec.rankers._known import Rows
-from rarespec.rankers._signal_space import SignalSpace
 
 MAX_HIDDEN = 12
 """Known rows that are hidden in turn, at most."""
@@ -20,14 +18,9 @@ MAX_COMPARED = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """Row numbers refer to X."""
+    """Row numbers refer to the rows that were prepared."""
 
-    space: SignalSpace
-    X: Rows
-    halved: NDArray[np.float32]
-    """X whitened, each row divided by the root of its length, (n, d)."""
-    root_length: NDArray[np.float32]
-    """The root of the length of each whitened row, (n,)."""
+    ready: Prepared
     known: NDArray[np.intp]
     """One row of each group of equal ones."""
     known_copies: NDArray[np.intp]
@@ -41,9 +34,6 @@ class Query:
     """Unlabelled rows among which hidden ones are placed."""
     rng: np.random.Generator
     seed: int
-
-    def whitened(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        return self.halved[rows] * self.root_length[rows, None]
 
     def left_over(self) -> list[NDArray[np.intp]]:
         """The known rows that are left when each hidden one is hidden."""
@@ -61,10 +51,7 @@ def query_of(ready: Prepared, known: NDArray[np.bool_], refused: NDArray[np.bool
     # a copy of an example would find it when it is hidden, however poor the ranking
     rows = copies[np.sort(np.unique(ready.X[copies], axis=0, return_index=True)[1])]
     return Query(
-        space=ready.space,
-        X=ready.X,
-        halved=ready.halved,
-        root_length=ready.root_length,
+        ready=ready,
         known=rows,
         known_copies=copies,
         refused=np.flatnonzero(refused),

@@ -57,7 +57,7 @@ def trust(places: Places, scores: Mapping[str, NDArray[Any]], query: Query) -> d
 
 def prior_of(prior: Mapping[str, float], query: Query) -> dict[str, float]:
     """`spread` and `given` see of a kind only what lies where the survey has signal."""
-    seen = query.space.seen(query.whitened(query.known))
+    seen = query.ready.space.seen(query.ready.whitened(query.known))
     return dict(prior) | {name: seen * prior[name] for name in ("spread", "given")}
 
 

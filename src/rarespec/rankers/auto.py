@@ -156,7 +156,7 @@ class Auto(Ranker):
         self.directions_ = {name: direction for name, (direction, _) in directions.items()}
         self.hidden_places_ = {name: places for name, (_, places) in (directions | whole).items()}
         scores = {name: found for name, (found, _) in whole.items()}
-        rows = {"spread": ready.units, "given": query.X}
+        rows = {"spread": ready.units, "given": query.ready.X}
         kept = {name: KeptRows.of(rows[name], scores[name], query.rng) for name in scores}
         self.kept_rows_ = {name: one.rows for name, one in kept.items()}
         self.kept_scores_ = {name: one.scores for name, one in kept.items()}
