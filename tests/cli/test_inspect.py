@@ -15,6 +15,11 @@ import typer
 from typer.testing import CliRunner
 
 from rarespec.cli.inspect import command
+from rarespec.inspector.server import listening
+from rarespec.labels.event import LabelEvent, new_event_id
+from rarespec.labels.label import Label
+from rarespec.labels.log import LabelLog
+from rarespec.survey import Survey
 from search_rankings import survey_with_bands
 
 ALONE = "import typer; from rarespec.cli.inspect import command; typer.run(command)"
@@ -52,9 +57,12 @@ def test_it_serves_and_stops_cleanly(survey: Path) -> None:
         told = process.communicate()[1]
         assert process.returncode == 0 and "stopped; every label is in" in told and "Traceback" not in told
     assert survey.with_name("a.survey.labels.sqlite").is_file()
+    with LabelLog.beside(Survey.open(survey)) as log:
+        log.append(LabelEvent(new_event_id(), "s012", Label.YES, person="Ada"))
     with started(str(survey), "--no-browser", "--person", "Ada") as (process, address):  # goes on
         process.send_signal(signal.SIGTERM)
-        assert "4 known" in process.communicate()[1]
+        told = process.communicate()[1]
+        assert "4 known" in told and "labels that are there count: 1 yes" in told
 
 
 def _refused(*arguments: str) -> str:
@@ -74,4 +82,7 @@ def test_wrong_use_is_told_before_anything_is_searched(survey: Path, tmp_path: P
     assert not (tmp_path / "none.labels.sqlite").exists()
     assert "no campaign was kept" in _refused(str(survey), *labels)
     assert "give --known" in _refused(str(survey), *labels, "--top", "5")
+    with listening(0) as taken:
+        port = str(taken.getsockname()[1])
+        assert f"port {port}: " in _refused(str(survey), "--known", "no such id", "--port", port, *labels)
     assert "write NAME=VALUE" in _refused(str(survey), *labels, "--known", KNOWN, "--param", "x")

@@ -12,7 +12,7 @@ import pytest
 
 from inspector.running_inspector import PATIENCE, Call, Running, campaign_of, exchanged, label_of, running
 from rarespec.inspector.headers import SECURITY_HEADERS
-from search_rankings import survey_with_bands
+from rarespec.survey import Survey
 
 Fault = Callable[[Running, Call], Call]
 
@@ -22,9 +22,8 @@ CHANGE = ("/api/labels", "/api/undo", "/api/relearn", "/api/order")
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    folder = tmp_path_factory.mktemp("gate")
-    with running(campaign_of(survey_with_bands(folder / "a.survey")), folder / "labels.sqlite") as server:
+def server(survey: Survey, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(campaign_of(survey), tmp_path_factory.mktemp("gate") / "labels.sqlite") as server:
         assert server.post("/api/labels", label_of("s012")).status == 200  # there is something to undo
         server.inspection.read_ahead.result()
         yield server

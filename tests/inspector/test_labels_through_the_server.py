@@ -17,12 +17,6 @@ from inspector.running_inspector import PATIENCE, Running, campaign_of, exchange
 from rarespec.labels.event import LabelEvent
 from rarespec.labels.log import LabelLog
 from rarespec.survey import Survey
-from search_rankings import survey_with_bands
-
-
-@pytest.fixture(scope="module")
-def survey(tmp_path_factory: pytest.TempPathFactory) -> Survey:
-    return survey_with_bands(tmp_path_factory.mktemp("labels") / "a.survey")
 
 
 @pytest.fixture
@@ -254,7 +248,8 @@ def test_a_restart_in_mid_session_loses_nothing(survey: Survey, tmp_path: Path) 
 
 def test_labels_of_earlier_sessions_are_learned_from_at_once(survey: Survey, tmp_path: Path) -> None:
     with running(campaign_of(survey), tmp_path / "labels.sqlite") as first:
-        ids = [one["id"] for one in first.get("/api/candidates?n=3").json["candidates"]]
+        as_they_were = first.get("/api/candidates?n=3").json["candidates"]
+        ids = [one["id"] for one in as_they_were]
         for id in ids:
             first.post("/api/labels", label_of(id))
         assert first.post("/api/relearn", {}).json["n_yes"] == 3
@@ -262,8 +257,13 @@ def test_labels_of_earlier_sessions_are_learned_from_at_once(survey: Survey, tmp
         assert second.inspection.listing.ranking.material.known.sum() == 4 + 3
         answer = second.post("/api/relearn", {}).json
         assert answer["n_yes"] == 3 and answer["moved"] == {}
+        second.inspection.read_ahead.result(PATIENCE)
         shown = second.get("/api/candidates?n=3").json["candidates"]
         assert [one["id"] for one in shown] == ids and all(one["label"] == "yes" for one in shown)
+        known = {*ids, *second.inspection.campaign.known_ids}
+        for one, before in zip(shown, as_they_were, strict=True):
+            assert not one["ranked"] and one["nearest_known"] in known - {one["id"]}
+            assert all(one[name] == before[name] for name in ("flags", "snr", "ra", "class"))
 
 
 def _label_many(server: Running, client: int, n: int, ids: list[str]) -> list[str]:

@@ -14,12 +14,6 @@ from inspector.running_inspector import PATIENCE, Running, campaign_of, label_of
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.change import Change
 from rarespec.survey import Survey
-from search_rankings import survey_with_bands
-
-
-@pytest.fixture(scope="module")
-def survey(tmp_path_factory: pytest.TempPathFactory) -> Survey:
-    return survey_with_bands(tmp_path_factory.mktemp("learning") / "a.survey")
 
 
 @pytest.fixture
@@ -47,7 +41,15 @@ def test_labels_change_the_ranking_and_labelled_ones_keep_their_place(server: Ru
     assert {one["id"]: one["moved"] for one in after if one["moved"]} == {
         id: old for id, (old, _) in change["moved"].items() if old
     }
+    assert [one["ranked"] for one in after[:5]] == [False, False, False, True, True]
     assert server.get("/api/session").json["revision"] == 1
+
+
+def test_what_differs_from_the_start_is_told(server: Running) -> None:
+    known = server.inspection.campaign.known_ids[0]
+    server.post("/api/labels", label_of(known, "no"))
+    assert [line for line in server.post("/api/relearn", {}).json["problems"] if line.startswith(f"{known}: given as")]
+    assert server.get("/api/session").json["examples_lost"]
 
 
 def test_what_is_learned_is_forgotten_after_an_undo(server: Running) -> None:

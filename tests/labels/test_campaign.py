@@ -198,13 +198,14 @@ def test_only_spectra_that_are_new_to_the_list_are_examined(
 
     monkeypatch.setattr(kept_candidates, "flags_of", counted)
     first = set(campaign.ranking.table["id"])
-    campaign.relearn(dict.fromkeys(survey.ids[150:156].tolist(), YES))
+    labelled = survey.ids[150:156].tolist()
+    campaign.relearn(dict.fromkeys(labelled, YES) | {campaign.listed()[0]: UNSURE})
     new = set(campaign.ranking.table["id"]) - first
     flags = dict(zip(campaign.ranking.table["id"], campaign.ranking.table["flags"], strict=True))
     assert new and {id for id, flag in flags.items() if flag == UNEXAMINED} == new and not examined
     campaign.examine()
     campaign.examine()
-    assert set(examined) == new and len(examined) == len(new)
+    assert set(examined) == new | set(labelled) - first and len(examined) == len(set(examined))
     assert UNEXAMINED not in campaign.ranking.table["flags"]
 
 
@@ -236,6 +237,31 @@ def test_each_order_has_its_own_places(survey: Survey, rare: list[str]) -> None:
     assert campaign.listed("informative")[0] == id and campaign.listed()[at] == id
     with pytest.raises(WrongUseError, match="no order called 'best'"):
         campaign.listed("best")
+
+
+def test_when_all_are_labelled_the_last_list_stays(survey: Survey, rare: list[str], tmp_path: Path) -> None:
+    few = Selection(cone=(5.0, -43.3, 4.5))
+    campaign = Campaign.start(survey, rare[:3], selection=few, **QUICK)
+    listed = campaign.listed()
+    labels = {id: YES if id in rare else NO for id in listed}
+    change = campaign.relearn(labels)
+    assert (change.revision, change.moved, change.n_yes) == (0, {}, len(listed)) and campaign.listed() == listed
+    assert campaign.progress(labels).suggestion == "Stop: every candidate of the list has a label."
+    again = Campaign.resume(survey, labels, campaign.keep(tmp_path / "c.json"))
+    assert again.listed() == listed
+    assert campaign.relearn(dict(list(labels.items())[1:])).revision == 1  # one was taken back
+
+
+def test_what_is_said_of_those_that_left_the_list(campaign: Campaign, survey: Survey, rare: list[str]) -> None:
+    rows = {row["id"]: row for row in campaign.ranking.table}
+    yes = next(id for id in campaign.listed() if id in rare)
+    no = next(id for id in campaign.listed() if id not in rare)
+    campaign.relearn({yes: YES, no: NO, rare[0]: YES})
+    campaign.examine()
+    said = campaign.described([yes, no, rare[0]])
+    for id in (yes, no):
+        assert all(said[id][name] == rows[id][name] for name in ("id", "class", "snr", "flags"))
+    assert said[yes]["nearest_known"] in rare[:3] and said[rare[0]]["nearest_known"] in {*rare[1:3], yes}
 
 
 def test_a_labelled_spectrum_that_was_not_listed_comes_last(campaign: Campaign, survey: Survey) -> None:

@@ -27,7 +27,7 @@ def ranking_with(precision: list[float], total: tuple[float, float, float] | Non
         n_total_high=high,
         stopping_rank=int((chances >= 0.1).sum()) if total else None,
     )
-    return SimpleNamespace(table={"id": np.arange(len(chances)).astype(str)}, yield_curve=curve)
+    return SimpleNamespace(table={"id": np.arange(len(chances)).astype(str)}, yield_curve=curve, n_listed=150)
 
 
 RICH = ranking_with([0.9] * 20 + [0.01] * 80, (10.0, 20.0, 40.0))
@@ -61,15 +61,16 @@ def test_it_is_none_where_nothing_can_be_told() -> None:
 @pytest.mark.parametrize(
     ("ranking", "labels", "begins"),
     [
-        (RICH, {}, "Go on: the next 20 are worth a look; expected among all that nobody has looked at: about 20 (10"),
+        (RICH, {}, "Go on: the next 20 are worth a look."),
         (RICH, looked(RECENT - 1), "Go on"),
-        (RICH, looked(RECENT), f"Few are left: the last {RECENT} looks gave none; expected"),
+        (RICH, looked(RECENT), f"Few are left: the last {RECENT} looks gave none."),
         (RICH, looked(RECENT - 2, 2), f"Few are left: the last {RECENT} looks gave 2"),
         (RICH, looked(RECENT - 3, 3), "Go on"),
         (POOR, looked(3), "Few are left: of the next, fewer than one in ten"),
         (POOR, looked(9, 1), "Go on: the last 10 looks gave 1"),
         (POOR, looked(RECENT), f"Stop: the last {RECENT} looks gave none"),
         (POOR, looked(RECENT - 1, 1), "Few are left: the last"),
+        (RICH, {str(i): YES for i in range(100)}, "Re-rank for more: every candidate of the list"),
         (SILENT, looked(RECENT), "Few are left, or this ranking does not find them"),
     ],
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rarespec.cli.exits import arguments, told
+from rarespec.cli.exits import told
 from rarespec.cli.progress import progress
 from rarespec.cli.search_options import (
     Classes,
@@ -25,12 +25,11 @@ from rarespec.cli.search_options import (
     Seed,
     SurveyPath,
     Top,
-    _params,
-    _selection,
 )
 
 if TYPE_CHECKING:
     from rarespec.labels.campaign import Campaign
+    from rarespec.labels.log import LabelLog
     from rarespec.survey import Survey
 
 
@@ -68,38 +67,26 @@ def command(
     Example: rarespec inspect dr17.survey --known carbon-stars.csv
     """
     from rarespec.inspector.own_lines import own_lines
-    from rarespec.inspector.server import serve
+    from rarespec.inspector.server import listening, serve
     from rarespec.labels.campaign_start import start_beside
     from rarespec.labels.log import LabelLog, path_beside
     from rarespec.labels.person import person_named
     from rarespec.survey import Survey
 
     options = SearchOptions(
-        survey,
-        known,
-        method,
-        top,
-        non_members,
-        params,
-        recipe,
-        min_snr,
-        classes,
-        not_classes,
-        cone,
-        radius,
-        seed,
-        None,
+        survey, known, method, top, non_members, params, recipe, min_snr, classes, not_classes, cone, radius, seed
     )
     own = own_lines(lines) if lines is not None else []
     who = person_named(person)
     opened = Survey.open(survey)
     kept = start_beside(opened) if labels is None else labels.with_name(f"{labels.name}.campaign.json")
-    with LabelLog(labels or path_beside(opened.path)) as log:
+    with listening(port) as listener, LabelLog(labels or path_beside(opened.path)) as log:
         campaign = _campaign(opened, options, kept)
         for said in (*campaign.ranking.problems, campaign.ranking.why):
             typer.echo(said, err=True)
         typer.echo(f"{who} labels; every label is kept in {log.path}", err=True)
-        serve(campaign, log, who, port, not no_browser, own, relearn_every, _say(no_browser))
+        _say_what_counts(log)
+        serve(campaign, log, who, listener, not no_browser, own, relearn_every, _say(no_browser))
         typer.echo(f"stopped; every label is in {log.path}", err=True)
 
 
@@ -111,21 +98,7 @@ def _campaign(survey: Survey, options: SearchOptions, kept: Path) -> Campaign:
         if options.known is None:
             _refuse_other_settings(options, kept)
             return Campaign.resume(survey, path=kept, progress=show)
-        with arguments():
-            selection, params = _selection(options), _params(options.params or [])
-        campaign = Campaign.start(
-            survey,
-            options.known,
-            options.method,
-            options.top,
-            options.seed,
-            non_members=options.non_members,
-            params=params,
-            recipe=options.recipe,
-            selection=selection,
-            radius_arcsec=options.radius,
-            progress=show,
-        )
+        campaign = Campaign.start(survey, **options.arguments, progress=show)
     _keep(campaign, kept)
     return campaign
 
@@ -133,10 +106,7 @@ def _campaign(survey: Survey, options: SearchOptions, kept: Path) -> Campaign:
 def _refuse_other_settings(options: SearchOptions, kept: Path) -> None:
     from rarespec.survey.manifest import WrongUseError
 
-    unsaid = SearchOptions(
-        options.survey, None, "auto", 1000, None, None, "paper", None, None, None, None, 2.0, 0, None
-    )
-    if options != unsaid:
+    if options != SearchOptions(options.survey):
         raise WrongUseError(f"{kept}: goes on as it was started; to start with other settings, give --known as well")
 
 
@@ -148,6 +118,18 @@ def _keep(campaign: Campaign, kept: Path) -> None:
         campaign.keep(kept)
     except (WrongUseError, OSError) as error:
         typer.echo(f"give the same options when you go on, as they could not be kept: {error}", err=True)
+
+
+def _say_what_counts(log: LabelLog) -> None:
+    """Labels that are there already are learned from, and they may have been about something else."""
+    from collections import Counter
+
+    from rarespec.labels.merging import merged
+
+    counts = Counter(one.label for one in merged(log.events()).values() if one.label is not None)
+    if counts:
+        said = ", ".join(f"{count} {label}" for label, count in counts.items())
+        typer.echo(f"labels that are there count: {said}; --labels FILE keeps those of another kind apart", err=True)
 
 
 def _say(remote: bool) -> Callable[[str, int], None]:

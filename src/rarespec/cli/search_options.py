@@ -1,4 +1,4 @@
-"""What `search` and `report` are asked alike."""
+"""What `search`, `report` and `inspect` are asked alike."""
 
 from __future__ import annotations
 
@@ -39,19 +39,36 @@ class SearchOptions:
     """The options as they were given."""
 
     survey: Path
-    known: list[str] | None
-    method: str
-    top: int
-    non_members: list[str] | None
-    params: list[str] | None
-    recipe: str
-    min_snr: float | None
-    classes: list[str] | None
-    not_classes: list[str] | None
-    cone: str | None
-    radius: float
-    seed: int
-    model: Path | None
+    known: list[str] | None = None
+    method: str = "auto"
+    top: int = 1000
+    non_members: list[str] | None = None
+    params: list[str] | None = None
+    recipe: str = "paper"
+    min_snr: float | None = None
+    classes: list[str] | None = None
+    not_classes: list[str] | None = None
+    cone: str | None = None
+    radius: float = 2.0
+    seed: int = 0
+    model: Path | None = None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """As `rarespec.search` takes them, but for the survey."""
+        with arguments():
+            selection, params = _selection(self), _params(self.params or [])
+        return {
+            "known": self.known,
+            "method": self.method,
+            "top": self.top,
+            "seed": self.seed,
+            "non_members": self.non_members,
+            "params": params,
+            "recipe": self.recipe,
+            "selection": selection,
+            "radius_arcsec": self.radius,
+        }
 
 
 def ranking_of(options: SearchOptions) -> Ranking:
@@ -63,23 +80,12 @@ def ranking_of(options: SearchOptions) -> Ranking:
     with arguments():
         if (options.known is None) == (options.model is None):
             raise ValueError("say what is known: either --known IDS_OR_FILE, or --model FILE of an earlier search")
-        selection, params = _selection(options), _params(options.params or [])
+    given = options.arguments
     with progress("features", "blocks") as show:
-        if options.model is not None:
-            return search_with_model(options.survey, options.model, options.top, selection=selection, progress=show)
-        return search(
-            options.survey,
-            options.known,
-            options.method,
-            options.top,
-            options.seed,
-            non_members=options.non_members,
-            params=params,
-            recipe=options.recipe,
-            selection=selection,
-            radius_arcsec=options.radius,
-            progress=show,
-        )
+        if options.model is None:
+            return search(options.survey, **given, progress=show)
+        selection = given["selection"]
+        return search_with_model(options.survey, options.model, options.top, selection=selection, progress=show)
 
 
 def _selection(options: SearchOptions) -> Selection:

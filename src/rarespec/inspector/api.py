@@ -53,6 +53,7 @@ class Api:
             "known": known,
             "rest_frame": inspection.survey.manifest.rest_frame,
             "problems": listing.ranking.problems,
+            "examples_lost": listing.ranking.examples_lost,
             "relearn_every": inspection.relearn_every,
             "species": species_of(inspection.lines),
             "sky": sky_of(inspection.survey),
@@ -122,6 +123,7 @@ class Api:
                 "n_yes": change.n_yes,
                 "n_no": change.n_no,
                 "moved": change.moved,
+                "problems": self._inspection.listing.ranking.problems,
             }
         )
 

@@ -25,6 +25,7 @@ def _candidate(listing: Listing, said: Said, person: str, id: str, position: int
     return {
         **facts,
         "position": position,
+        "ranked": id in listing.ranked,
         "moved": listing.moved.get(id),
         "label": own.label if own else None,
         "comment": own.comment if own else "",

@@ -119,7 +119,7 @@ class Inspection:
         return labels, replace(change, moved={})
 
     def _shown(self, order: str, facts_before: Mapping[str, Facts], moved: Mapping[str, int | None]) -> Listing:
-        return listing_of(self.campaign.now, order, self._shelf, self.said().standing, facts_before, moved)
+        return listing_of(self.campaign, order, self.said().standing, facts_before, moved)
 
     def _read_ahead(self) -> None:
         """What the page will ask for: spectra, the template, flags of candidates that are new to the list."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rarespec.features import median_filter
 from rarespec.inspector.pixel_errors import good_pixels
 from rarespec.inspector.shelf import Shelf
-from rarespec.searching.portrait import _from_elsewhere, _from_features, on_scale_of
+from rarespec.searching.portrait import from_elsewhere, from_features, on_scale_of
 from rarespec.searching.ranking import Ranking
 from rarespec.spectrum import Spectrum
 
@@ -35,9 +35,9 @@ def _filtered_known(ranking: Ranking, shelf: Shelf, id: str) -> tuple[Vector | N
     """Of the survey, or as it was given; without either, as its features describe it."""
     if id in ranking.survey:
         return filtered(ranking, shelf.fetch([id])[0]), ""
-    if (given := _from_elsewhere(ranking, [id])) is not None:
+    if (given := from_elsewhere(ranking, [id])) is not None:
         return filtered(ranking, given[0]), ""
-    described = _from_features(ranking, [id]).get(id)
+    described = from_features(ranking, [id]).get(id)
     return described, CANNOT_BE_DRAWN if described is None else FROM_FEATURES
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rarespec.inspector.shelf import Shelf
-from rarespec.labels.campaign import Revision
+from rarespec.labels.campaign import Campaign
 from rarespec.labels.event import LabelEvent
-from rarespec.searching.candidates import FROM_CATALOGUE
 from rarespec.searching.ranking import Ranking
 
 Facts = dict[str, Any]
@@ -18,7 +16,10 @@ Facts = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """ids : in the order chosen; facts : of each of them; moved : id -> the rank before the last learning, or None."""
+    """ids : in the order chosen; facts : of each of them; moved : id -> the rank before the last learning, or None.
+
+    ranked : ids that the newest ranking ranks; the others have left it, as they are examples now or were refused
+    """
 
     revision: int
     ranking: Ranking
@@ -26,26 +27,28 @@ class Listing:
     ids: tuple[str, ...]
     facts: Mapping[str, Facts]
     moved: Mapping[str, int | None]
+    ranked: frozenset[str]
 
 
 def listing_of(
-    revision: Revision,
+    campaign: Campaign,
     order: str,
-    shelf: Shelf,
     seen: Mapping[tuple[str, str], LabelEvent],
     facts_before: Mapping[str, Facts],
     moved: Mapping[str, int | None],
 ) -> Listing:
-    """A revision of a campaign in this order.
+    """The newest revision of a campaign in this order.
 
     seen : labels that stand; they tell rank and score of spectra that have left the ranking
     facts_before : what was shown of spectra that have left the ranking since
     """
-    ids = tuple(revision.listed(order))
-    facts = {**facts_before, **table_rows(revision.ranking)}
-    absent = [id for id in ids if id not in facts]
-    facts |= _without_a_row(absent, shelf, {spectrum: event for (spectrum, _), event in seen.items()})
-    return Listing(revision.number, revision.ranking, order, ids, {id: facts[id] for id in ids}, moved)
+    revision = campaign.now
+    ids, ranked = tuple(revision.listed(order)), table_rows(revision.ranking)
+    events = {spectrum: event for (spectrum, _), event in seen.items()}
+    left = campaign.described([id for id in ids if id not in ranked])
+    facts = ranked | {id: _of_the_past(facts_before.get(id), events.get(id), now) for id, now in left.items()}
+    shown = {id: facts[id] for id in ids}
+    return Listing(revision.number, revision.ranking, order, ids, shown, moved, frozenset(ranked))
 
 
 def table_rows(ranking: Ranking) -> dict[str, Facts]:
@@ -55,13 +58,9 @@ def table_rows(ranking: Ranking) -> dict[str, Facts]:
     return {row["id"]: row for row in (dict(zip(columns, values, strict=True)) for values in rows)}
 
 
-def _without_a_row(ids: Sequence[str], shelf: Shelf, seen: Mapping[str, LabelEvent]) -> dict[str, Facts]:
-    """Of spectra labelled in an earlier session, which are examples now and no candidates: what was seen then."""
-    rows = {}
-    for spectrum in shelf.fetch(ids):
-        event = seen.get(spectrum.id)
-        past = {"rank": event.rank, "score": event.score} if event else {"rank": None, "score": None}
-        unknown = {"expected_precision": None, "nearest_known": "", "flags": ""}
-        catalogue = {name: spectrum.catalogue.get(name) for name in FROM_CATALOGUE}
-        rows[spectrum.id] = {"id": spectrum.id, **past, **catalogue, **unknown}
-    return rows
+def _of_the_past(before: Facts | None, event: LabelEvent | None, now: Facts) -> Facts:
+    """What was shown of it when it was still ranked; in a session before this one, what its label says of that."""
+    if before is not None:
+        return {**before, "flags": now["flags"]}  # which may be found only now
+    past = {"rank": event.rank, "score": event.score} if event else {"rank": None, "score": None}
+    return {**now, **past, "expected_precision": None}

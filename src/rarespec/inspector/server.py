@@ -37,7 +37,7 @@ def serve(
     campaign: Campaign,
     log: LabelLog,
     person: str,
-    port: int = 0,
+    listener: socket.socket,
     open_browser: bool = True,
     lines: Sequence[SpectralFeature] | None = None,
     relearn_every: int = RELEARN_EVERY,
@@ -45,22 +45,20 @@ def serve(
 ) -> None:
     """Serve the page until Ctrl-C; then finish what was begun and return.
 
-    port : 0 for any that is free
+    listener : of `listening`; it is taken before the search, so that nobody waits for one to hear that a port is in use
     say : called with the address of the page, which has the token in it, and with the port
     """
-    secrets = Secrets.new()
-    with listening(port) as listener:
-        port = listener.getsockname()[1]
-        app = app_for(campaign, log, person, secrets, port, lines or (), relearn_every)
-        if say is not None:
-            say(address(port, secrets.token), port)
-        if open_browser:
-            # Some browsers return only when they are closed.
-            Thread(target=webbrowser.open, args=(address(port, secrets.ticket()),), daemon=True).start()
-        try:
-            run_until_stopped(app, listener)
-        finally:
-            app.state.inspection.close()
+    secrets, port = Secrets.new(), listener.getsockname()[1]
+    app = app_for(campaign, log, person, secrets, port, lines or (), relearn_every)
+    if say is not None:
+        say(address(port, secrets.token), port)
+    if open_browser:
+        # Some browsers return only when they are closed.
+        Thread(target=webbrowser.open, args=(address(port, secrets.ticket()),), daemon=True).start()
+    try:
+        run_until_stopped(app, listener)
+    finally:
+        app.state.inspection.close()
 
 
 def address(port: int, token: str) -> str:
@@ -68,7 +66,7 @@ def address(port: int, token: str) -> str:
 
 
 def listening(port: int) -> socket.socket:
-    """A socket that other machines cannot reach."""
+    """A socket that other machines cannot reach; port 0 is any that is free."""
     # With the protocol said, asyncio sends at once what it is given; else each answer waits for 40 ms.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     if os.name == "posix":  # elsewhere another process could then take the port from us

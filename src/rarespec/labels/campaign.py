@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -19,7 +20,7 @@ from rarespec.labels.change import Change, moved_between
 from rarespec.labels.label import Label
 from rarespec.labels.order import ORDERS, arranged, in_order
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.relearning import Relearning
+from rarespec.searching.relearning import NothingLeftError, Relearning
 from rarespec.searching.search import EVERYTHING, asked
 from rarespec.searching.search import Progress as FeaturesDone
 from rarespec.searching.selection import Selection
@@ -155,8 +156,13 @@ class Campaign:
             return self._learned(labels, dict.fromkeys(ORDERS, _places_in(list(labels))))
 
     def examine(self) -> None:
-        """Put the flags into the table of the newest ranking; spectra that are new to it are read, which takes time."""
-        self._relearning.examine(self._now.ranking)
+        """Find the flags of candidates and labelled spectra; those that are new have to be read, which takes time."""
+        now = self._now
+        self._relearning.examine(now.ranking, now.labels)
+
+    def described(self, ids: list[str]) -> dict[str, dict[str, Any]]:
+        """What the table would say of spectra of the survey that have left the list: all but rank and score."""
+        return self._relearning.described(self._now.ranking, ids)
 
     def progress(self, labels: Labels) -> Progress:
         """How far these labels, which are all that stand, have come."""
@@ -165,10 +171,10 @@ class Campaign:
     def _learned(self, labels: Labels, stood: Mapping[str, Places]) -> Change:
         """`stood` : order -> where ids stood in the list."""
         started, before = perf_counter(), self._now
-        ranking = before.ranking
-        yes, no, bad = (_labelled(labels, label) for label in (Label.YES, Label.NO, Label.BAD))
-        if [yes, no, bad] != [_labelled(before.labels, label) for label in (Label.YES, Label.NO, Label.BAD)]:
-            ranking = self._relearning.ranking(yes, no, bad)
+        ranking, (yes, no, bad) = before.ranking, _taught(labels)
+        if [yes, no, bad] != _taught(before.labels):
+            with suppress(NothingLeftError):  # then the last list that had candidates stays, with its labels
+                ranking = self._relearning.ranking(yes, no, bad)
         number = before.number + (ranking is not before.ranking)
         places = {order: self._places(labels, stood[order]) for order in ORDERS}
         self._now = Revision(number, ranking, dict(labels), places)
@@ -188,8 +194,9 @@ class Campaign:
         return moved_between(ids, self._relearning.ranks(before, like=after)[self._relearning.rows_of(ids)])
 
 
-def _labelled(labels: Labels, wanted: Label) -> list[str]:
-    return sorted(id for id, label in labels.items() if label == wanted)
+def _taught(labels: Labels) -> list[list[str]]:
+    """Ids labelled yes, no and bad: what a ranking depends on."""
+    return [sorted(id for id, said in labels.items() if said == one) for one in (Label.YES, Label.NO, Label.BAD)]
 
 
 def _places_in(listed: list[str]) -> Places:

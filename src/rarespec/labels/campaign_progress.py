@@ -76,25 +76,22 @@ def _suggestion(ranking: Ranking, left: NDArray[np.bool_], remaining: Remaining 
     n_found = recent.count(Label.YES)
     thin = len(recent) == RECENT and n_found < FEW
     lately = f"the last {len(recent)} looks gave {n_found or 'none'}"
+    if not left.any():
+        more = ranking.n_listed > len(left)
+        return f"{'Re-rank for more' if more else 'Stop'}: every candidate of the list has a label."
     if remaining is None:
         why = _sentence(ranking.yield_curve.why)
         return f"Few are left, or this ranking does not find them: {lately}. {why}" if thin else f"Go on. {why}"
     worth = int(left[: ranking.yield_curve.stopping_rank].sum())
-    expected = f"expected among all that nobody has looked at: {_about(remaining)}"
     if thin and n_found == 0 and (worth == 0 or remaining[1] < 1):
-        return f"Stop: {lately}; {expected}."
+        return f"Stop: {lately}."
     if thin:
-        return f"Few are left: {lately}; {expected}."
+        return f"Few are left: {lately}."
     if worth:
-        return f"Go on: the next {worth} are worth a look; {expected}."
+        return f"Go on: {'the next is' if worth == 1 else f'the next {worth} are'} worth a look."
     if len(recent) >= ENOUGH and n_found >= WORTH_A_LOOK * len(recent):
-        return f"Go on: {lately}; {expected}."  # what was seen counts for more than what is expected
-    return f"Few are left: of the next, fewer than one in ten would be one; {expected}."
-
-
-def _about(remaining: Remaining) -> str:
-    low, middle, high = remaining
-    return f"{f'about {middle:.0f}' if middle >= 0.5 else 'less than one'} ({low:.0f} to {high:.0f})"
+        return f"Go on: {lately}."  # what was seen counts for more than what is expected
+    return "Few are left: of the next, fewer than one in ten would be one."
 
 
 def _sentence(words: str) -> str:

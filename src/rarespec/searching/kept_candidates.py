@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -46,15 +47,27 @@ class KeptCandidates:
         columns |= {name: self._column(name)[rows] for name in FROM_CATALOGUE}
         columns["score"] = scores
         columns["expected_precision"] = curve.precision[: len(best)]
-        nearest = self._nearest(material.X[best], material.X[material.known])
-        columns["nearest_known"] = np.array(material.ids, dtype=str)[nearest]
+        columns["nearest_known"] = self._nearest(material, best)
         columns["flags"] = self._flags_now(ids)
         return described(Table(columns))
 
-    def examine(self, table: Table) -> None:
-        """Read the spectra of this table that have not been read before, and put all flags into it."""
+    def facts(self, material: Material, rows: NDArray[np.intp], places: NDArray[np.intp]) -> list[dict[str, Any]]:
+        """What the table would say, but for rank and score, of spectra that may be no candidates.
+
+        rows, places : (k,) each, of the survey and of the material; a place is -1 where there are no features
+        """
+        ids = self._survey.ids[rows].astype(str)
+        nearest = np.full(len(rows), "", dtype=object)
+        nearest[places >= 0] = self._nearest(material, places[places >= 0])
+        columns = {"id": ids} | {name: self._column(name)[rows] for name in FROM_CATALOGUE}
+        columns |= {"nearest_known": nearest, "flags": self._flags_now(ids)}
+        values = zip(*(column.tolist() for column in columns.values()), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in values]
+
+    def examine(self, table: Table, others: Sequence[str] = ()) -> None:
+        """Read the spectra of this table, and others, that have not been read before; put the flags into the table."""
         with self._examining:
-            new = [id for id in table["id"].tolist() if id not in self._flags]
+            new = [id for id in dict.fromkeys((*table["id"].tolist(), *others)) if id not in self._flags]
             if new:
                 found = flags_of(self._survey, self._survey.rows_of(new))
                 self._flags |= {id: ",".join(flags) for id, flags in zip(new, found, strict=True)}
@@ -78,9 +91,12 @@ class KeptCandidates:
     def _to_white(self) -> LinearMap:
         return whitening(self._X)
 
-    def _nearest(self, candidates: Rows, known: Rows) -> NDArray[np.intp]:
-        """As `nearest_known`, with the whitening kept."""
-        return np.asarray((self._directions(candidates) @ self._directions(known).T).argmax(axis=1))
+    def _nearest(self, material: Material, places: NDArray[np.intp]) -> NDArray[np.str_]:
+        """Ids, (k,), as `nearest_known` finds them, with the whitening kept; none is nearest to itself."""
+        known = np.flatnonzero(material.known)
+        alike = self._directions(material.X[places]) @ self._directions(material.X[known]).T
+        alike[places[:, None] == known] = -np.inf
+        return np.where(np.isfinite(alike.max(axis=1)), np.array(material.ids, dtype=str)[alike.argmax(axis=1)], "")
 
     def _directions(self, rows: Rows) -> NDArray[np.float64]:
         white = self._to_white.apply(rows)

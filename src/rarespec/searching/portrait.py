@@ -94,11 +94,11 @@ class _KnownCurves:
 
     def __init__(self, ranking: Ranking, ids: list[str]) -> None:
         wanted = [id for id in dict.fromkeys(ids) if id]
-        stacks = [stack for stack in (_in_the_survey(ranking, wanted), _from_elsewhere(ranking, wanted)) if stack]
+        stacks = [stack for stack in (_in_the_survey(ranking, wanted), from_elsewhere(ranking, wanted)) if stack]
         self.observed = {
             id: filtered for stack in stacks for id, filtered in zip(stack.ids, _filtered(ranking, stack), strict=True)
         }
-        self.described = _from_features(ranking, [id for id in wanted if id not in self.observed])
+        self.described = from_features(ranking, [id for id in wanted if id not in self.observed])
         redshifts = np.array([z for stack in stacks for z in stack.catalogue.get("z", []) if z is not None], float)
         far = np.abs(redshifts[np.isfinite(redshifts)]) > AT_REST
         self.at_rest = ranking.survey.manifest.rest_frame or not (len(far) and far.mean() > 0.5)
@@ -118,7 +118,7 @@ def _in_the_survey(ranking: Ranking, ids: list[str]) -> Spectra | None:
     return ranking.survey.select(here) if here else None
 
 
-def _from_elsewhere(ranking: Ranking, ids: list[str]) -> Spectra | None:
+def from_elsewhere(ranking: Ranking, ids: list[str]) -> Spectra | None:
     """Examples that were given as spectra, on the grid of the survey."""
     given = ranking.material.elsewhere
     if given is None:
@@ -133,7 +133,8 @@ def _filtered(ranking: Ranking, spectra: Spectra) -> Vector:
     return np.where(spectra.bad, np.nan, filtered)
 
 
-def _from_features(ranking: Ranking, ids: list[str]) -> dict[str, Vector]:
+def from_features(ranking: Ranking, ids: list[str]) -> dict[str, Vector]:
+    """Id -> the spectrum, (p,), that the features of a known example describe; of those where that can be told."""
     material = ranking.material
     recipe = material.features.recipe
     if not ids or why_not_linear(recipe, ranking.survey.grid.n_pixels):

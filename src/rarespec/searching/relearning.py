@@ -17,13 +17,17 @@ from rarespec.searching.material import Material
 from rarespec.searching.provenance import provenance_of
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.refitting import prepared_on, refitted
-from rarespec.searching.search import Asked, listed_rows, ranked
+from rarespec.searching.search import Asked, falling_scores, listed_rows, ranked
 from rarespec.searching.yield_after_looks import yield_after_looks
 from rarespec.searching.yield_curve import YieldCurve
 from rarespec.survey import Survey
 from rarespec.survey.manifest import WrongUseError
 
 Ids = Collection[str]
+
+
+class NothingLeftError(WrongUseError):
+    """Every spectrum that could be listed is known or refused."""
 
 
 class Relearning:
@@ -62,11 +66,12 @@ class Relearning:
             self.ranking()  # where examples stand before the first look
         problems = [line for said, ids in labelled.items() for line in self._problems(said, ids)]
         known, non_members = self._marks(*map(self._places, labelled.values()))
-        ranker = refitted(self._prepared, self.material.X, known, non_members)
-        asked = self._asked
+        material, asked = self._material_with(known, non_members, unusable), self._asked
+        if any(labelled.values()) and not listed_rows(material, self._chosen.mask).any():
+            raise NothingLeftError(f"{self.survey.path}: every spectrum of the list has a label; none is left to rank")
         return ranked(
-            self._material_with(known, non_members, unusable),
-            ranker,
+            material,
+            refitted(self._prepared, self.material.X, known, non_members),
             self._chosen,
             asked.top,
             asked.seed,
@@ -77,9 +82,16 @@ class Relearning:
             provenance=self._provenance_of,
         )
 
-    def examine(self, ranking: Ranking) -> None:
-        """Put the flags of all candidates into the table; only spectra that are new to it are read."""
-        self._candidates.examine(ranking.table)
+    def examine(self, ranking: Ranking, others: Ids = ()) -> None:
+        """Find the flags of all candidates, and of others; only spectra that were not read before are read."""
+        in_survey = [id for id, row in zip(others, self.rows_of(others), strict=True) if row >= 0]
+        self._candidates.examine(ranking.table, in_survey)
+
+    def described(self, ranking: Ranking, ids: Ids) -> dict[str, dict[str, Any]]:
+        """Id -> what the table of candidates would say of it, but for rank and score; all ids are of the survey."""
+        rows = self.rows_of(ids)
+        facts = self._candidates.facts(ranking.material, rows, self._place[rows])
+        return dict(zip(ids, facts, strict=True))
 
     def ranks(self, ranking: Ranking, like: Ranking | None = None) -> NDArray[np.int64]:
         """Rank of each row of the survey, (n,), 0 where it has none; among the rows that `like` lists too, if given."""
@@ -153,7 +165,8 @@ class Relearning:
         looked = self._listed_first & ~listed
         n_found = int((looked & material.known).sum())
         n_known = int(self.material.known.sum())
-        return yield_after_looks(scores[order], self._hidden, n_known, int(looked.sum()), n_found)
+        falling = falling_scores(ranker, material, scores, order)
+        return yield_after_looks(falling, self._hidden, n_known, int(looked.sum()), n_found)
 
     def _provenance_of(self, material: Material, ranker: Ranker, settings: dict[str, Any]) -> dict[str, Any]:
         """The fingerprint of the features, which takes a while, is computed once."""

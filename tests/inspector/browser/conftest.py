@@ -12,18 +12,12 @@ from inspector.browser.visiting import Visit, inspecting, opened_browser
 from inspector.running_inspector import Running, campaign_of
 from rarespec.labels.campaign import Campaign
 from rarespec.survey import Survey
-from search_rankings import survey_with_bands
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="session")
-def survey(tmp_path_factory: pytest.TempPathFactory) -> Survey:
-    return survey_with_bands(tmp_path_factory.mktemp("browser") / "a.survey")
+def browser() -> Iterator[Any]:
+    with opened_browser() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")
@@ -36,6 +30,38 @@ def campaign(survey: Survey) -> Campaign:
 def inspected(browser: Any, campaign: Campaign, tmp_path: Path) -> Iterator[tuple[Running, Visit]]:
     with inspecting(browser, campaign, tmp_path, relearn_every=0) as both:
         yield both
+
+
+@pytest.fixture(scope="module")
+def shared(
+    browser: Any, campaign: Campaign, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Running, Visit]]:
+    """One server and one page for all tests of a module that leave settings as they were."""
+    with inspecting(browser, campaign, tmp_path_factory.mktemp("shared"), relearn_every=0) as both:
+        yield both
+
+
+@pytest.fixture
+def looked_at(shared: tuple[Running, Visit]) -> tuple[Running, Visit]:
+    """The same, with the first candidate selected in the grid."""
+    visit = shared[1]
+    visit.press("Escape", "g")
+    visit.page.click("[data-action=first-page]")
+    return shared
+
+
+@pytest.fixture
+def labeller(shared: tuple[Running, Visit]) -> Visit:
+    """The same, with the best candidate selected that has no label yet."""
+    visit = shared[1]
+    visit.press("Escape", "g", "Shift+I")
+    visit.n_before = len(visit.log.events())
+    return visit
+
+
+@pytest.fixture
+def looker(looked_at: tuple[Running, Visit]) -> Visit:
+    return looked_at[1]
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
+
 from inspector.browser.visiting import Visit, inspecting
 from inspector.running_inspector import Running
 from rarespec.labels.campaign import Campaign
@@ -33,15 +35,15 @@ WORDS_OF_KEYS = {
 }
 
 
-def test_keys_change_the_drawing_and_its_description_and_back(visit: Visit) -> None:
-    visit.open_detail()
-    before, described = visit.picture(), visit.described()
+def test_keys_change_the_drawing_and_its_description_and_back(looker: Visit) -> None:
+    looker.open_detail()
+    before, described = looker.picture(), looker.described()
     for key, words in WORDS_OF_KEYS.items():
-        visit.press(key)
-        assert visit.picture() != before, key
-        assert (words in described) != (words in visit.described()), key
-        visit.press({"+": "-", "-": "+"}.get(key, key))
-        assert visit.picture() == before, key
+        looker.press(key)
+        assert looker.picture() != before, key
+        assert (words in described) != (words in looker.described()), key
+        looker.press({"+": "-", "-": "+"}.get(key, key))
+        assert looker.picture() == before, key
 
 
 def test_settings_outlast_a_reload(visit: Visit) -> None:
@@ -54,36 +56,36 @@ def test_settings_outlast_a_reload(visit: Visit) -> None:
     assert "smoothed by 5 pixels" in described and "with errors" not in described
 
 
-def test_zoom_by_wheel_drag_and_keys_and_back(visit: Visit) -> None:
-    visit.open_detail()
-    whole = visit.picture()
-    box = visit.page.locator("#crosshair").bounding_box()
+def test_zoom_by_wheel_drag_and_keys_and_back(looker: Visit) -> None:
+    looker.open_detail()
+    whole = looker.picture()
+    box = looker.page.locator("#crosshair").bounding_box()
     middle = box["y"] + box["height"] / 3
 
     def drag() -> None:
-        visit.page.mouse.move(box["x"] + 300, middle)
-        visit.page.mouse.down()
-        visit.page.mouse.move(box["x"] + 450, middle, steps=3)
-        visit.page.mouse.up()
+        looker.page.mouse.move(box["x"] + 300, middle)
+        looker.page.mouse.down()
+        looker.page.mouse.move(box["x"] + 450, middle, steps=3)
+        looker.page.mouse.up()
 
     def wheel() -> None:
-        visit.page.mouse.move(box["x"] + 300, middle)
-        visit.page.mouse.wheel(0, -600)
-        visit.page.locator("#crosshair").evaluate("() => new Promise(requestAnimationFrame)")
+        looker.page.mouse.move(box["x"] + 300, middle)
+        looker.page.mouse.wheel(0, -600)
+        looker.page.locator("#crosshair").evaluate("() => new Promise(requestAnimationFrame)")
 
     pictures = {whole}
-    for zoom in (drag, wheel, lambda: visit.press("x")):
+    for zoom in (drag, wheel, lambda: looker.press("x")):
         zoom()
-        pictures.add(visit.picture())
-        visit.press("]")
-        pictures.add(visit.picture())
-        visit.press("0")
-        assert visit.picture() == whole
+        pictures.add(looker.picture())
+        looker.press("]")
+        pictures.add(looker.picture())
+        looker.press("0")
+        assert looker.picture() == whole
     assert len(pictures) == 7
 
 
-def test_the_readout_follows_the_mouse(inspected: tuple[Running, Visit]) -> None:
-    server, visit = inspected
+def test_the_readout_follows_the_mouse(looked_at: tuple[Running, Visit]) -> None:
+    server, visit = looked_at
     visit.open_detail()
     box = visit.page.locator("#crosshair").bounding_box()
     read = []
@@ -97,37 +99,55 @@ def test_the_readout_follows_the_mouse(inspected: tuple[Running, Visit]) -> None
     assert abs(read[1] - wavelength[-1]) < 2 * step
 
 
-def test_lines_move_with_a_redshift_by_hand_which_is_forgotten(visit: Visit) -> None:
-    visit.open_detail()
-    field = visit.page.locator("#redshift")
-    catalogue, before = field.input_value(), visit.picture()
+def test_lines_move_with_a_redshift_by_hand_which_is_forgotten(looker: Visit) -> None:
+    looker.open_detail()
+    field = looker.page.locator("#redshift")
+    catalogue, before = field.input_value(), looker.picture()
     field.fill("0.1")
-    visit.press("Enter")
-    assert visit.picture() != before
-    assert visit.described().endswith("at redshift 0.1")
+    looker.press("Enter")
+    assert looker.picture() != before
+    assert looker.described().endswith("at redshift 0.1")
     field.fill("no number")
-    visit.see("#redshift").to_have_attribute("aria-invalid", "true")
-    visit.press("Escape")
-    visit.press("j", "k")
-    visit.drawn()
-    visit.see("#redshift").to_have_value(catalogue)
-    assert visit.picture() == before
+    looker.see("#redshift").to_have_attribute("aria-invalid", "true")
+    looker.press("Escape")
+    looker.press("j", "k")
+    looker.drawn()
+    looker.see("#redshift").to_have_value(catalogue)
+    assert looker.picture() == before
 
 
-def test_species_are_chosen_in_a_dialog(visit: Visit) -> None:
-    visit.open_detail()
-    before = visit.picture()
-    visit.press("Shift+L")
-    visit.page.click("#species-none")
-    assert visit.page.locator("#species input:checked").count() == 0
-    visit.press("y")  # a dialog takes the keys
-    visit.press("Escape")
-    assert visit.picture() != before
-    visit.press("Shift+L")
-    visit.page.click("#species-all")
-    visit.press("Escape")
-    assert visit.picture() == before
-    assert visit.log.events() == []
+def test_species_are_chosen_in_a_dialog(looker: Visit) -> None:
+    looker.open_detail()
+    before = looker.picture()
+    looker.press("Shift+L")
+    looker.page.click("#species-none")
+    assert looker.page.locator("#species input:checked").count() == 0
+    looker.press("y")  # a dialog takes the keys
+    looker.press("Escape")
+    assert looker.picture() != before
+    looker.press("Shift+L")
+    looker.page.click("#species-all")
+    looker.press("Escape")
+    assert looker.picture() == before
+    assert looker.log.events() == []
+
+
+RANGE = """async () => {
+  const { fluxRange } = await import("/static/flux_range.js");
+  const flux = new Float32Array(1000).map((_, i) => 1 + 0.01 * Math.sin(i)), sigma = new Float32Array(1000).fill(0.1);
+  flux.set([3, 7, 9, 10, 9, 7, 3], 300);
+  flux.set([50, 60], 500);
+  flux.set([-3, -4, -3, NaN, -3], 700);
+  const wide = fluxRange(flux, flux, sigma, [0, 1000]);
+  const noisy = fluxRange(flux, flux, sigma.map(() => 9), [0, 1000]);
+  return [wide, noisy, fluxRange(flux.map(() => NaN), flux, sigma, [0, 1000])];
+}"""
+
+
+def test_lines_are_drawn_whole_and_hot_pixels_are_not(looker: Visit) -> None:
+    wide, noisy, nothing = looker.page.evaluate(RANGE)
+    assert wide == [-4, 10] and nothing is None
+    assert noisy[1] < 10, "as uncertain as that it is no line"
 
 
 def test_masked_pixels_are_hatched(inspected: tuple[Running, Visit]) -> None:
@@ -165,6 +185,7 @@ def test_the_next_spectra_are_here_before_they_are_asked_for(visit: Visit) -> No
     visit.complaints.clear()  # fetching further ahead was in vain
 
 
+@pytest.mark.exhaustive
 def test_drawings_are_as_sharp_as_the_screen(browser: Any, campaign: Campaign, tmp_path: Path) -> None:
     with inspecting(browser, campaign, tmp_path, device_scale_factor=2) as (_, visit):
         visit.open_detail()

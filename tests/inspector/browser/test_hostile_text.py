@@ -55,7 +55,7 @@ def name_like(text: str) -> str:
     return "".join(filter(str.isprintable, text))[:90]
 
 
-SOME_OR_ALL = pytest.mark.parametrize("n", [20, pytest.param(N, marks=pytest.mark.exhaustive)])
+SOME_OR_ALL = pytest.mark.parametrize("n", [8, pytest.param(N, marks=pytest.mark.exhaustive)])
 
 
 def test_no_id_or_class_becomes_more_than_text_in_the_grid(hostile: tuple[Running, Visit]) -> None:

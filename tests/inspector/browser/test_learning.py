@@ -39,7 +39,11 @@ def test_re_ranked_on_a_key_the_same_candidate_stays_and_what_moved_is_shown(lea
         new = server.inspection.listing.facts[id]["rank"]
         arrow = "▲" if moved[id] > new else "▼"
         card = visit.page.locator(".card").filter(has=visit.page.get_by_text(id, exact=True))
-        assert card.locator(".moved").text_content() == f"{arrow} {moved[id]}→{new}"
+        assert card.locator(".moved").text_content() == f"{arrow} {abs(moved[id] - new)}"
+        card.click()
+        assert f"rank{new}, was {moved[id]}chance" in visit.text("#object-facts")
+    visit.page.click("[data-action=first-page]")
+    assert "rank1 when labelledchance" in visit.text("#object-facts")
 
 
 def test_it_learns_by_itself_after_a_few_labels(learning: tuple[Running, Visit]) -> None:
@@ -51,6 +55,30 @@ def test_it_learns_by_itself_after_a_few_labels(learning: tuple[Running, Visit])
     visit.press("b")
     visit.see("#change").to_contain_text("with 1 yes, 1 no")
     assert server.inspection.campaign.revision == 1
+
+
+def test_an_undo_counts_as_a_label_and_a_comment_does_not(learning: tuple[Running, Visit]) -> None:
+    server, visit = learning
+    visit.open_detail()
+    visit.press("y", "n", "k", "c")
+    visit.page.keyboard.type("faint")
+    visit.press("Enter")
+    visit.wait_until_saved(3)
+    assert server.inspection.campaign.revision == 0
+    visit.press("z", "z")
+    visit.see("#change").to_contain_text("with 1 yes, 0 no")
+
+
+def test_at_the_end_of_the_list(browser: Any, survey: Survey, tmp_path: Path) -> None:
+    with inspecting(browser, campaign_of(survey, top=3), tmp_path, relearn_every=0) as (_, visit):
+        visit.open_detail()
+        visit.press(*"ynnn")
+        visit.wait_until_saved(4)
+        visit.see("#progress-suggestion").to_have_text("Re-rank for more: every candidate of the list has a label.")
+        visit.press("i")
+        visit.see("#saved").to_have_text("Every candidate of the list has a label.")
+        visit.press("r")
+        visit.see("#position").to_have_text("3 of 6")
 
 
 def test_what_rose_above_is_next_and_what_was_skipped_is_not(learning: tuple[Running, Visit]) -> None:

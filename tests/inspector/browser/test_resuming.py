@@ -90,12 +90,14 @@ def test_labels_that_wait_outlast_a_reload(visit: Visit) -> None:
 def test_a_label_is_not_lost_to_a_list_that_was_read_before_it(visit: Visit) -> None:
     visit.open_detail()
     held = []
-    visit.page.route("**/api/candidates?start=0&n=500", lambda route: held.append((route, route.fetch())))
-    with visit.page.expect_request("**/api/candidates?start=0&n=500"):
-        visit.page.evaluate("() => window.dispatchEvent(new Event('focus'))")
+    visit.page.route("**/api/candidates?start=0&n=500", lambda route: held.append(route))
+    visit.page.evaluate("() => window.dispatchEvent(new Event('focus'))")
+    while not held:
+        visit.page.evaluate("() => 0")  # while it waits for an answer, it hears of the request
+    answer = held[0].fetch()
     visit.press("y")
     visit.wait_until_saved(1)
-    ((route, answer),) = held
+    (route,) = held
     assert answer.json()["candidates"][0]["label"] is None
     with visit.page.expect_request_finished(lambda request: request == route.request):
         route.fulfill(response=answer)

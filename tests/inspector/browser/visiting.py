@@ -46,13 +46,18 @@ def opened_browser() -> Iterator[Any]:
 
 @dataclass
 class Visit:
-    """A page of the inspector. `complaints` : what its console and its errors said, dialogs it opened."""
+    """A page of the inspector.
+
+    complaints : what its console and its errors said, dialogs it opened
+    n_before : events in the log that are not of this test
+    """
 
     page: Any
     port: int
     log: LabelLog
     complaints: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+    n_before: int = 0
 
     def press(self, *keys: str) -> None:
         for key in keys:
@@ -95,12 +100,12 @@ class Visit:
         self.see("body").to_have_attribute("data-ready", "true")
 
     def wait_until_saved(self, n: int) -> list[LabelEvent]:
-        """Until the log holds n events and the page knows it."""
-        while len(self.log.events()) < n:
+        """Until the log holds n more events and the page knows it."""
+        while len(self.log.events()) < self.n_before + n:
             with self.page.expect_response(lambda answer: answer.request.method == "POST", timeout=PATIENCE_MS):
                 pass
         self.see(".saving").to_have_count(0)
-        return [event for _, event in self.log.events()]
+        return [event for _, event in self.log.events()[self.n_before :]]
 
     def outside(self) -> list[str]:
         """Requests to anywhere but the inspector."""

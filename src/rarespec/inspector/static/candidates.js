@@ -32,7 +32,7 @@ export class Candidates {
 
   /** First position from `start` on whose candidate fulfils the condition; -1 when there is none. */
   find(condition, start = 0, end = this.#list.length) {
-    for (let i = start; i < end; i++) if (condition(this.#list[i])) return i;
+    for (let i = start; i < Math.min(end, this.#list.length); i++) if (condition(this.#list[i])) return i;
     return -1;
   }
 

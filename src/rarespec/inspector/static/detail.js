@@ -1,7 +1,7 @@
 // The detail view: everything about one candidate.
 
 import { opinions } from "./disagreements.js";
-import { mark, movedWords } from "./label_marks.js";
+import { mark } from "./label_marks.js";
 import { marksAt, skyAt } from "./line_marks.js";
 import { Pointer } from "./pointer.js";
 import { RedshiftField } from "./redshift_field.js";
@@ -128,7 +128,7 @@ function factsOf(candidate) {
   const kind = [candidate.class, candidate.subclass].filter(Boolean).join(" ");
   const flags = [candidate.flags].flat().filter(Boolean).join(", ");
   return [
-    ["rank", element("span", [`${candidate.rank ?? "–"} `, element("span", movedWords(candidate), "moved")])],
+    ["rank", rankWords(candidate)],
     ["chance", percent(candidate.expected_precision)],
     ["score", number(candidate.score, 4)],
     ["class", kind || "–"],
@@ -138,6 +138,12 @@ function factsOf(candidate) {
     ["RA, Dec", `${number(candidate.ra, 5)}, ${number(candidate.dec, 5)}`],
     ["nearest known", candidate.nearest_known || "–"],
   ];
+}
+
+/** Ranks count those without a label alone, so that labelling moves nobody. */
+function rankWords({ rank, ranked, moved }) {
+  if (!ranked) return rank ? `${rank} when labelled` : "–";
+  return moved && moved !== rank ? `${rank}, was ${moved}` : String(rank);
 }
 
 /** What the files said of it; what the ranking says stands above. */

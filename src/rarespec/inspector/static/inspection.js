@@ -15,9 +15,9 @@ const AHEAD = 3;
  */
 export class Inspection extends EventTarget {
   #id = null;
-  #history = []; // labels given in this page, for undo: {event_id, id, before}
+  #history = []; // labels given in this page, for undo: {event_id, id, before, teaches}
   #looked = new Set(); // ids that have been on the screen
-  #taught = 0; // labels saved since the last re-rank
+  #taught = 0; // labels and undos saved since the last re-rank
   #isRelearning = false;
   #isWanted = false; // another re-rank
   #reading = Promise.resolve(); // of the list
@@ -135,7 +135,8 @@ export class Inspection extends EventTarget {
   undo() {
     const last = this.#history.pop();
     const body = { event_id: crypto.randomUUID(), undoes: last?.event_id ?? null };
-    this.queue.add({ path: "/api/undo", body, id: last?.id ?? null, shows: last?.before ?? null });
+    const shown = { id: last?.id ?? null, shows: last?.before ?? null, teaches: last?.teaches ?? true };
+    this.queue.add({ path: "/api/undo", body, ...shown });
     if (!last) return;
     this.#show(last.id, last.before);
     this.selectId(last.id);
@@ -146,8 +147,9 @@ export class Inspection extends EventTarget {
     const before = { label: labelBefore, comment: commentBefore };
     const { revision } = this.candidates;
     const body = { event_id: crypto.randomUUID(), id, label, comment, rank, score, revision };
-    this.#history.push({ event_id: body.event_id, id, before });
-    this.queue.add({ path: "/api/labels", body, id, shows: { label, comment }, before });
+    const teaches = label !== labelBefore && (TEACHES.has(label) || TEACHES.has(labelBefore)); // a comment does not
+    this.#history.push({ event_id: body.event_id, id, before, teaches });
+    this.queue.add({ path: "/api/labels", body, id, shows: { label, comment }, before, teaches });
     this.#show(id, { label, comment });
   }
 
@@ -169,7 +171,7 @@ export class Inspection extends EventTarget {
     this.#markSaving(id);
     this.#tell("saved", { entry, answer, id });
     if (entry.id === null) this.#showUndone(id);
-    else if (TEACHES.has(entry.body.label)) this.#teach();
+    if (entry.teaches) this.#teach();
   }
 
   #onRefused({ entry, error }) {

@@ -28,9 +28,8 @@ export function wordOf(label) {
   return WORDS[label] ?? String(label);
 }
 
-/** "▲ 12→3": it rose from rank 12 to rank 3; empty when it stayed. */
-export function movedWords(candidate) {
-  const old = candidate.moved;
-  if (!old || !candidate.rank || old === candidate.rank) return "";
-  return `${old > candidate.rank ? "▲" : "▼"} ${old}→${candidate.rank}`;
+/** "▲ 9": it rose by nine ranks; empty when it stayed. Its place in the list is another number than its rank. */
+export function movedWords({ moved: old, rank }) {
+  if (!old || !rank || old === rank) return "";
+  return `${old > rank ? "▲" : "▼"} ${Math.abs(old - rank)}`;
 }

@@ -27,6 +27,7 @@ class Page {
   #view = "grid";
   #revision = null; // of the ranking that is shown
   #watching = null; // timer while the server is gone
+  #problems = new Set(); // with examples and labels, that were told
 
   constructor(session, wavelength, candidates) {
     this.inspection = new Inspection(session, candidates);
@@ -83,7 +84,7 @@ class Page {
   showFacts(candidate) {
     this.detail.showCandidate(candidate);
     this.comment.show(candidate);
-    this.yieldPlot.show(candidate.rank);
+    this.yieldPlot.show(candidate.ranked ? candidate.rank : null);
   }
 
   async showSpectrum(id) {
@@ -120,8 +121,14 @@ class Page {
     byId("survey").textContent = session.survey;
     byId("person").textContent = session.person;
     fillHelp(session);
-    for (const problem of session.problems) insist(problem);
+    if (session.examples_lost) this.#tellProblems(session.problems);
+    this.#problems = new Set(session.problems); // those of one's own selection are told in the help
     this.#showOrder();
+  }
+
+  #tellProblems(problems) {
+    for (const problem of problems) if (!this.#problems.has(problem)) insist(problem);
+    this.#problems = new Set(problems);
   }
 
   #showOrder() {
@@ -191,6 +198,7 @@ class Page {
     if (!change) return;
     const above = this.inspection.candidates.slice(0, this.inspection.position).filter(isUninspected);
     showChange(change, above.length);
+    this.#tellProblems(change.problems);
   }
 
   /** Tells what went wrong; when the server is gone, watches for it to come back. */

@@ -2,15 +2,15 @@
 
 import { byId, number } from "./text.js";
 
-export function showProgress({ inspected, found, unsure, bad, expected_remaining: remaining, suggestion }) {
+export function showProgress({ inspected, found, refused, unsure, bad, expected_remaining: remaining, suggestion }) {
   byId("progress-counts").textContent =
-    `Inspected ${inspected}: ${found} found, ${unsure} unsure, ${bad} bad data`;
+    `Inspected ${inspected}: ${found} found, ${refused} no, ${unsure} unsure, ${bad} bad data`;
   byId("progress-bar").hidden = !remaining;
   byId("progress-bar").value = remaining && found + remaining[1] > 0 ? found / (found + remaining[1]) : 0;
   byId("progress-remaining").textContent = remaining
     ? `about ${number(remaining[1], 0)} expected to remain (${number(remaining[0], 0)} to ${number(remaining[2], 0)})`
     : "how many remain cannot be told";
-  byId("progress-suggestion").textContent = byId("progress-suggestion").title = suggestion ?? "";
+  byId("progress-suggestion").textContent = suggestion;
 }
 
 /** What a re-rank has done. */

@@ -2,6 +2,7 @@
 
 import { drawContribution } from "./contribution_strip.js";
 import { drawCurve, drawErrorBand, drawMasked, firstAtLeast, shown } from "./curves.js";
+import { fluxRange } from "./flux_range.js";
 import { drawLineMarks, drawSkyMarks, NAMES_HEIGHT } from "./line_marks.js";
 import { linear, percentiles, ticks, written } from "./scale.js";
 import { colours, onLookChange, sharp } from "./sharp_canvas.js";
@@ -21,7 +22,7 @@ export class SpectrumPlot {
   #canvas;
   #wavelength;
   #content = null;
-  #curves = null; // {object, known}: what is drawn of the spectrum after smoothing
+  #curves = null; // {object, known, raw}: what is drawn, after smoothing and before
 
   constructor(canvas, wavelength) {
     this.#canvas = canvas;
@@ -76,13 +77,13 @@ export class SpectrumPlot {
     return frame;
   }
 
-  /** From what is on the screen without its few most extreme pixels, which are often bad; with room above and below. */
+  /** From what is on the screen, with room above and below. */
   #fittingFluxes(frame) {
-    const [from, to] = shown(frame);
-    const { object, known } = this.#curves;
-    const own = percentiles(object.flux.subarray(from, to), 0.003, 0.997)
-      ?? percentiles(this.#content.spectrum.flux.subarray(from, to), 0, 1) ?? [0, 1];
-    const other = (this.#content.showKnown && percentiles(known.subarray(from, to), 0.01, 0.99)) || own;
+    const [from, to] = shown(frame), { spectrum, showKnown } = this.#content;
+    const { object, known, raw } = this.#curves;
+    const own = fluxRange(object.flux, raw, spectrum.sigma, [from, to])
+      ?? percentiles(spectrum.flux.subarray(from, to), 0, 1) ?? [0, 1];
+    const other = (showKnown && percentiles(known.subarray(from, to), 0.01, 0.99)) || own;
     const lowest = Math.min(own[0], other[0]), highest = Math.max(own[1], other[1]);
     const room = 0.06 * (highest - lowest) || Math.abs(highest) || 1;
     return [lowest - room, highest + room];
@@ -106,10 +107,10 @@ export class SpectrumPlot {
   }
 
   #drawCurves() {
-    const { frame } = this, { spectrum, sigma, showKnown, showErrors } = this.#content;
-    const { object, known } = this.#curves, { colours: ink } = frame;
+    const { frame } = this, { sigma, showKnown, showErrors } = this.#content;
+    const { object, known, raw } = this.#curves, { colours: ink } = frame;
     if (showErrors) drawErrorBand(frame, object, ink["error-band"]);
-    if (sigma > 0) drawCurve(frame, masked(spectrum.flux, spectrum.ivar), ink.raw, 0.75);
+    if (sigma > 0) drawCurve(frame, raw, ink.raw, 0.75);
     if (showKnown) drawCurve(frame, known, ink.known, 1.6, [7, 3]);
     drawCurve(frame, object.flux, ink.flux, sigma > 0 ? 1.5 : 1);
   }
@@ -168,7 +169,7 @@ function curvesOf({ flux, ivar, known, has_errors: hasErrors }, sigma) {
   const there = known.map((value) => (Number.isFinite(value) ? 1 : 0));
   const object = smoothed(flux, ivar, sigma);
   if (!hasErrors) object.sigma.fill(NaN);
-  return { object, known: smoothed(known, there, sigma).flux };
+  return { object, known: smoothed(known, there, sigma).flux, raw: masked(flux, ivar) };
 }
 
 function nearestPixel(wavelength, value) {

@@ -20,7 +20,7 @@ export class YieldPlot {
     this.show(this.#rank);
   }
 
-  /** Marks the place of a candidate. */
+  /** Marks the place of a candidate; rank null for one that the ranking does not rank any more. */
   show(rank) {
     this.#rank = rank;
     this.#canvas.parentElement.hidden = !this.#curve?.can_tell;
@@ -32,7 +32,8 @@ export class YieldPlot {
 
   #words() {
     if (!this.#curve) return "";
-    if (!this.#curve.can_tell || this.#rank === null) return this.#curve.why;
+    if (!this.#curve.can_tell) return this.#curve.why;
+    if (!this.#rank) return "It has a label; the curve is that of those left.";
     const { k, expected, low, high, stopping_rank: stop } = this.#curve, i = nearest(k, this.#rank);
     const range = `${number(low[i], 0)} to ${number(high[i], 0)}`;
     const here = `Down to rank ${this.#rank}: ${number(expected[i], 1)} expected (${range}).`;

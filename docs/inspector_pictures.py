@@ -1,0 +1,90 @@
+"""Draws the pictures of the inspector: a mock survey, an inspector that runs, and a browser that looks at it.
+
+python docs/inspector_pictures.py
+
+It needs Playwright and Chromium, as the tests of the page do.
+"""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+from rarespec.inspector.app import app_for
+from rarespec.inspector.secrets import Secrets
+from rarespec.inspector.server import address, listening, server_for
+from rarespec.labels.campaign import Campaign
+from rarespec.labels.log import LabelLog
+from rarespec.mock.simulate import SkyChoice, simulate_survey
+from rarespec.survey import Survey
+
+HERE = Path(__file__).parent
+SIZE = {"width": 1280, "height": 720}
+N_KNOWN = 3
+N_LABELS = 12
+SOME_SPECIES = ("C₂", "CN", "CH", "H", "Na I", "Ca II")
+
+
+def main() -> None:
+    with TemporaryDirectory() as folder:
+        survey = simulate_survey(SkyChoice(2940, (("carbon", 60),), seed=3), Path(folder) / "mock.survey")
+        with inspected(survey, Path(folder)) as place, sync_playwright() as starter:
+            browser = starter.chromium.launch(executable_path=shutil.which("chromium"))
+            page = browser.new_page(viewport=SIZE, color_scheme="light")
+            page.goto(place)
+            page.wait_for_selector("body[data-ready=true]")
+            draw(page, survey)
+            browser.close()
+
+
+def draw(page: Page, survey: Survey) -> None:
+    """Somebody has labelled the first ones and let the ranking learn."""
+    classes = dict(zip(survey.ids.tolist(), survey.catalogue["class"].tolist(), strict=True))
+    page.keyboard.press("Enter")
+    choose_species(page)
+    for _ in range(N_LABELS):
+        page.keyboard.press("y" if classes[page.text_content("#object-id")] == "CARBON" else "n")
+    page.keyboard.press("r")
+    expect(page.locator("#change")).to_contain_text("Re-ranked")
+    page.keyboard.press("j")
+    expect(page.locator("#plot")).to_have_attribute("data-shown", page.text_content("#object-id") or "")
+    page.wait_for_load_state("networkidle")
+    page.screenshot(path=HERE / "inspector-detail.png")
+    page.keyboard.press("g")
+    page.wait_for_load_state("networkidle")
+    page.screenshot(path=HERE / "inspector-grid.png")
+
+
+def choose_species(page: Page) -> None:
+    page.keyboard.press("Shift+L")
+    page.click("#species-none")
+    for name in SOME_SPECIES:
+        page.get_by_label(name, exact=True).check()
+    page.keyboard.press("Escape")
+
+
+@contextmanager
+def inspected(survey: Survey, folder: Path) -> Iterator[str]:
+    """The address of an inspector that runs."""
+    known = survey.ids[survey.catalogue["class"] == "CARBON"][:N_KNOWN].tolist()
+    secrets = Secrets.new()
+    with listening(0) as listener, LabelLog(folder / "labels.sqlite") as log:
+        port = listener.getsockname()[1]
+        app = app_for(Campaign.start(survey, known), log, "Ada", secrets, port, relearn_every=0)
+        server = server_for(app)
+        thread = Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield address(port, secrets.token)
+        finally:
+            server.should_exit = True
+            thread.join()
+            app.state.inspection.close()
+
+
+if __name__ == "__main__":
+    main()
