@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rarespec.rankers._auto_prepared import Prepared
 
-MAX_HIDDEN = 12
+MAX_HIDDEN = 10
 """Known rows that are hidden in turn, at most."""
 
 MAX_COMPARED = 20_000

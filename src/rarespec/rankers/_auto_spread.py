@@ -20,7 +20,7 @@ ALPHA = 0.99
 N_STEPS = 100
 """How far what is known spreads, in edges. Each step keeps all scores positive, however small."""
 
-N_STEPS_FAR, MAX_NEAR = 20, 30_000
+N_STEPS_FAR, MAX_NEAR = 20, 20_000
 """After so many steps, only those rows are followed further to which most has spread: the order of the rest is of no
 interest."""
 
@@ -28,7 +28,7 @@ Columns = NDArray[np.float32]
 
 
 def spread(S: csr_array, Y: Columns, n_steps: int = N_STEPS, f: Columns | None = None) -> Columns:
-    """f for each column of Y, (n, q) float32."""
+    """f for y, (n,), or for each column of Y, (n, q), float32; `f` is where it goes on from."""
     f = Y if f is None else f
     for _ in range(n_steps):
         f = ALPHA * (S @ f) + Y
@@ -40,25 +40,27 @@ def spread_scores(query: Query, S: csr_array) -> tuple[NDArray[np.float64], NDAr
 
     Where refused rows are near, their share of what arrives at a row counts against it.
     """
-    seeds = np.zeros((S.shape[0], 2 if len(query.refused) else 1), np.float32)
-    seeds[query.known, 0] = 1
-    seeds[query.refused, -1] = 1
-    f = spread(S, seeds, N_STEPS_FAR)
-    near = _near(f[:, 0])
+    y = np.zeros(S.shape[0], np.float32)
+    y[query.known] = 1
+    f = spread(S, y, N_STEPS_FAR)
+    near = _near(f, query)
     inner = S[near][:, near] if len(near) < len(f) else S
-    f[near] = spread(inner, seeds[near], N_STEPS - N_STEPS_FAR, f[near])
-    against = f[:, 1:].sum(axis=1)
-    scores = _share(f[:, 0], against)
-    places = np.empty(0)
-    if len(query.hidden):
-        hidden = (near[:, None] == query.hidden).astype(np.float32)  # a known row is among those near it
-        without = _share(f[near, :1] - spread(inner, hidden), against[near, None])
-        places = _places(query, near, without, (without * hidden).sum(axis=0), scores)
-    return scores.astype(np.float64), places
+    f[near] = spread(inner, y[near], N_STEPS - N_STEPS_FAR, f[near])
+    hidden = (near[:, None] == query.hidden).astype(np.float32)
+    refused = np.isin(near, query.refused).astype(np.float32)
+    from_each = spread(inner, np.column_stack([refused, hidden]))
+    against = np.zeros_like(f)
+    against[near] = from_each[:, 0]
+    scores = _share(f, against)
+    without = _share(f[near, None] - from_each[:, 1:], against[near, None])
+    return scores.astype(np.float64), _places(query, near, without, (without * hidden).sum(axis=0), scores)
 
 
-def _near(f: NDArray[np.float32]) -> NDArray[np.intp]:
-    return np.arange(len(f)) if len(f) <= MAX_NEAR else np.sort(np.argpartition(-f, MAX_NEAR)[:MAX_NEAR])
+def _near(f: NDArray[np.float32], query: Query) -> NDArray[np.intp]:
+    """Rows to which most has spread, and all labelled ones."""
+    if len(f) <= MAX_NEAR:
+        return np.arange(len(f))
+    return np.union1d(np.argpartition(-f, MAX_NEAR)[:MAX_NEAR], np.concatenate([query.known, query.refused]))
 
 
 def _places(
