@@ -71,7 +71,8 @@ class RankedLooks:
         known[self.start] = True
         known[[int(id) for id, label in labels.items() if label is Label.YES]] = True
         refused[[int(id) for id, label in labels.items() if label is Label.NO]] = True
-        self.ranker = refitted(self.prepared, self.X, known, refused if self.from_no else np.zeros_like(refused))
+        told = refused if self.from_no else np.zeros_like(refused)
+        self.ranker = refitted(self.prepared, self.X, known, told, by_looking=Label.YES in labels.values())
         scores, left = self.ranker.decision_function(self.X), np.flatnonzero(~known & ~refused)
         order = left[best_first(scores[left])]
         self.order, self.falling = order[:LISTED], scores[order]

@@ -131,6 +131,24 @@ def test_refused_rows_are_no_candidates_that_the_mean_is_taken_of():
     assert not np.allclose(expanded_direction(refused)[0], expanded_direction(query)[0])
 
 
+def test_many_known_of_one_family_do_not_drown_another_when_they_are_balanced():
+    X, rare = survey_of_two_clumps()
+    known = np.append(np.arange(30), 40)  # all but ten of the first family, one of the second
+    left = rare & (np.arange(len(X)) > 40)
+    y = np.isin(np.arange(len(X)), known).astype(int)
+    among = y == 0
+    scores = {balanced: Auto(balanced=balanced).fit(X, y).edge_scores(X) for balanced in (False, True)}
+    assert median_place(scores[True], left, among) < median_place(scores[False], left, among)
+
+
+def survey_of_two_clumps(n_common=2000, seed=0):
+    """Forty rows around one point and forty around another, in a cloud of ten dimensions."""
+    rng = np.random.default_rng(seed)
+    centres = 4 * np.eye(10)[[0] * 40 + [1] * 40]
+    X = np.concatenate([centres + rng.normal(size=(80, 10)) * 0.5, rng.normal(size=(n_common, 10))])
+    return X.astype(np.float32), np.arange(len(X)) < 80
+
+
 def test_there_is_a_gap_in_the_scores_for_the_edge_where_a_kind_ends():
     X, rare = arc()
     known = rare & (np.arange(len(X)) % 6 == 0)

@@ -35,10 +35,13 @@ def spread(S: csr_array, Y: Columns, n_steps: int = N_STEPS, f: Columns | None =
     return f
 
 
-def spread_scores(query: Query, S: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def spread_scores(
+    query: Query, S: csr_array, balanced: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Score of every row, (n,), and the places of the known rows that are hidden in turn.
 
-    Where refused rows are near, their share of what arrives at a row counts against it.
+    Where refused rows are near, their share of what arrives at a row counts against it. If `balanced`, known rows count
+    the less the more has spread to them: many that stand close together count as much as one that stands alone.
     """
     y = np.zeros(S.shape[0], np.float32)
     y[query.known] = 1
@@ -46,13 +49,18 @@ def spread_scores(query: Query, S: csr_array) -> tuple[NDArray[np.float64], NDAr
     near = _near(f, query)
     inner = S[near][:, near] if len(near) < len(f) else S
     f[near] = spread(inner, y[near], N_STEPS - N_STEPS_FAR, f[near])
+    if balanced:
+        y[query.known] = 1 / f[query.known]
+        y *= len(query.known) / y.sum()
+        f[near] = spread(inner, y[near])
     hidden = (near[:, None] == query.hidden).astype(np.float32)
     refused = np.isin(near, query.refused).astype(np.float32)
     from_each = spread(inner, np.column_stack([refused, hidden]))
     against = np.zeros_like(f)
     against[near] = from_each[:, 0]
     scores = _share(f, against)
-    without = _share(f[near, None] - from_each[:, 1:], against[near, None])
+    from_hidden: Columns = y[query.hidden] * from_each[:, 1:]
+    without = _share(f[near, None] - from_hidden, against[near, None])
     return scores.astype(np.float64), _places(query, near, without, (without * hidden).sum(axis=0), scores)
 
 

@@ -55,6 +55,9 @@ class Auto(Ranker):
         The neighbour graph of the rows that will be fitted; by default it is built.
     signal_graph : NeighbourGraph, optional
         That of the same rows in the space of signal, from `signal_graph_of_rows`; by default it is built.
+    balanced : bool, default False
+        Whether known rows that stand close together share their weight in "spread". Examples that were found by looking
+        at the top of a ranking are no random sample: one family is found first, and without this it drowns the others.
     random_state : int, RandomState or None, default 0
         Draws the rows among which hidden ones are placed, and the bags.
 
@@ -91,11 +94,13 @@ class Auto(Ranker):
         n_neighbours: int = 5,
         graph: NeighbourGraph | None = None,
         signal_graph: NeighbourGraph | None = None,
+        balanced: bool = False,
         random_state: Any = 0,
     ) -> None:
         self.n_neighbours = n_neighbours
         self.graph = graph
         self.signal_graph = signal_graph
+        self.balanced = balanced
         self.random_state = random_state
 
     def prepare(self, X: Any) -> Self:
@@ -150,7 +155,7 @@ class Auto(Ranker):
     def _learn_parts(self, query: Query, ready: Prepared) -> dict[str, Scores]:
         """Let every part learn; the scores of all rows under those that give them as a whole."""
         directions = {"expanded": expanded_direction(query), "push": push_weights(query)}
-        whole = {"spread": spread_scores(query, ready.S)}
+        whole = {"spread": spread_scores(query, ready.S, self.balanced)}
         if ready.lrga is not None:
             whole["given"] = given_scores(query, ready.lrga)
         self.directions_ = {name: direction for name, (direction, _) in directions.items()}

@@ -20,12 +20,17 @@ def prepared_on(ranker: Any, X: Rows) -> Ranker:
     return prepared
 
 
-def refitted(prepared: Ranker, X: Rows, known: NDArray[np.bool_], refused: NDArray[np.bool_]) -> Ranker:
+def refitted(
+    prepared: Ranker, X: Rows, known: NDArray[np.bool_], refused: NDArray[np.bool_], by_looking: bool = False
+) -> Ranker:
     """A copy, fitted to these marks, (n,) each; X is the very matrix that `prepared` was prepared on.
 
-    It is a copy because an earlier ranking is still explained by its own ranker.
+    It is a copy because an earlier ranking is still explained by its own ranker. by_looking : whether some of the known
+    were found at the top of a ranking, and are no random sample.
     """
     ranker = copy(prepared)
+    if by_looking and "balanced" in ranker.get_params():
+        ranker.set_params(balanced=True)
     marks = marks_for(ranker, known, refused)
     if isinstance(ranker, GraphRanker):  # its `fit` would prepare again
         ranker.scores_ = ranker.scores_for(marks)

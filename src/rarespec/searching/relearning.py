@@ -71,7 +71,7 @@ class Relearning:
             raise NothingLeftError(f"{self.survey.path}: every spectrum of the list has a label; none is left to rank")
         return ranked(
             material,
-            refitted(self._prepared, self.material.X, known, non_members),
+            refitted(self._prepared, self.material.X, known, non_members, by_looking=bool(members)),
             self._chosen,
             asked.top,
             asked.seed,
