@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankings import features_of_survey, judged
+from rankings import add_survey_options, features_of_survey, judged
 from rarespec.rankers import LRGA, Auto, BaggingSVM, BaggingTopPush, build_neighbours
 from rarespec.rankers._auto_prepared import signal_graph_of_rows
 from rarespec.rankers._graph_ranker import GraphRanker
@@ -34,11 +34,7 @@ def query(ranker: Any, X: NDArray, y: NDArray) -> Callable[[], NDArray]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--survey", default="mock")
-    parser.add_argument("--rare", default="CARBON")
-    parser.add_argument("--n", type=int, default=100_000)
-    parser.add_argument("--n-rare", type=int, default=450)
-    parser.add_argument("--seed", type=int, default=1)
+    add_survey_options(parser)
     parser.add_argument("--known", type=int, default=10)
     chosen = parser.parse_args()
     X, rare = features_of_survey(chosen.survey, chosen.rare, chosen.n, chosen.n_rare, chosen.seed)

@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rankings import features_of_survey
+from rankings import add_survey_options, features_of_survey
 from rarespec.evaluation.paired import paired_difference
 from rarespec.labels.label import Label
 from rarespec.labels.order import in_order
@@ -192,11 +192,7 @@ def features(chosen: argparse.Namespace) -> tuple[NDArray, NDArray[np.bool_]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--survey", default="mock")
-    parser.add_argument("--rare", default="CARBON")
-    parser.add_argument("--n", type=int, default=100_000)
-    parser.add_argument("--n-rare", type=int, default=450)
-    parser.add_argument("--seed", type=int, default=1)
+    add_survey_options(parser)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--known", type=int, nargs="+", default=[1, 3, 10])
     parser.add_argument("--looks", type=int, default=100)

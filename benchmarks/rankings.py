@@ -101,13 +101,17 @@ def compare(
             print(f"{n_known:5d}  {against} - {name:19s}", *figures)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def add_survey_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--survey", default="mock")
     parser.add_argument("--rare", default="CARBON")
     parser.add_argument("--n", type=int, default=100_000)
     parser.add_argument("--n-rare", type=int, default=450)
     parser.add_argument("--seed", type=int, default=1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_survey_options(parser)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--known", type=int, nargs="+", default=[1, 3, 10, 30])
     parser.add_argument("--methods", nargs="+", default=list(PAPER_METHODS + OTHERS))

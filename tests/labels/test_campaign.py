@@ -91,6 +91,8 @@ def test_examples_from_elsewhere_stay(survey: Survey, rare: list[str]) -> None:
 class Remembering(Ranker):
     """Says what it was told, and can be prepared as Auto can."""
 
+    learns_from_non_members = True
+
     def prepare(self, X: Any) -> Remembering:
         self.prepared_on = X
         return self

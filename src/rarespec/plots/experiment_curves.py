@@ -17,7 +17,7 @@ from rarespec.evaluation.experiment.plan import shown_numbers
 from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.places import Places
 from rarespec.plots.canvas import LABEL_SIZE, SMALL_SIZE, panels, save_both
-from rarespec.plots.method_style import style_of
+from rarespec.plots.method_style import marked_places, style_of
 from rarespec.thousands import thousands
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ BANDS_OPACITY = 0.5
 """Of all bands of a panel on top of each other: the more there are, the lighter is each."""
 HIDDEN_LINE: dict[str, Any] = {"color": "0.35", "linewidth": 0.7, "zorder": 0}
 """Drawn where a perfect list would have shown all hidden rare objects."""
-MARKERS_PER_LINE = 5
 LONG_LABEL = 20
 """Characters; with a longer one five columns of a legend are wider than the page."""
 
@@ -109,31 +108,16 @@ def _draw_panel(panel: Axes, results: Results, curve: Curve, n_known: int, depth
     for i, name in enumerate(results.setting.methods):
         if (name, n_known) in results.trials:
             values = curve.at(results.trials[name, n_known].places, depths)
-            marked = _marked(i, len(depths))
-            line_with_band(panel, depths, values, of=len(results.setting.methods), markevery=marked, **_line(name))
+            marked = marked_places(i, len(depths))
+            line_with_band(
+                panel, depths, values, of=len(results.setting.methods), markevery=marked, **style_of(name).line()
+            )
     n_hidden = _n_hidden(results, n_known)
     if n_hidden <= depths[-1]:
         panel.axvline(n_hidden, **HIDDEN_LINE)
     without = f"\n(no trials of {', '.join(absent)})" if absent else ""
     panel.set_title(f"{examples(n_known)}, {thousands(n_hidden)} hidden{without}", fontsize=LABEL_SIZE)
     panel.set_xlabel("k [spectra from the top]", fontsize=LABEL_SIZE)
-
-
-def _line(name: str) -> dict[str, Any]:
-    style = style_of(name)
-    return {
-        "color": style.colour,
-        "linestyle": style.linestyle,
-        "linewidth": style.linewidth,
-        "marker": style.marker,
-        "markersize": 3.5,
-    }
-
-
-def _marked(i: int, n: int) -> tuple[int, int]:
-    """First marker and step, shifted from method to method so that markers do not hide each other."""
-    step = max(1, n // MARKERS_PER_LINE)
-    return (step // 4 + i * step // 10) % step, step
 
 
 def _n_hidden(results: Results, n_known: int) -> int:
@@ -155,7 +139,7 @@ def _legend_columns(results: Results) -> int:
 def _add_legend(figure: Figure, results: Results, columns: int, title: str) -> None:
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], label=results.label(name), **_line(name)) for name in results.setting.methods]
+    handles = [Line2D([], [], label=results.label(name), **style_of(name).line()) for name in results.setting.methods]
     handles.append(Line2D([], [], label="number hidden", **HIDDEN_LINE))
     figure.legend(
         handles=handles,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rarespec.plots.canvas import GREY, LABEL_SIZE, SMALL_SIZE, panels
 from rarespec.plots.experiment_curves import examples
-from rarespec.plots.method_style import LONG_DASHES, SHORT_DASHES, WIDE_DOTS, MethodStyle
+from rarespec.plots.method_style import LONG_DASHES, SHORT_DASHES, WIDE_DOTS, MethodStyle, marked_places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,6 @@ WAYS = {
 }
 """Way -> its name, and how it is drawn."""
 
-MARKERS_PER_LINE = 5
 BAND_OPACITY = 0.12
 
 
@@ -57,7 +56,7 @@ def _draw(panel: Axes, looks: Looks, n_hidden: int) -> None:
     for number, (way, found) in enumerate(looks.items()):
         counts = np.cumsum(np.insert(found.astype(int), 0, 0, axis=1), axis=1)
         mean, spread = counts.mean(axis=0), counts.std(axis=0, ddof=1 if len(counts) > 1 else 0)
-        panel.plot(at, mean, markevery=_marked(number, n_looks), **_line(way))
+        panel.plot(at, mean, markevery=marked_places(number, n_looks), **WAYS[way][1].line())
         low, high = (np.clip(end, 0, most) for end in (mean - spread, mean + spread))
         panel.fill_between(at, low, high, color=WAYS[way][1].colour, alpha=BAND_OPACITY, linewidth=0, zorder=1)
     panel.set_xlabel("spectra looked at", fontsize=LABEL_SIZE)
@@ -66,27 +65,10 @@ def _draw(panel: Axes, looks: Looks, n_hidden: int) -> None:
 PERFECT: dict[str, Any] = {"color": GREY, "linewidth": 1.0, "zorder": 0}
 
 
-def _line(way: str) -> dict[str, Any]:
-    style = WAYS[way][1]
-    return {
-        "color": style.colour,
-        "linestyle": style.linestyle,
-        "linewidth": style.linewidth,
-        "marker": style.marker,
-        "markersize": 3.5,
-    }
-
-
-def _marked(number: int, n: int) -> tuple[int, int]:
-    """First marker and step, shifted from line to line so that markers do not hide each other."""
-    step = max(1, n // MARKERS_PER_LINE)
-    return (step // 4 + number * step // 8) % step, step
-
-
 def _add_legend(figure: Figure, looks: Looks, title: str) -> None:
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], label=WAYS[way][0], **_line(way)) for way in looks]
+    handles = [Line2D([], [], label=WAYS[way][0], **WAYS[way][1].line()) for way in looks]
     handles.append(Line2D([], [], label="every look finds one", **PERFECT))
     figure.legend(
         handles=handles,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 LineStyle = str | tuple[float, tuple[float, ...]]
 
@@ -11,6 +12,8 @@ SHORT_DASHES: LineStyle = (0, (2.5, 1))
 DASH_DOT_DOT: LineStyle = (0, (5, 1, 1, 1, 1, 1))
 DASH_DASH_DOT: LineStyle = (0, (5, 1, 5, 1, 1, 1))
 WIDE_DOTS: LineStyle = (0, (1, 1.8))
+
+MARKERS_PER_LINE = 5
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,22 @@ class MethodStyle:
     linestyle: LineStyle
     marker: str
     linewidth: float = 1.3
+
+    def line(self) -> dict[str, Any]:
+        """The arguments of a line of it, for matplotlib."""
+        return {
+            "color": self.colour,
+            "linestyle": self.linestyle,
+            "linewidth": self.linewidth,
+            "marker": self.marker,
+            "markersize": 3.5,
+        }
+
+
+def marked_places(number: int, n: int) -> tuple[int, int]:
+    """First marker and step of line `number` of n points, shifted so that markers do not hide each other."""
+    step = max(1, n // MARKERS_PER_LINE)
+    return (step // 4 + number * step // 10) % step, step
 
 
 STYLES = {

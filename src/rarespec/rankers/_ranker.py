@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ class Ranker(BaseEstimator, ABC):
     y marks each row: 1 = known example, 0 = unlabelled (not: negative). What `fit` learns is kept in attributes whose
     names end in `_` and which hold arrays and plain values only, so that a model file can hold any ranker.
     """
+
+    learns_from_non_members: ClassVar[bool] = False
+    """Whether `fit` takes y = -1 for rows that are known not to be of the kind."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from feature vectors X, (n, d), and y, (n,): 1 = known, 0 = unlabelled."""

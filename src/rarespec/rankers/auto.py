@@ -76,6 +76,8 @@ class Auto(Ranker):
     Not to be confused with `rarespec.evaluation.Tuned`, which chooses the parameters of one ranker.
     """
 
+    learns_from_non_members = True
+
     weights_: dict[str, float]
     hidden_places_: dict[str, NDArray[np.float64]]
     hidden_scores_: NDArray[np.float64]

@@ -5,18 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._graph_ranker import GraphRanker
 from rarespec.rankers._ranker import Ranker
 
 
 def marks_for(ranker: Ranker, known: NDArray[np.bool_], refused: NDArray[np.bool_]) -> NDArray[np.int8]:
     """y of `fit`, (n,): 1 = known, 0 = unlabelled, and -1 = non-member for a ranker that learns from these."""
     y = known.astype(np.int8)
-    if learns_from_non_members(ranker):
+    if ranker.learns_from_non_members:
         y[refused] = -1
     return y
-
-
-def learns_from_non_members(ranker: Ranker) -> bool:
-    """Auto does. The graph rankers, which can be prepared too, know no other marks than known and unlabelled."""
-    return hasattr(ranker, "prepare") and not isinstance(ranker, GraphRanker)
