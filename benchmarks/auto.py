@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rankings import add_survey_options, features_of_survey, judged
 from rarespec.rankers import LRGA, Auto, BaggingSVM, BaggingTopPush, build_neighbours
-from rarespec.rankers._auto_prepared import signal_graph_of_rows
+from rarespec.rankers._signal import signal_of_rows
 from rarespec.rankers._graph_ranker import GraphRanker
 from timing import best_of, timed
 
@@ -41,9 +41,9 @@ def main() -> None:
     known = np.random.default_rng(chosen.seed).choice(np.flatnonzero(rare), chosen.known, replace=False)
     y = np.isin(np.arange(len(X)), known).astype(float)
     graph_s, graph = timed(lambda: build_neighbours(X, 5))
-    signal_s, signal_graph = timed(lambda: signal_graph_of_rows(X, graph))
-    print(f"{len(X)} x {X.shape[1]}, {chosen.known} known; graph {graph_s:.1f} s, graph of signal {signal_s:.1f} s")
-    auto = Auto(graph=graph, signal_graph=signal_graph)
+    signal_s, signal = timed(lambda: signal_of_rows(X))
+    print(f"{len(X)} x {X.shape[1]}, {chosen.known} known; graph of features {graph_s:.1f} s, of signal {signal_s:.1f} s")
+    auto = Auto(signal=signal)
     seconds, answers = best_of({"set up": lambda: auto.prepare(X), "asked": query(auto, X, y)}, 3)
     ours, scores = sum(seconds.values()), answers["asked"]
     print(f"Auto, set up and asked       {ours:6.2f} s   AP {judged(scores, rare, known)[1]:.3f}")
@@ -54,7 +54,7 @@ def main() -> None:
         took, scores = timed(query(ranker, X, y))
         ap = judged(scores, rare, known)[1]
         print(f"{peer.__name__:28s} {took:6.2f} s   AP {ap:.3f}   {took / ours:.1f} times Auto's time")
-    for name, one in (("features as given", graph), ("space of signal", signal_graph)):
+    for name, one in (("features as given", graph), ("space of signal", signal.graph)):
         share = rare[one.nearest(5).indices[rare]].mean()
         print(f"{share:.0%} of the five nearest neighbours of a rare row are rare in the {name}")
 

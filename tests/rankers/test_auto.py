@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from rarespec.evaluation import average_precision_at_k, relevance_in_order
-from rarespec.rankers import Auto, MatchedFilter, build_neighbours, load_model, save_model
+from rarespec.rankers import Auto, MatchedFilter, load_model, save_model
 from rarespec.rankers._auto_filters import expanded_direction
 from rarespec.rankers._auto_query import query_of
 from rarespec.rankers._auto_trust import PRIOR, shares_by_agreement, shares_by_places
+from rarespec.rankers._signal import signal_of_rows
 from rarespec.rankers._signal_space import signal_space
 from rarespec.rankers.auto import _ranks
 
@@ -190,7 +191,7 @@ def test_why_names_the_parts_and_their_shares():
 def test_noise_is_found_where_it_was_put():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 1)) @ np.ones((1, 4)) * 5 + rng.normal(size=(4000, 4))
-    space = signal_space(X, build_neighbours(X, 5).indices)
+    space = signal_space(X)
     signal = np.linalg.inv(space.whitening)[np.argmin(space.noise)]
     assert abs(signal @ np.ones(4)) / np.linalg.norm(signal) / 2 > 0.99
     assert (np.sort(space.noise)[1:] > 10 * space.noise.min()).all()
@@ -199,7 +200,7 @@ def test_noise_is_found_where_it_was_put():
 def test_what_the_known_have_beyond_noise_is_kept_where_the_survey_has_nothing():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(2000, 1)) * 30, rng.normal(size=(2000, 9))], axis=1)
-    space = signal_space(X, build_neighbours(X, 5).indices)
+    space = signal_space(X)
     noisy = np.eye(10)[np.argmax(space.noise)]
     assert space.beyond(0.3 * noisy[None]) == 0 < space.beyond(10 * noisy[None])
     kept = [float(space.direction(noisy, 1, space.beyond(size * noisy[None])) @ noisy) for size in (0.3, 10.0)]
@@ -209,7 +210,7 @@ def test_what_the_known_have_beyond_noise_is_kept_where_the_survey_has_nothing()
 def test_what_several_known_do_not_have_in_common_is_noise():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(2000, 1)) * 30, rng.normal(size=(2000, 9))], axis=1)
-    space = signal_space(X, build_neighbours(X, 5).indices)
+    space = signal_space(X)
     noisy = 10 * np.eye(10)[np.argsort(space.noise)[-2:]]
     assert space.beyond(noisy) == 0 < space.beyond(noisy[[0, 0]])
 
@@ -222,10 +223,10 @@ def test_ranks_fall_with_the_score_and_go_on_above_the_best():
     assert (np.diff(ranks) <= 0).all() and (np.diff(ranks[scores > 4]) < 0).all() and ranks.min() > 0
 
 
-def test_a_graph_of_other_rows_is_refused():
+def test_the_signal_of_other_rows_is_refused():
     X, _ = survey(n_common=300)
-    with pytest.raises(ValueError, match="graph"):
-        Auto(graph=build_neighbours(X[:-1], 5)).fit(X, np.arange(len(X)) == 0)
+    with pytest.raises(ValueError, match="signal"):
+        Auto(signal=signal_of_rows(X[:-1])).fit(X, np.arange(len(X)) == 0)
 
 
 def test_a_model_file_gives_the_same_scores(tmp_path):

@@ -77,6 +77,8 @@ class NeighbourSearch:
     def _rows_of_groups(
         self, groups: Indices, distances: Distances, own: Indices | None, k: int
     ) -> tuple[Indices, Distances]:
+        if len(self.first) == len(self.X):  # every group is one row
+            return (groups, distances) if own is None else _without_own(groups, distances, own)
         indices, kept = np.empty((len(groups), k), np.int64), np.empty((len(groups), k))
         own = np.full(len(groups), -1) if own is None else own
         for start in range(0, len(groups), BLOCK_ROWS):
@@ -94,6 +96,13 @@ class NeighbourSearch:
         others = candidates != own[rows]
         far = np.repeat(distances.ravel(), counts)
         return first_of_each(rows[others], candidates[others], far[others], len(groups), k)
+
+
+def _without_own(found: Indices, distances: Distances, own: Indices) -> tuple[Indices, Distances]:
+    """(n, k) of (n, k + 1) rows; a search that has missed the own row has found the k nearest others first."""
+    others = found != own[:, None]
+    others[others.all(axis=1), -1] = False
+    return found[others].reshape(len(found), -1), distances[others].reshape(len(found), -1)
 
 
 def _require_share(target_recall: Any) -> None:

@@ -16,11 +16,15 @@ from rarespec.rankers._covariance import ledoit_wolf
 from rarespec.rankers._known import Rows
 from rarespec.rankers._linear import BLOCK_ROWS
 from rarespec.rankers._linear_map import LinearMap, whitening_of
+from rarespec.rankers._neighbour_search import NeighbourSearch
 
 Floating = TypeVar("Floating", np.float32, np.float64)
 
-N_ROWS_COMPARED = 5000
+N_ROWS_COMPARED = 2048
 """Rows whose differences to their neighbours measure the noise."""
+
+RECALL = 0.95
+"""Share of the neighbours that must be found: many ways lead to a row, and the noise is a mean over many pairs."""
 
 N_ROUNDS = 2
 """Of Tyler's weights, which settle at once."""
@@ -105,16 +109,17 @@ def reach(excess: NDArray[Any], noise: NDArray[np.float64]) -> NDArray[Any]:
     return excess @ noise / (noise @ noise)
 
 
-def signal_space(X: Rows, neighbours: NDArray[np.int32]) -> SignalSpace:
-    """Of these rows; `neighbours` (n, k) are the nearest ones of each in X."""
+def signal_space(X: Rows, k: int = 5) -> SignalSpace:
+    """Of these rows; noise is what tells some of them from their k nearest."""
     mean, covariance, _ = ledoit_wolf(X)
     whitening = whitening_of(mean, covariance).matrix
     whitening = np.diag(whitening) if whitening.ndim == 1 else whitening
     rows = np.linspace(0, len(X) - 1, min(len(X), N_ROWS_COMPARED)).astype(np.intp)
     centred = LinearMap(mean, whitening)
     Z = centred.apply(X[rows])
-    near = centred.apply(X[neighbours[rows].ravel()]).reshape(len(rows), neighbours.shape[1], -1)
-    share, axes = np.linalg.eigh(_noise_covariance((Z[:, None] - near).reshape(-1, X.shape[1])))
+    near = NeighbourSearch(X, RECALL, 0, None).nearest_to(X[rows], rows, min(k, len(X) - 1))[0]
+    differences = Z[:, None] - centred.apply(X[near.ravel()]).reshape(*near.shape, -1)
+    share, axes = np.linalg.eigh(_noise_covariance(differences.reshape(-1, X.shape[1])))
     share /= max(np.quantile(share, NOISIEST), LEAST_NOISE_UNIT)
     noise = np.clip(share, LEAST_SHARE, MOST_SHARE)
     usual_reach = float(np.quantile(reach((Z @ axes) ** 2 - 1, noise), USUAL))

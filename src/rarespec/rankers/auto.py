@@ -23,8 +23,8 @@ from rarespec.rankers._known import Rows, checked_rows, known_and_refused
 from rarespec.rankers._linear import BLOCK_ROWS, weighted_sums
 from rarespec.rankers._parameters import require_count
 from rarespec.rankers._ranker import Ranker, Scores
+from rarespec.rankers._signal import Signal
 from rarespec.rankers._signal_space import SignalSpace
-from rarespec.rankers.neighbours import NeighbourGraph
 
 
 class Auto(Ranker):
@@ -50,11 +50,10 @@ class Auto(Ranker):
     Parameters
     ----------
     n_neighbours : int >= 1, default 5
-        Of the graph on which noise is measured.
-    graph : NeighbourGraph, optional
-        The neighbour graph of the rows that will be fitted; by default it is built.
-    signal_graph : NeighbourGraph, optional
-        That of the same rows in the space of signal, from `signal_graph_of_rows`; by default it is built.
+        Between which noise is measured.
+    signal : Signal, optional
+        The space of signal of the rows that will be fitted, and their graph in it, from `signal_of_rows`; by default
+        they are found.
     balanced : bool, default False
         Whether known rows that stand close together share their weight in "spread". Examples that were found by looking
         at the top of a ranking are no random sample: one family is found first, and without this it drowns the others.
@@ -94,14 +93,12 @@ class Auto(Ranker):
     def __init__(
         self,
         n_neighbours: int = 5,
-        graph: NeighbourGraph | None = None,
-        signal_graph: NeighbourGraph | None = None,
+        signal: Signal | None = None,
         balanced: bool = False,
         random_state: Any = 0,
     ) -> None:
         self.n_neighbours = n_neighbours
-        self.graph = graph
-        self.signal_graph = signal_graph
+        self.signal = signal
         self.balanced = balanced
         self.random_state = random_state
 
@@ -110,7 +107,7 @@ class Auto(Ranker):
         require_count(self, "n_neighbours")
         rows = checked_rows(self, X, reset=True)
         with _one_thread():
-            self._prepared = prepared(rows, self.n_neighbours, self.graph, self.signal_graph)
+            self._prepared = prepared(rows, self.n_neighbours, self.signal)
         return self
 
     def fit(self, X: Any, y: Any) -> Self:

@@ -18,7 +18,7 @@ from rarespec.searching.material import Material
 from rarespec.searching.yield_curve import places_among
 from rarespec.survey.manifest import WrongUseError
 from rarespec.survey.neighbours import graph_of
-from rarespec.survey.signal_graph import signal_graph_of
+from rarespec.survey.signal import signal_of
 
 MAX_FOLDS = 10
 """Up to so many known examples are hidden one at a time; more are hidden in so many groups."""
@@ -39,8 +39,8 @@ def ranker_for(method: str, params: dict[str, Any], seed: int, material: Materia
         ranker.set_params(random_state=seed)
     if "graph" in allowed and "n_neighbours" in allowed:
         ranker.set_params(graph=_graph(material, allowed["n_neighbours"]))
-    if "signal_graph" in allowed and not material.n_from_elsewhere:
-        ranker.set_params(signal_graph=signal_graph_of(material.features, allowed["n_neighbours"]))
+    if "signal" in allowed and not material.n_from_elsewhere:
+        ranker.set_params(signal=signal_of(material.features, allowed["n_neighbours"]))
     return ranker
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.ahead import computed_ahead
 from rarespec.features.for_grid import for_grid
 from rarespec.features.recipe import Recipe
 from rarespec.spectrum import Defect, Reason
@@ -142,11 +143,15 @@ def features_by(survey: Survey, recipe: Recipe, progress: Progress | None = None
 
 def _compute_missing(features: FeatureSet, progress: Progress | None) -> None:
     blocks = features.survey.manifest.blocks
-    for i, record in enumerate(blocks):
-        if features.folder.is_dir() and not (features.folder / block_file(record, i)).exists():
+
+    def compute(i: int) -> int:
+        if features.folder.is_dir() and not (features.folder / block_file(blocks[i], i)).exists():
             features.compute(i)
+        return i + 1
+
+    for n_done in computed_ahead(compute, range(len(blocks))):
         if progress:
-            progress(i + 1, len(blocks))
+            progress(n_done, len(blocks))
 
 
 def block_file(record: BlockRecord, i: int) -> str:

@@ -67,7 +67,7 @@ def rows_of_graph(features: FeatureSet) -> NDArray[np.int64]:
 
 def _kept(home: Path, fingerprint: str, k: int) -> NeighbourGraph | None:
     """The graph of just these features with enough neighbours, if there is one that can be read."""
-    found = (read_graph(path) for path, kept, kept_k in _files(home) if kept == fingerprint and kept_k >= k)
+    found = (_read_graph(path) for path, kept, kept_k in _files(home) if kept == fingerprint and kept_k >= k)
     return next((graph for graph, _ in filter(None, found)), None)
 
 
@@ -79,14 +79,18 @@ def _files(home: Path) -> Iterator[tuple[Path, str, int]]:
             yield path, match["fingerprint"], int(match["k"])
 
 
-def read_graph(path: Path) -> tuple[NeighbourGraph, NDArray[np.int64]] | None:
+def _read_graph(path: Path) -> tuple[NeighbourGraph, NDArray[np.int64]] | None:
     """The graph and its rows in the survey; None if the file is damaged."""
     try:
         kept = load_arrays(path)
-        graph = NeighbourGraph(kept["indices"], kept["distances"], float(kept["recall"]), str(kept["fingerprint"]))
-        return graph, kept["rows"]
+        return graph_from(kept), kept["rows"]
     except UNREADABLE:
         return None
+
+
+def graph_from(kept: dict[str, NDArray[Any]]) -> NeighbourGraph:
+    """The graph that `graph_arrays` took apart."""
+    return NeighbourGraph(kept["indices"], kept["distances"], float(kept["recall"]), str(kept["fingerprint"]))
 
 
 def _grown(
@@ -94,7 +98,7 @@ def _grown(
 ) -> NeighbourGraph | None:
     """The graph of an earlier state, extended; None if there is none, or so small that building anew is as quick."""
     for path, _, kept_k in _files(home):
-        found = read_graph(path) if kept_k >= max(k, 1) else None
+        found = _read_graph(path) if kept_k >= max(k, 1) else None
         if found is None:
             continue
         graph, earlier = found
@@ -132,7 +136,7 @@ def _sweep(home: Path, graph: NeighbourGraph, rows: NDArray[np.int64], features:
     for path, fingerprint, k in _files(home):
         if fingerprint == graph.fingerprint and k >= graph.n_neighbours:
             continue
-        found = read_graph(path)
+        found = _read_graph(path)
         if found is None or np.array_equal(found[1], rows[: len(found[1])]):
             path.unlink(missing_ok=True)
     for other in home.parent.iterdir():

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.ahead import computed_ahead
 from rarespec.features.recipe import Recipe
 from rarespec.survey.scratch import Scratch
 from rarespec.survey.survey import Survey
@@ -44,7 +45,7 @@ class PreparedBlocks:
 
     def rows(self) -> Iterator[NDArray[np.floating]]:
         """Of all blocks, one after the other."""
-        return (self[i].rows for i in range(self._survey.n_blocks))
+        return computed_ahead(lambda i: self[i].rows, range(self._survey.n_blocks))
 
     @contextmanager
     def kept_on_disk(self) -> Iterator[None]:

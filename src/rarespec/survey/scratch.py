@@ -8,6 +8,7 @@ import warnings
 import zlib
 from contextlib import suppress
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -41,6 +42,7 @@ class Scratch:
         self._folder = folder
         self._file: Any = None
         self._places: dict[int, Place] = {}
+        self._lock = RLock()  # threads share the position in the file
 
     def open_for(self, n_bytes: int) -> Self:
         """To be used in a `with` block. Too many bytes, or too many for the disk, are not kept."""
@@ -65,7 +67,8 @@ class Scratch:
         self.close()
 
     def close(self) -> None:
-        file, self._file, self._places = self._file, None, {}
+        with self._lock:
+            file, self._file, self._places = self._file, None, {}
         if file is not None:
             with suppress(OSError):  # an error of writing that a network disk reports late
                 file.close()
@@ -76,9 +79,11 @@ class Scratch:
 
     def keep(self, number: int, array: NDArray[Any]) -> None:
         """Remember this array, if possible."""
-        if not self.is_open:
-            return
-        array = np.ascontiguousarray(array)
+        with self._lock:
+            if self.is_open:
+                self._keep(number, np.ascontiguousarray(array))
+
+    def _keep(self, number: int, array: NDArray[Any]) -> None:
         try:
             start = self._file.seek(0, 2)
             left = array.reshape(-1).view(np.uint8).data
@@ -91,9 +96,11 @@ class Scratch:
 
     def kept(self, number: int) -> NDArray[Any] | None:
         """The array of this number, in memory of its own; None when it is not there."""
-        if number not in self._places:
-            return None
-        place = self._places[number]
+        with self._lock:
+            place = self._places.get(number)
+            return None if place is None else self._read(place)
+
+    def _read(self, place: Place) -> NDArray[Any] | None:
         array = np.empty(place.shape, place.dtype)
         try:
             self._file.seek(place.start)

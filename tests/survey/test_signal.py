@@ -1,4 +1,4 @@
-"""The graph in the space of signal: kept with the survey, made anew for other features or when it is damaged."""
+"""The space of signal and the graph in it: kept with the survey, made anew for other features or when it is damaged."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,7 @@ from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.rankers import Auto
 from rarespec.survey import Survey
 from rarespec.survey.features import features_of
-from rarespec.survey.neighbours import graph_of
-from rarespec.survey.signal_graph import signal_graph_of
+from rarespec.survey.signal import signal_of
 
 
 @pytest.fixture(scope="module")
@@ -24,24 +23,24 @@ def files(features):
 
 
 def test_it_is_read_again_when_it_is_kept(features):
-    first = signal_graph_of(features)
+    first = signal_of(features)
     (path,) = files(features)
     written = path.stat().st_mtime_ns
-    again = signal_graph_of(features)
-    np.testing.assert_array_equal(again.indices, first.indices)
+    again = signal_of(features)
+    np.testing.assert_array_equal(again.graph.indices, first.graph.indices)
     assert path.stat().st_mtime_ns == written
 
 
 def test_a_damaged_one_is_made_anew(features):
-    first = signal_graph_of(features)
+    first = signal_of(features)
     (path,) = files(features)
     path.write_bytes(path.read_bytes()[:100])
-    np.testing.assert_array_equal(signal_graph_of(features).indices, first.indices)
+    np.testing.assert_array_equal(signal_of(features).graph.indices, first.graph.indices)
 
 
 def test_one_for_another_measure_of_noise_takes_its_place(features):
-    signal_graph_of(features)
-    signal_graph_of(features, 3)
+    signal_of(features)
+    signal_of(features, 3)
     (path,) = files(features)
     assert "noise3" in path.name
 
@@ -49,5 +48,5 @@ def test_one_for_another_measure_of_noise_takes_its_place(features):
 def test_auto_ranks_the_same_with_it(features):
     X = features.values[features.usable]
     known = np.arange(len(X)) % 50 == 0
-    given = Auto(graph=graph_of(features), signal_graph=signal_graph_of(features)).fit(X, known)
+    given = Auto(signal=signal_of(features)).fit(X, known)
     np.testing.assert_array_equal(given.decision_function(X), Auto().fit(X, known).decision_function(X))

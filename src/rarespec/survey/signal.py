@@ -1,0 +1,48 @@
+"""The space of signal of a survey and the graph in it, which Auto follows: found once, kept with the survey.
+
+    SURVEY/graphs/RECIPE/MODEL/signal/FINGERPRINT-noiseK.npz
+
+FINGERPRINT is that of the features, from which alone both are learned. When the survey grows, the space changes a
+little everywhere, and both are found anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+
+from rarespec.rankers._row_identity import fingerprint_of_rows
+from rarespec.rankers._signal import Signal, signal_of_rows
+from rarespec.rankers._signal_space import SignalSpace
+from rarespec.survey.features import FeatureSet
+from rarespec.survey.kept_arrays import UNREADABLE, keep_if_possible, load_arrays, npz
+from rarespec.survey.neighbours import graph_arrays, graph_from, graphs_home, rows_of_graph
+
+FOLDER = "signal"
+OF_SPACE = tuple(field.name for field in fields(SignalSpace))
+
+
+def signal_of(features: FeatureSet, k: int = 5) -> Signal:
+    """Of every usable spectrum; noise is measured between k neighbours."""
+    rows = rows_of_graph(features)
+    X: np.ndarray = features.values[rows]
+    path = graphs_home(features) / FOLDER / f"{fingerprint_of_rows(X)}-noise{k}.npz"
+    kept = _kept(path)
+    if kept is not None:
+        return kept
+    signal = signal_of_rows(X, k)
+    space = {name: np.array(getattr(signal.space, name)) for name in OF_SPACE}
+    if keep_if_possible(path, npz(graph_arrays(signal.graph, rows) | space)):
+        for other in set(path.parent.glob("*.npz")) - {path}:
+            other.unlink(missing_ok=True)
+    return signal
+
+
+def _kept(path: Path) -> Signal | None:
+    try:
+        kept = load_arrays(path)
+        return Signal(SignalSpace(**{name: kept[name][()] for name in OF_SPACE}), graph_from(kept))
+    except UNREADABLE:
+        return None
