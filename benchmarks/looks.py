@@ -36,7 +36,7 @@ from rarespec.labels.order import in_order
 from rarespec.labels.simulated_inspector import Listing, simulate_looks
 from rarespec.plots.canvas import save
 from rarespec.plots.looks import WAYS, looks_figure
-from rarespec.rankers import build_neighbours, by_name
+from rarespec.rankers import by_name
 from rarespec.rankers._ranker import Ranker, best_first
 from rarespec.searching.refitting import prepared_on, refitted
 from rarespec.searching.yield_after_looks import yield_after_looks
@@ -134,9 +134,8 @@ def ways_of(chosen: argparse.Namespace, X: NDArray) -> dict[str, Callable[[NDArr
 
 def prepared_ranker(chosen: argparse.Namespace, X: NDArray) -> Ranker:
     ranker = by_name(chosen.method)()
-    settings = {"random_state": chosen.seed, "graph": build_neighbours(X, 5)}
-    ranker.set_params(**{name: value for name, value in settings.items() if name in ranker.get_params()})
-    return prepared_on(ranker, X)
+    settings = {"random_state": chosen.seed} if "random_state" in ranker.get_params() else {}
+    return prepared_on(ranker.set_params(**settings), X)
 
 
 def looked(chosen: argparse.Namespace, X: NDArray, rare: NDArray[np.bool_]) -> dict[int, dict[str, NDArray[np.bool_]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array
 
 from rarespec.rankers.label_propagation import edge_weights, local_scales
 from rarespec.rankers.neighbours import NeighbourGraph
@@ -18,5 +18,6 @@ def spreading(graph: NeighbourGraph) -> csr_array:
     """S, (n, n) float32."""
     weights = edge_weights(graph, "self-tuned", local_scales(graph))
     degrees = np.asarray(weights.sum(axis=1)).ravel()
-    scaling = diags_array(1 / np.sqrt(np.where(degrees > 0, degrees, 1.0)))
-    return csr_array((scaling @ weights @ scaling).astype(np.float32))
+    scaling = 1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
+    scaled = weights.data * np.repeat(scaling, np.diff(weights.indptr)) * scaling[weights.indices]
+    return csr_array((scaled.astype(np.float32), weights.indices, weights.indptr), weights.shape)

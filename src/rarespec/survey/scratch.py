@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.survey.location import is_remote
+
 MOST_BYTES = 8 * 10**9
 """550 000 spectra of the paper. More would not stay in memory, and many disks are slower than the median filter."""
 SHARE_OF_FREE = 0.5
@@ -39,7 +41,7 @@ class Scratch:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._folder = Path(tempfile.gettempdir()) if is_remote(folder) else folder
         self._file: Any = None
         self._places: dict[int, Place] = {}
         self._lock = RLock()  # threads share the position in the file
@@ -96,6 +98,8 @@ class Scratch:
 
     def kept(self, number: int) -> NDArray[Any] | None:
         """The array of this number, in memory of its own; None when it is not there."""
+        if number not in self._places:  # asked without the lock, which another thread may hold while it writes
+            return None
         with self._lock:
             place = self._places.get(number)
             return None if place is None else self._read(place)
