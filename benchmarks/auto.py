@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from rankings import add_survey_options, features_of_survey, judged
 from rarespec.rankers import LRGA, Auto, BaggingSVM, BaggingTopPush, build_neighbours
-from rarespec.rankers._signal import signal_of_rows
 from rarespec.rankers._graph_ranker import GraphRanker
+from rarespec.rankers._signal import signal_of_rows
 from timing import best_of, timed
 
 PEERS = (LRGA, BaggingTopPush, BaggingSVM)
@@ -42,7 +42,7 @@ def main() -> None:
     y = np.isin(np.arange(len(X)), known).astype(float)
     graph_s, graph = timed(lambda: build_neighbours(X, 5))
     signal_s, signal = timed(lambda: signal_of_rows(X))
-    print(f"{len(X)} x {X.shape[1]}, {chosen.known} known; graph of features {graph_s:.1f} s, of signal {signal_s:.1f} s")
+    print(f"{len(X)} x {X.shape[1]}, {chosen.known} known; graph {graph_s:.1f} s, signal {signal_s:.1f} s")
     auto = Auto(signal=signal)
     seconds, answers = best_of({"set up": lambda: auto.prepare(X), "asked": query(auto, X, y)}, 3)
     ours, scores = sum(seconds.values()), answers["asked"]

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
+from rarespec.ahead import computed_ahead
 from rarespec.evaluation.hiding import MIN_KNOWN, Hiding, hide_known
+from rarespec.processes import available_cores
 from rarespec.rankers import by_name
 from rarespec.rankers._graph_ranker import GraphRanker
 from rarespec.rankers._ranker import Ranker, Scores
@@ -66,7 +69,12 @@ def hidden_places(
 def _scores(ranker: Ranker, folds: list[Hiding], material: Material) -> list[Scores]:
     if isinstance(ranker, GraphRanker):
         return list(ranker.scores_for(np.column_stack([fold.y for fold in folds])).T)
-    return [clone(ranker).fit(material.X, fold.y).decision_function(material.X) for fold in folds]
+
+    def refitted(fold: Hiding) -> Scores:
+        return clone(ranker).fit(material.X, fold.y).decision_function(material.X)
+
+    with threadpool_limits(1, user_api="blas"):  # threads of BLAS would wait for each other
+        return list(computed_ahead(refitted, folds, available_cores()))
 
 
 def _graph(material: Material, k: int) -> Any:
