@@ -10,6 +10,8 @@ from rarespec._version import __version__
 if TYPE_CHECKING:
     from rarespec.formats import read as read
     from rarespec.formats.specutils_objects import from_specutils as from_specutils
+    from rarespec.hats.search import search_hats as search_hats
+    from rarespec.hats.writing import write_hats as write_hats
     from rarespec.mock import MockSky as MockSky
     from rarespec.searching.model import save_search as save_search
     from rarespec.searching.model import search_with_model as search_with_model
@@ -41,7 +43,9 @@ _HOME_OF = {
     "read": "rarespec.formats",
     "save_search": "rarespec.searching.model",
     "search": "rarespec.searching.search",
+    "search_hats": "rarespec.hats.search",
     "search_with_model": "rarespec.searching.model",
+    "write_hats": "rarespec.hats.writing",
 }
 """Public name -> module. Resolved on first use, so that importing rarespec loads nothing heavy."""
 

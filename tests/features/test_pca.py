@@ -18,7 +18,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rarespec.features import _krylov, _moments, _rows, _subspace
+from rarespec.features import _krylov, _moments, _readings, _rows
 from rarespec.features.pca import StreamingPCA
 from rarespec.mock import MockSky
 
@@ -370,7 +370,7 @@ def test_a_sample_is_uniform_over_the_stream_whatever_the_blocks():
     rows = np.arange(1000.0)[:, None]
     drawn = []
     for cuts in ([], [10, 500], list(range(1, 1000))):
-        sample = _subspace.Sample(100, np.random.default_rng(5))
+        sample = _readings.Sample(100, np.random.default_rng(5))
         for part in np.split(rows, cuts):
             sample.look_at(part)
         drawn.append(sample.rows()[:, 0])
@@ -393,7 +393,7 @@ def mock_rows() -> NDArray[np.float32]:
 
 @pytest.mark.parametrize("order", ["as they come", "sorted"])
 def test_randomised_solver_captures_the_variance_of_spectra(mock_rows, monkeypatch, order):
-    monkeypatch.setattr(_subspace, "SAMPLE_ROWS", 512)
+    monkeypatch.setattr(_readings, "SAMPLE_ROWS", 512)
     X = mock_rows if order == "as they come" else mock_rows[np.argsort(mock_rows[:, 300])]
     model = StreamingPCA(50, solver="randomised").fit(X)
     assert captured(model.components_, X) >= 0.9999 * best_captured(X, 50)

@@ -5,11 +5,11 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from rarespec.features import StreamingPCA
-from rarespec.features import _subspace as subspace_module
+from rarespec.features import _readings as readings_module
 
 
 def components(rows, n_cores, blas_threads, monkeypatch):
-    monkeypatch.setattr(subspace_module, "available_cores", lambda: n_cores)
+    monkeypatch.setattr(readings_module, "available_cores", lambda: n_cores)
     with threadpool_limits(blas_threads, user_api="blas"):
         return StreamingPCA(6, solver="randomised").fit(rows).components_
 

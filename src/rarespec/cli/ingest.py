@@ -30,6 +30,9 @@ def command(
     air: Annotated[bool, typer.Option("--air", help="Wavelengths are in air, which the files do not say.")] = False,
     bad_bits: Annotated[str | None, typer.Option(help="Bits of SDSS's and_mask that make a pixel bad.")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes; one per core by default.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Read on the Dask cluster at this address, for example tcp://host:8786.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the account as JSON.")] = False,
 ) -> None:
     """Read survey files into a survey on disk.
@@ -57,7 +60,7 @@ def command(
             done = report.files_seen + report.files["set aside"]
             show(done, total, f"{report.files['defective']} defective" if report.files["defective"] else "")
 
-        survey, report = run_ingest(paths, into, options, join or [], jobs, after_file)
+        survey, report = run_ingest(paths, into, options, join or [], jobs, after_file, scheduler)
     typer.echo(json.dumps(report.to_json()) if as_json else account(survey, report))
     raise typer.Exit(Exit.DEFECTS if report.spectra["defective"] else Exit.DONE)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rarespec.cli.exits import Exit, told
+from rarespec.cli.hats_search import is_hats, search_catalogue, written
 from rarespec.cli.search_options import (
     Classes,
     Cone,
@@ -21,6 +24,7 @@ from rarespec.cli.search_options import (
     Params,
     Radius,
     RecipeName,
+    Scheduler,
     SearchOptions,
     Seed,
     SurveyPath,
@@ -40,7 +44,7 @@ def command(
     known: Known = None,
     method: Method = "auto",
     top: Top = 1000,
-    out: Annotated[Path | None, typer.Option(help="Table: .ecsv, .csv, .fits, .vot or .parquet.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Table: .ecsv, .csv, .fits, .vot, .parquet or .hats.")] = None,
     non_members: NonMembers = None,
     params: Params = None,
     recipe: RecipeName = "paper",
@@ -51,6 +55,7 @@ def command(
     radius: Radius = 2.0,
     seed: Seed = 0,
     model: Model = None,
+    scheduler: Scheduler = None,
     save_model: Annotated[Path | None, typer.Option(help="Keep what was learned, for another survey.")] = None,
     send: Annotated[bool, typer.Option("--send", help="Send the table to TOPCAT or Aladin by SAMP.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the candidates as JSON.")] = False,
@@ -76,7 +81,12 @@ def command(
         radius,
         seed,
         model,
+        scheduler,
     )
+    if is_hats(survey):
+        with _for_lsdb(scheduler):
+            search_catalogue(options, out, save_model, send, as_json)
+        return
     ranking = ranking_of(options)
     for problem in ranking.problems:
         typer.echo(problem, err=True)
@@ -86,9 +96,22 @@ def command(
         raise typer.Exit(Exit.DEFECTS)
 
 
+@contextmanager
+def _for_lsdb(scheduler: str | None) -> Iterator[None]:
+    """LSDB runs on the Dask client that is current."""
+    if scheduler is None:
+        yield
+        return
+    from rarespec.engines.dask_cluster import DaskCluster
+    from rarespec.survey.engine_for import engine_for
+
+    with DaskCluster(scheduler) as cluster, engine_for(cluster), cluster.current():
+        yield
+
+
 def _keep(ranking: Ranking, out: Path | None, model: Path | None, send: bool) -> None:
     if out is not None:
-        typer.echo(f"{len(ranking)} candidates in {ranking.write(out)}", err=True)
+        typer.echo(f"{len(ranking)} candidates in {written(ranking, out)}", err=True)
     if model is not None:
         from rarespec.searching.model import save_search
 

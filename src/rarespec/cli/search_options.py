@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rarespec.searching.ranking import Ranking
     from rarespec.searching.selection import Selection
 
-SurveyPath = Annotated[Path, typer.Argument(help="Directory of the survey.")]
+SurveyPath = Annotated[Path, typer.Argument(help="Directory of the survey, or its URL.")]
 Known = Annotated[
     list[str] | None, typer.Option("--known", help="Ids with commas, a table of ids or positions, or spectra.")
 ]
@@ -31,6 +31,9 @@ NotClasses = Annotated[list[str] | None, typer.Option("--not-class", help="Do no
 Cone = Annotated[str | None, typer.Option(help="List within RA,DEC,RADIUS alone, in degrees.")]
 Radius = Annotated[float, typer.Option(help="How far from a given position a spectrum may be, in arcseconds.")]
 Seed = Annotated[int, typer.Option(min=0, help="Same seed, same ranking.")]
+Scheduler = Annotated[
+    str | None, typer.Option(help="Compute on the Dask cluster at this address, for example tcp://host:8786.")
+]
 Model = Annotated[Path | None, typer.Option(help="Rank with what another search kept, instead of --known.")]
 
 
@@ -52,6 +55,7 @@ class SearchOptions:
     radius: float = 2.0
     seed: int = 0
     model: Path | None = None
+    scheduler: str | None = None
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -83,9 +87,9 @@ def ranking_of(options: SearchOptions) -> Ranking:
     given = options.arguments
     with progress("features", "blocks") as show:
         if options.model is None:
-            return search(options.survey, **given, progress=show)
-        selection = given["selection"]
-        return search_with_model(options.survey, options.model, options.top, selection=selection, progress=show)
+            return search(options.survey, **given, progress=show, engine=options.scheduler)
+        listed = {"top": options.top, "selection": given["selection"]}
+        return search_with_model(options.survey, options.model, **listed, progress=show, engine=options.scheduler)
 
 
 def _selection(options: SearchOptions) -> Selection:

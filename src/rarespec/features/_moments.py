@@ -34,13 +34,18 @@ class Moments:
     @classmethod
     def of(cls, stream: RowStream) -> Self | None:
         """The moments of these rows; None when there are none."""
-        first = next(stream.finite_parts(), None)
-        if first is None:
+        shift = shift_for(stream)
+        if shift is None:
             return None
-        p = first.shape[1]
-        moments = cls(0, _in_float32(column_sums(first) / len(first)), np.zeros(p), np.zeros((p, p)))
+        moments = cls.around(shift)
         moments.add(stream)
         return moments
+
+    @classmethod
+    def around(cls, shift: NDArray[np.float64]) -> Self:
+        """Of no rows yet."""
+        p = len(shift)
+        return cls(0, shift, np.zeros(p), np.zeros((p, p)))
 
     def add(self, stream: RowStream) -> None:
         """Take in more rows, with one reading."""
@@ -59,6 +64,12 @@ class Moments:
         if recent is not None:
             self.scatter += recent
 
+    def merge(self, others: Self) -> None:
+        """Take in the moments of other rows around the same shift."""
+        self.n += others.n
+        self.total += others.total
+        self.scatter += others.scatter
+
     @property
     def mean(self) -> NDArray[np.float64]:
         return self.shift + self.total / self.n
@@ -69,6 +80,12 @@ class Moments:
         dsyr(-1.0 / self.n, self.total, a=around_mean.T, overwrite_a=1)
         around_mean /= max(self.n - 1, 1)
         return around_mean
+
+
+def shift_for(stream: RowStream) -> NDArray[np.float64] | None:
+    """(p,) the mean of the first finite rows; None when there are none."""
+    first = next(stream.finite_parts(), None)
+    return None if first is None else _in_float32(column_sums(first) / len(first))
 
 
 def _in_float32(shift: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,22 +14,18 @@ Q  (p, l) orthonormal, l a little larger than the number of components wanted
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
+from rarespec.engines.one_blas_thread import one_blas_thread
 from rarespec.features._krylov import Matrix, Product, krylov_space, orthonormal, orthonormal_to, ritz
-from rarespec.features._rows import PIECE_ROWS, Rows, RowStream, column_sums, sum_of_squares
-from rarespec.processes import available_cores
+from rarespec.features._readings import Look, Projection, Readings, Sums
+from rarespec.features._rows import Rows, sum_of_squares
 
-SAMPLE_ROWS = 2048
 SAMPLE_PRODUCTS = 3
 MAX_ROUNDS = 6
 GAIN_TO_LOSS = 1 / 3
@@ -39,11 +35,6 @@ FAR_FROM_ZERO = 30.0
 """Squared length of the mean, relative to the mean squared distance from it, from which rows are centred one by one."""
 REFINED_DIRECTIONS = 32
 """How many directions are added to the guess in each reading: the leading ones need no improvement."""
-SHARE_ROWS = 128
-"""Rows of a piece that a thread multiplies by itself. Sums over them are taken in order: the result is the same to the
-last bit on any number of cores, and threads of BLAS, which spin while they wait, are not needed."""
-
-Seen = TypeVar("Seen")
 
 
 @dataclass(frozen=True)
@@ -80,26 +71,25 @@ class Search:
     seed: int
 
 
-def find_subspace(stream: RowStream, search: Search, seen: list[Rows] | None = None) -> Subspace | None:
-    """The leading subspace of the stream; None when it has no rows.
+def find_subspace(readings: Readings, search: Search, seen: list[Rows] | None = None) -> Subspace | None:
+    """The leading subspace of the rows; None when there are none.
 
-    seen : when given, receives the rows in the coordinates of the subspace, (m, l) for each piece
+    seen : when given, receives the rows of a stream in the coordinates of the subspace, (m, l) for each share
     """
-    with threadpool_limits(1, user_api="blas"):
-        return _found(stream, search, seen)
+    with one_blas_thread():
+        return _found(readings, search, seen)
 
 
-def _found(stream: RowStream, search: Search, seen: list[Rows] | None) -> Subspace | None:
+def _found(readings: Readings, search: Search, seen: list[Rows] | None) -> Subspace | None:
     rng = np.random.default_rng(search.seed)
-    sample = Sample(SAMPLE_ROWS, rng)
-    mean = _mean_and_sample(stream, sample)
-    if mean is None:
+    first = readings.mean_and_sample(rng)
+    if first is None:
         return None
-    rows = sample.rows()
-    rows -= mean.astype(rows.dtype)
-    centred = _Centred(stream, mean, explicit=_is_far_from_zero(mean, rows))
-    width = min(search.n_followed, stream.n_rows or 0, len(mean))
-    guess = _sample_directions(rows, rng.standard_normal((len(mean), width)))
+    mean, sample = first
+    sample -= mean.astype(sample.dtype)
+    centred = _Centred(readings, mean, explicit=_is_far_from_zero(mean, sample))
+    width = min(search.n_followed, readings.n_rows or 0, len(mean))
+    guess = _sample_directions(sample, rng.standard_normal((len(mean), width)))
     return _converged(centred, guess, search, seen)
 
 
@@ -127,83 +117,46 @@ def _converged(rows: _Centred, guess: Matrix, search: Search, seen: list[Rows] |
 
 @dataclass(frozen=True)
 class _Centred:
-    """The rows minus their mean: subtracted from each piece, or from products with the pieces, which saves a copy.
+    """The rows minus their mean: subtracted from each share, or from products with the shares, which saves a copy.
 
     The second way loses digits when the mean is much larger than the scatter around it.
     """
 
-    stream: RowStream
+    readings: Readings
     mean: NDArray[np.float64]
     explicit: bool
 
-    @property
-    def rest(self) -> NDArray[np.float64]:
-        """What is still to be subtracted from the pieces, (p,)."""
-        return np.zeros_like(self.mean) if self.explicit else self.mean
-
-    def pieces(self) -> Iterator[Rows]:
-        return self.stream.pieces(self.mean if self.explicit else None)
-
-    def seen_in(self, q: Matrix, look: Callable[[Rows, Rows], Seen]) -> Iterator[Seen]:
-        """What `look` makes of some rows, not yet centred in the second way, and of the same centred in Q, (m, l).
-
-        Threads share the rows of a piece; the results come in the order of the rows.
-        """
-        offset = self.rest @ q
-        with ThreadPoolExecutor(min(available_cores(), PIECE_ROWS // SHARE_ROWS)) as pool:
-            for piece in self.pieces():
-                task = partial(_look, look, q.astype(piece.dtype), offset.astype(piece.dtype))
-                yield from pool.map(task, (piece[i : i + SHARE_ROWS] for i in range(0, len(piece), SHARE_ROWS)))
+    def looks(self, look: Look, q: Matrix) -> Iterator[Sums]:
+        centre, offset = (self.mean, np.zeros(q.shape[1])) if self.explicit else (None, self.mean @ q)
+        return self.readings.looks(look, Projection(q, offset, centre))
 
     def scatter_times(self, q: Matrix) -> Matrix:
         """C Q: products in the precision of the rows, sums over shares of them in float64."""
         result = np.zeros(q.shape)
-        # the rows themselves need not be centred: the projections sum to nothing
-        for product in self.seen_in(q, lambda rows, projected: rows.T @ projected):
+        for (product,) in self.looks(_scatter_product, q):
             result += product
         return result
 
 
-def _look(look: Callable[[Rows, Rows], Seen], q: Rows, offset: Rows, rows: Rows) -> Seen:
-    projected = rows @ q
-    projected -= offset
-    return look(rows, projected)
+def _scatter_product(projection: Projection, rows: Rows) -> Sums:
+    rows, projected = projection.of(rows)
+    return (rows.T @ projected,)  # the rows themselves need not be centred: the projections sum to nothing
+
+
+def _measures(projection: Projection, rows: Rows) -> Sums:
+    """Gram matrix of the rows in Q, and their sum of squares."""
+    return _measures_and_places(projection, rows)[:2]
+
+
+def _measures_and_places(projection: Projection, rows: Rows) -> Sums:
+    rows, projected = projection.of(rows)
+    precise = projected.astype(np.float64)
+    return precise.T @ precise, sum_of_squares(rows), projected
 
 
 def _is_far_from_zero(mean: NDArray[np.float64], centred_sample: Rows) -> bool:
     scatter = sum_of_squares(centred_sample) / len(centred_sample)
     return float(mean @ mean) > FAR_FROM_ZERO * scatter
-
-
-class Sample:
-    """A uniform random sample of a stream of unknown length (Vitter 1985, algorithm R)."""
-
-    def __init__(self, size: int, rng: np.random.Generator) -> None:
-        self._size, self._rng = size, rng
-        self._n_seen = 0
-        self._rows: Rows | None = None
-
-    def look_at(self, rows: Rows) -> None:
-        if self._rows is None:
-            self._rows = np.empty((self._size, rows.shape[1]), rows.dtype)
-        number = np.arange(self._n_seen, self._n_seen + len(rows))
-        # The first rows fill the sample; later ones replace a random row of it, ever more rarely.
-        slot = np.where(number < self._size, number, self._rng.integers(0, number + 1))
-        taken = np.flatnonzero(slot < self._size)
-        self._rows[slot[taken]] = rows[taken]
-        self._n_seen += len(rows)
-
-    def rows(self) -> Rows:
-        assert self._rows is not None
-        return self._rows[: self._n_seen]
-
-
-def _mean_and_sample(stream: RowStream, sample: Sample) -> NDArray[np.float64] | None:
-    total: NDArray[np.float64] | None = None
-    for piece in stream.finite_parts():
-        total = column_sums(piece) if total is None else total + column_sums(piece)
-        sample.look_at(piece)
-    return None if total is None or stream.n_rows is None else total / stream.n_rows
 
 
 def _sample_directions(rows: Rows, start: Matrix) -> Matrix:
@@ -247,23 +200,19 @@ def _measured(rows: _Centred, q: Matrix, seen: list[Rows] | None) -> Subspace:
     gram, total = np.zeros((q.shape[1], q.shape[1])), 0.0
     if seen is not None:
         seen.clear()
-    for projected, their_gram, their_total in rows.seen_in(q, _measures):
+    for their_gram, their_total, *projected in rows.looks(_measures if seen is None else _measures_and_places, q):
         gram += their_gram
-        total += their_total
+        total += float(their_total)
         if seen is not None:
-            seen.append(projected)
-    n = rows.stream.n_rows or 0
-    total -= n * float(rows.rest @ rows.rest)
+            seen += projected
+    n = rows.readings.n_rows or 0
+    if not rows.explicit:
+        total -= n * float(rows.mean @ rows.mean)
     scatter, rotation = np.linalg.eigh(gram)
     scatter, rotation = np.maximum(scatter[::-1], 0.0), rotation[:, ::-1]
     if seen is not None:
         seen[:] = [projected @ rotation.astype(projected.dtype) for projected in seen]
     return Subspace(n, rows.mean, (q @ rotation).T, scatter, total)
-
-
-def _measures(rows: Rows, projected: Rows) -> tuple[Rows, Matrix, float]:
-    precise = projected.astype(np.float64)
-    return projected, precise.T @ precise, sum_of_squares(rows)
 
 
 def merged(first: Subspace, second: Subspace, width: int) -> Subspace:

@@ -14,8 +14,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rarespec.features._krylov import DENSE_SHARE, DENSE_SIZE, leading_eigenpairs
 from rarespec.features._moments import Moments
+from rarespec.features._readings import BlockReadings, Readings, StreamReadings
 from rarespec.features._rows import Blocks, Rows, RowStream, finite_rows
 from rarespec.features._subspace import Search, Subspace, find_subspace, merged
+from rarespec.features.row_blocks import RowBlocks
 
 Array = Any
 SOLVERS = ("exact", "randomised", "auto")
@@ -76,20 +78,21 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def fit(self, X: Array, y: Any = None) -> Self:
         """Learn from the rows of X, (n, p)."""
         X = self._checked(X, reset=True)
-        return self._fit(RowStream(lambda: [X]))
+        return self._fit(lambda: [X])
 
     def fit_blocks(self, blocks: Blocks) -> Self:
         """Learn from a stream: `blocks()` gives a fresh iterator over blocks of rows, (n_i, p) each.
 
-        The result is that of `fit` on all rows at once, whatever the size of the blocks.
+        The result is that of `fit` on all rows at once, whatever the size of the blocks. RowBlocks, as those of a
+        survey, are looked at where they are; the result is then the same to the last bit wherever that is.
         """
-        return self._fit(RowStream(blocks))
+        return self._fit(blocks)
 
     def fit_transform(self, X: Array, y: Any = None) -> NDArray[np.floating]:
         """Fit, and the features of the same rows, (n, k); the randomised solver has them from its last reading."""
         X = self._checked(X, reset=True)
         seen: list[Rows] = []
-        self._fit(RowStream(lambda: [X]), seen)
+        self._fit(lambda: [X], seen)
         return self._placed(X, np.concatenate(seen)) if seen else self._project(X)
 
     def partial_fit(self, X: Array, y: Any = None) -> Self:
@@ -105,9 +108,9 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """As `partial_fit`, from a stream as in `fit_blocks`."""
         if not self._is_fitted:
             return self.fit_blocks(blocks)
-        stream = RowStream(blocks)
-        if (n_features := _n_features(stream)) != self.n_features_in_:
+        if (n_features := _n_features(blocks)) != self.n_features_in_:
             raise ValueError(f"the new rows have {n_features} columns, the fitted ones {self.n_features_in_}")
+        stream = RowStream(blocks)
         if self.solver_ == "exact":
             self._grow_moments(stream)
         else:
@@ -115,22 +118,22 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.n_left_out_ += stream.n_left_out
         return self
 
-    def _fit(self, stream: RowStream, seen: list[Rows] | None = None) -> Self:
+    def _fit(self, blocks: Blocks, seen: list[Rows] | None = None) -> Self:
         self._check_parameters()
-        n_features = _n_features(stream)
-        solver = self._chosen_solver(n_features)
+        n_features = _n_features(blocks)
+        solver, readings = self._chosen_solver(n_features), _readings_of(blocks)
         if solver == "exact":
-            moments = Moments.of(stream)
-            self._check_size(stream, n_features)
+            moments = readings.moments()
+            self._check_size(readings, n_features)
             assert moments is not None
             self._publish_moments(moments)
         else:
-            subspace = find_subspace(stream, self._search(), seen)
-            self._check_size(stream, n_features)
+            subspace = find_subspace(readings, self._search(), seen)
+            self._check_size(readings, n_features)
             assert subspace is not None
             self._publish_subspace(subspace)
         self.solver_ = solver
-        self.n_left_out_ = stream.n_left_out
+        self.n_left_out_ = readings.n_left_out
         return self
 
     def _grow_moments(self, stream: RowStream) -> None:
@@ -140,7 +143,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._publish_moments(self.moments_)
 
     def _grow_subspace(self, stream: RowStream) -> None:
-        new = find_subspace(stream, self._search())
+        new = find_subspace(StreamReadings(stream), self._search())
         if new is not None:
             self._publish_subspace(merged(self.subspace_, new, self._search().n_measured))
 
@@ -291,16 +294,16 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if self.oversampling < 0 or self.n_passes < 1:
             raise ValueError(f"oversampling={self.oversampling!r} must be >= 0 and n_passes={self.n_passes!r} >= 1")
 
-    def _check_size(self, stream: RowStream, n_features: int) -> None:
-        n = stream.n_rows or 0
+    def _check_size(self, readings: Readings, n_features: int) -> None:
+        n = readings.n_rows or 0
         if n == 0:
-            raise ValueError(f"no row to fit: {stream.n_left_out} rows, none of them finite")
+            raise ValueError(f"no row to fit: {readings.n_left_out} rows, none of them finite")
         if n == 1:
             raise ValueError("one sample has no variance: n_samples=1, at least 2 finite rows are needed")
         if self.n_components is not None and self.n_components > min(n, n_features):
             raise ValueError(
                 f"n_components={self.n_components} must be between 1 and min(n_samples, n_features)="
-                f"{min(n, n_features)}; {n} finite rows, {stream.n_left_out} left out"
+                f"{min(n, n_features)}; {n} finite rows, {readings.n_left_out} left out"
             )
 
     def _chosen_solver(self, n_features: int) -> str:
@@ -327,8 +330,12 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return tags
 
 
-def _n_features(stream: RowStream) -> int:
-    first = next(iter(stream.blocks()), None)
+def _readings_of(blocks: Blocks) -> Readings:
+    return BlockReadings(blocks) if isinstance(blocks, RowBlocks) else StreamReadings(RowStream(blocks))
+
+
+def _n_features(blocks: Blocks) -> int:
+    first = next(iter(blocks()), None)
     if first is None:
         raise ValueError("no row to fit: the stream has no blocks")
     return first.shape[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from rarespec.features._flux_step import FluxStep
 from rarespec.features._rows import Blocks
 from rarespec.features.fingerprint import fingerprint_of
+from rarespec.features.row_blocks import after, through
 
 
 class Recipe(FluxStep):
@@ -44,22 +45,28 @@ class Recipe(FluxStep):
     def fit_blocks(self, blocks: Blocks) -> Self:
         """Learn from a stream of blocks; steps that learn pass over it one after the other."""
         self.fit_preparation(first_block(blocks)[:1])
-        return self.fit_prepared(lambda: (self.prepare(block)[0] for block in blocks()))
+        return self.fit_prepared(through(self.steps_, blocks))
 
     def fit_preparation(self, X: NDArray[np.floating]) -> Self:
         """Fit the steps before the first that learns; they only look at what kind of rows these are, (n, pixels)."""
         self.n_features_in_ = X.shape[1]
         self.steps_ = []
         for step in self._chain()[: self._n_preparing]:
-            self.steps_.append(fitted_step(step, lambda: _through(self.steps_, [X])))
+            self.steps_.append(fitted_step(step, through(self.steps_, lambda: [X])))
         return self
 
     def fit_prepared(self, prepared: Blocks) -> Self:
         """Fit the other steps, from a stream of blocks that `prepare` has given."""
         n_preparing = self._n_preparing
         for step in self._chain()[n_preparing:]:
-            self.steps_.append(fitted_step(step, lambda: _through(self.steps_[n_preparing:], prepared())))
+            self.steps_.append(fitted_step(step, through(self.steps_[n_preparing:], prepared)))
         return self
+
+    def preparation(self) -> Self:
+        """A copy that can `prepare` and has learned nothing: light enough to be sent around."""
+        copy = clone(self)
+        copy.n_features_in_, copy.steps_ = self.n_features_in_, self.steps_[: self._n_preparing]
+        return copy
 
     def _chain(self) -> list[Any]:
         return self.steps
@@ -78,7 +85,7 @@ class Recipe(FluxStep):
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Features of these rows, (n, features)."""
         check_is_fitted(self, "steps_")
-        return _after(self.steps_, self._checked(X, reset=False))
+        return after(self.steps_, self._checked(X, reset=False))
 
     def transform_and_locate(self, X: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.int8]]:
         """Features, and per row the number (from 1) of the step that could not use it, 0 when all could: (n,) int8.
@@ -144,7 +151,7 @@ class Recipe(FluxStep):
         self.steps_ = []
         probe = np.zeros((1, self.n_features_in_), np.float32)
         for number, step in enumerate(self._chain()):
-            self.steps_.append(restored_step(step, number, state, _after(self.steps_, probe)))
+            self.steps_.append(restored_step(step, number, state, after(self.steps_, probe)))
         return self
 
 
@@ -182,16 +189,6 @@ def restored_step(step: Any, number: int, state: dict[str, NDArray[Any]], probe:
     """A copy of this step as it was when `state_of` described it; `probe` is a row of the right length."""
     own = {name.partition(".")[2]: value for name, value in state.items() if name.startswith(f"{number}.")}
     return clone(step).restore(own) if own else clone(step).fit(probe)
-
-
-def _through(steps: Iterable[Any], blocks: Iterable[NDArray[np.floating]]) -> Iterator[NDArray[np.floating]]:
-    return (_after(steps, block) for block in blocks)
-
-
-def _after(steps: Iterable[Any], X: NDArray[np.floating]) -> NDArray[np.floating]:
-    for step in steps:
-        X = step.transform(X)
-    return X
 
 
 def _empty_rows(X: NDArray[np.floating]) -> NDArray[np.bool_]:

@@ -113,11 +113,16 @@ class MedianFilter(RowStep):
         self.width_pixels = width_pixels
         self.min_good = min_good
 
+    def segments(self, n_pixels: int) -> tuple[Segment, ...]:
+        """The pixels that share a window width, in order, for rows of this length."""
+        return _segments(n_pixels, self._grid_of(n_pixels), self.width_angstrom, self.width_pixels)
+
     def _transform_rows(self, X: Array) -> Array:
-        grid = self.grid
-        if grid is None and X.shape[1] == PAPER_GRID.n_pixels:
-            grid = PAPER_GRID
+        grid = self._grid_of(X.shape[1])
         return median_filter(X, grid, self.width_angstrom, self.width_pixels, min_good=self.min_good)
+
+    def _grid_of(self, n_pixels: int) -> WavelengthGrid | None:
+        return PAPER_GRID if self.grid is None and n_pixels == PAPER_GRID.n_pixels else self.grid
 
 
 def _as_rows(xp: Any, flux: Array) -> Array:

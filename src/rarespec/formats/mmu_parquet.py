@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,14 +42,30 @@ def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
     schema = parquet.schema_arrow
     if parquet.metadata.num_rows == 0:
         raise DefectError(Reason.EMPTY, "a table without rows")
-    survey = survey_of(schema.names)
-    roles = _roles(schema.field("spectrum").type, survey)
+    layout = Layout.of(schema)
     origin = Origin(source, options, parquet.metadata.num_rows == 1)
-    scalars = scalar_columns(schema)
-    for first, batch in row_batches(parquet, ["spectrum", *scalars]):
-        block = _without_padding(_vectors(batch["spectrum"], roles), roles)
-        block |= _corrected({name: batch[name].to_pylist() for name in scalars}, survey, len(batch))
-        yield from stacks_of_rows(block, roles, origin, first)
+    for first, batch in row_batches(parquet, ["spectrum", *layout.scalars]):
+        yield from layout.spectra(batch, origin, first)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which columns of such a table make a spectrum, and which are of its catalogue."""
+
+    survey: str
+    roles: Roles
+    scalars: list[str]
+
+    @classmethod
+    def of(cls, schema: pa.Schema) -> Layout:
+        survey = survey_of(schema.names)
+        return cls(survey, _roles(schema.field("spectrum").type, survey), scalar_columns(schema))
+
+    def spectra(self, batch: pa.RecordBatch, origin: Origin, first: int) -> Iterator[Spectra | Defect]:
+        """Of these rows, of which the first has this number in its table."""
+        block = _without_padding(_vectors(batch["spectrum"], self.roles), self.roles)
+        block |= _corrected({name: batch[name].to_pylist() for name in self.scalars}, self.survey, len(batch))
+        yield from stacks_of_rows(block, self.roles, origin, first)
 
 
 def survey_of(names: list[str]) -> str:

@@ -14,6 +14,7 @@ from rarespec.searching.material import Material
 from rarespec.searching.recipes import name_of_recipe, recipe_named
 from rarespec.searching.selection import Selection
 from rarespec.survey import Survey
+from rarespec.survey.location import local_neighbour
 from rarespec.survey.manifest import WrongUseError
 from rarespec.whole_file import write_whole
 
@@ -68,8 +69,7 @@ class CampaignStart:
 
 def start_beside(survey: Survey) -> Path:
     """`<survey directory>.campaign.json`, next to the survey's directory as its labels are."""
-    place = survey.path.resolve()
-    return place.with_name(f"{place.name}.campaign.json")
+    return local_neighbour(survey.path, ".campaign.json")
 
 
 def start_of(material: Material, given: Mapping[str, Any]) -> CampaignStart:

@@ -15,6 +15,7 @@ from rarespec.labels.database import COLUMNS, LabelLogError, journal_of, open_to
 from rarespec.labels.event import LabelEvent, checked, now
 from rarespec.labels.label import Label
 from rarespec.labels.network_file_system import file_system_of
+from rarespec.survey.location import local_neighbour
 from rarespec.survey.manifest import WrongUseError
 
 if TYPE_CHECKING:
@@ -31,9 +32,11 @@ class DifferentEventError(WrongUseError):
 
 
 def path_beside(survey: str | os.PathLike[str]) -> Path:
-    """Where the labels of a survey are kept unless said otherwise: beside its directory, whatever link led there."""
-    place = Path(survey).resolve()
-    return place.with_name(f"{place.name}.labels.sqlite")
+    """Where the labels of a survey are kept unless said otherwise: beside its directory, whatever link led there.
+
+    A database cannot live on an object store: those of a survey under a URL are kept in the current directory.
+    """
+    return local_neighbour(survey, ".labels.sqlite")
 
 
 class LabelLog:

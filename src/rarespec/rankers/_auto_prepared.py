@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,9 @@ from scipy.sparse import csr_array
 
 from rarespec.rankers._auto_edges import spreading
 from rarespec.rankers._known import Rows
-from rarespec.rankers._signal import Signal, signal_of_rows
 from rarespec.rankers._signal_space import SignalSpace, root_lengths
 from rarespec.rankers.lrga import LRGA
+from rarespec.rankers.neighbours import NeighbourGraph
 
 SMALL = 3000
 """Rows of the largest survey for which LRGA is asked as well."""
@@ -30,26 +30,37 @@ class Prepared:
     """The root of the length of each whitened row, (n,)."""
     units: NDArray[np.float32]
     """The whitened rows weighted by their share of signal, of length 1."""
-    S: csr_array
-    """(n, n), how what is known spreads."""
+    S: csr_array | None
+    """(n, n), how what is known spreads; None for a sample of many rows, which are joined elsewhere."""
     lrga: LRGA | None
     """Prepared on X; None for a large survey."""
+
+    @property
+    def edges(self) -> csr_array:
+        assert self.S is not None
+        return self.S
 
     def whitened(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """Some of the rows, (m, d)."""
         return self.halved[rows] * self.root_length[rows, None]
 
     def is_of(self, X: Rows) -> bool:
-        return X is self.X or (X.shape == self.X.shape and np.array_equal(X, self.X))
+        return same_rows(X, self.X)
 
 
-def prepared(X: Rows, k: int, signal: Signal | None) -> Prepared:
-    signal = signal_of_rows(X, k) if signal is None else signal
-    if len(signal) != len(X):
-        raise ValueError(f"signal: it has {len(signal)} rows and X has {len(X)}; find it on this X")
-    Z = signal.space.all_whitened(X)
-    units = signal.space.unit_rows(Z)
+def same_rows(X: Rows, Y: Rows) -> bool:
+    return X is Y or (X.shape == Y.shape and np.array_equal(X, Y))
+
+
+def prepared(X: Rows, space: SignalSpace, graph: NeighbourGraph) -> Prepared:
+    """Rows whose graph in the space of signal is known."""
     lrga = LRGA().prepare(X) if len(X) <= SMALL else None
+    return replace(without_edges(X, space), S=spreading(graph), lrga=lrga)
+
+
+def without_edges(X: Rows, space: SignalSpace) -> Prepared:
+    Z = space.all_whitened(X)
+    units = space.unit_rows(Z)
     root_length = root_lengths(Z)
     Z /= root_length[:, None]
-    return Prepared(X, signal.space, Z, root_length, units, spreading(signal.graph), lrga)
+    return Prepared(X, space, Z, root_length, units, None, None)

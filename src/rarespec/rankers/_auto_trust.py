@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._auto_query import Query
-
 PRIOR = {"expanded": 2.0, "push": 0.3, "spread": 10.0, "given": 1.0}
 """Weight of each part before any known example has been hidden."""
 
@@ -41,23 +39,25 @@ WORDS = {
 Places = Mapping[str, NDArray[np.float64]]
 
 
-def trust(places: Places, scores: Mapping[str, NDArray[Any]], query: Query) -> dict[str, float]:
+def trust(
+    places: Places, scores: Mapping[str, NDArray[Any]], unlabelled: NDArray[np.intp], seen: float
+) -> dict[str, float]:
     """Share of each part; those that would hardly count are set to 0.
 
     places : of hidden examples under each part, (h,); none when only one is known.
     scores : of all rows, (n,).
+    seen : share of what tells the known from the survey that lies where the survey has signal.
     """
-    if len(query.hidden):
-        shares = shares_by_places(places, prior_of(PRIOR, query), len(query.unlabelled))
+    if any(len(found) for found in places.values()):
+        shares = shares_by_places(places, prior_of(PRIOR, seen), len(unlabelled))
     else:
-        shares = shares_by_agreement(_first_rows(scores, query), prior_of(PRIOR_ALONE, query))
+        shares = shares_by_agreement(_first_rows(scores, unlabelled), prior_of(PRIOR_ALONE, seen))
     shares = {name: share if share > NEGLIGIBLE else 0.0 for name, share in shares.items()}
     return {name: share / sum(shares.values()) for name, share in shares.items()}
 
 
-def prior_of(prior: Mapping[str, float], query: Query) -> dict[str, float]:
+def prior_of(prior: Mapping[str, float], seen: float) -> dict[str, float]:
     """`spread` and `given` see of a kind only what lies where the survey has signal."""
-    seen = query.ready.space.seen(query.ready.whitened(query.known))
     return dict(prior) | {name: seen * prior[name] for name in ("spread", "given")}
 
 
@@ -83,10 +83,10 @@ def shares_by_agreement(first: Mapping[str, NDArray[np.intp]], prior: Mapping[st
     return _normalised({name: prior[name] * (STANDING_ALONE + float(common[name])) for name in first})
 
 
-def _first_rows(scores: Mapping[str, NDArray[Any]], query: Query) -> dict[str, NDArray[np.intp]]:
+def _first_rows(scores: Mapping[str, NDArray[Any]], unlabelled: NDArray[np.intp]) -> dict[str, NDArray[np.intp]]:
     """As many of the best unlabelled rows as there may be members."""
-    n = min(max(10, int(RARITY * len(query.unlabelled))), len(query.unlabelled))
-    return {name: np.argpartition(-one[query.unlabelled], n - 1)[:n] for name, one in scores.items()}
+    n = min(max(10, int(RARITY * len(unlabelled))), len(unlabelled))
+    return {name: np.argpartition(-one[unlabelled], n - 1)[:n] for name, one in scores.items()}
 
 
 def _normalised(shares: dict[str, float]) -> dict[str, float]:

@@ -116,6 +116,49 @@ class _CellIndex:
         return first_of_each(rows, flat, pair_distances(queries, rows, self.base, flat), len(queries), k)
 
 
+class FaissSearch:
+    """Rows that are put into cells once and searched many times, with a recall that is measured when they are.
+
+    Parameters
+    ----------
+    base, base_order : (n, d) rows and (n,) int64
+        The rows in an order that depends on their contents alone.
+    sample : (m, d)
+        Queries on which recall is measured; `own_first` says whether each is a row of `base` itself, and so its own
+        nearest: that one says nothing about recall.
+    k : neighbours that will be asked for.
+    target_recall : float
+        The share of the true neighbours that must be found, as far as the sample can tell.
+
+    Attributes
+    ----------
+    by_cell : (n,) int64, the rows in the order of the cells
+    recall : float, of the sample
+    """
+
+    def __init__(
+        self,
+        base: Rows,
+        base_order: Indices,
+        sample: Rows,
+        k: int,
+        *,
+        own_first: bool,
+        target_recall: float,
+        seed: int,
+        n_jobs: int | None = None,
+    ) -> None:
+        self._k, self._n_jobs = k, n_jobs
+        self._index, self.by_cell = _grouped(base, base_order, seed, n_jobs)
+        truth = exact_nearest(base, sample, k, n_jobs=n_jobs)[1]
+        found = _enough_probes(self._index, sample, truth, int(own_first), target_recall, n_jobs)
+        self._n_probes, self.recall = found
+
+    def nearest(self, queries: Rows, order: Indices, progress: Progress | None = None) -> tuple[Indices, Distances]:
+        """The k nearest rows of each query, (m, k) each, nearly always; queries are looked at in this order."""
+        return self._index.nearest(queries, order, self._k, self._n_probes, progress, self._n_jobs)
+
+
 def faiss_nearest(
     base: Rows,
     base_order: Indices,
@@ -131,30 +174,28 @@ def faiss_nearest(
 ) -> tuple[Indices, Distances, float]:
     """The k rows of `base` nearest to each query, nearly always; as `exact_nearest`, and the recall that was measured.
 
-    Parameters
-    ----------
-    base_order, query_order : (n,) and (m,) int64
-        The rows in an order that depends on their contents alone.
-    own_first : bool
-        Whether every query is a row of `base` itself, and so its own nearest: that one says nothing about recall.
-    target_recall : float
-        The share of the true neighbours that must be found, as far as a sample of queries can tell.
+    The parameters are those of `FaissSearch`; `query_order` is to queries what `base_order` is to `base`.
     """
-    index, by_cell = _grouped(base, base_order, seed, n_jobs)
     drawn = np.random.RandomState(seed).permutation(len(queries))[:SAMPLE_ROWS]
-    sample = queries[query_order[drawn]]
-    truth = exact_nearest(base, sample, k, n_jobs=n_jobs)[1]
-    n_probes, recall = _enough_probes(index, sample, truth, int(own_first), target_recall, n_jobs)
-    if recall < target_recall:  # although all cells were looked into
+    search = FaissSearch(
+        base,
+        base_order,
+        queries[query_order[drawn]],
+        k,
+        own_first=own_first,
+        target_recall=target_recall,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
+    if search.recall < target_recall:  # although all cells were looked into
         warnings.warn(
-            f"{recall:.1%} of the nearest rows were found instead of {target_recall:.1%}: single precision cannot tell "
-            "rows apart beside others that lie very far off; leave those out or scale them down",
+            f"{search.recall:.1%} of the nearest rows were found instead of {target_recall:.1%}: single precision "
+            "cannot tell rows apart beside others that lie very far off; leave those out or scale them down",
             stacklevel=6,
         )
-    if queries is base:
-        query_order = by_cell  # rows of a cell look into the same cells, which then stay in the cache
-    found, distances = index.nearest(queries, query_order, k, n_probes, progress, n_jobs)
-    return found, distances, recall
+    # rows of a cell look into the same cells, which then stay in the cache
+    found, distances = search.nearest(queries, search.by_cell if queries is base else query_order, progress)
+    return found, distances, search.recall
 
 
 def _enough_probes(

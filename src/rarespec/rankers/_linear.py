@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from rarespec.rankers._known import Rows
-from rarespec.rankers._ranker import Ranker, Scores
+from rarespec.rankers._other_arrays import Array, as_numpy, checked_other_rows, is_other_array, like
+from rarespec.rankers._ranker import Ranker, Scores, best_first
 
 BLOCK_ROWS = 8192
 """Rows converted to float64 at a time: they stay in the cache, and no float64 copy of X is ever made."""
+ROWS_AT_ONCE = 1 << 18
+"""The same for arrays of other libraries, enough to keep a GPU busy."""
 
 
 class LinearRanker(Ranker):
@@ -18,14 +25,33 @@ class LinearRanker(Ranker):
     coef_: NDArray[np.float64]
     """(d,) float64."""
 
+    def decision_function(self, X: Any) -> Any:
+        """Score of each row of X, (n,) float64, in the library of X: the higher, the more like the known examples."""
+        if not is_other_array(X):
+            return super().decision_function(X)
+        check_is_fitted(self)
+        return weighted_sums(checked_other_rows(self, X, reset=False), self.coef_)
+
+    def rank(self, X: Any) -> NDArray[np.intp]:
+        """Row numbers of X, best first; rows of equal score stay in the order of X."""
+        return best_first(as_numpy(self.decision_function(X)))
+
     def _scores(self, X: Rows) -> Scores:
         return weighted_sums(X, self.coef_)
 
 
 def weighted_sums(X: Rows, coef: NDArray[np.float64]) -> Scores:
-    """X . coef in double precision, whatever the precision of X."""
+    """X . coef in double precision, whatever the precision of X; in its library."""
+    if is_other_array(X):
+        return _weighted_sums_there(X, coef)
     scores = np.empty(len(X))
     for start in range(0, len(X), BLOCK_ROWS):
         block = X[start : start + BLOCK_ROWS]
         np.matmul(block.astype(np.float64, copy=False), coef, out=scores[start : start + BLOCK_ROWS])
     return scores
+
+
+def _weighted_sums_there(X: Array, coef: NDArray[np.float64]) -> Array:
+    xp, weights = array_namespace(X), like(X, coef)
+    parts = [slice(i, min(i + ROWS_AT_ONCE, X.shape[0])) for i in range(0, max(X.shape[0], 1), ROWS_AT_ONCE)]
+    return xp.concat([xp.astype(X[part, :], weights.dtype) @ weights for part in parts])

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from rarespec.rankers._covariance import Keep, Matrix, Vector, inverse_square_root, ledoit_wolf, mean_and_covariance
 from rarespec.rankers._known import Rows
+from rarespec.rankers._other_arrays import as_numpy, is_other_array, like
 
 SCALINGS = ("none", "standard", "whiten")
 
@@ -24,7 +26,10 @@ class LinearMap:
 
     def apply(self, X: Rows) -> NDArray[np.float64]:
         """Mapped rows, (k, d) float64; for a few rows, as the answer takes 8 bytes for each number."""
-        return self.weights_of(X - self.mean)
+        if not is_other_array(X):
+            return self.weights_of(X - self.mean)
+        there = LinearMap(like(X, self.mean), like(X, self.matrix))
+        return there.weights_of(array_namespace(X).astype(X, there.mean.dtype) - there.mean)
 
     def weights_of(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weights on X as given, for weights, (d,) or (k, d), on mapped rows.
@@ -36,9 +41,13 @@ class LinearMap:
 
 
 def linear_map(scaling: str, X: Rows, keep: Keep = None) -> LinearMap:
-    """The map that `scaling` names: "none", "standard" or "whiten", learned from the rows of X that `keep` marks."""
+    """The map that `scaling` names: "none", "standard" or "whiten", learned from the rows of X that `keep` marks.
+
+    It is learned here: the last two bring arrays of other libraries over.
+    """
     if scaling == "none":
         return identity(X.shape[1])
+    X = as_numpy(X)
     if scaling == "standard":
         return standard(X, keep)
     if scaling == "whiten":

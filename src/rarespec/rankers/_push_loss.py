@@ -6,19 +6,22 @@ solvers need l* and its first two derivatives for a strictly inside its domain.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.special import entr
+from array_api_compat import array_namespace
 
-Values = NDArray[np.float64]
+from rarespec.rankers._push_arrays import at_least, at_most, times_log
+
+Values = Any
+"""float64, of NumPy or of any library that follows the array API standard."""
 
 
 class PushLoss(ABC):
     """A convex, non-decreasing loss and its conjugate."""
 
-    upper = np.inf
+    upper = math.inf
     """The conjugate's domain is 0 <= a <= upper."""
     bounded_below = False
     """Whether the conjugate ends at a = 0 with a finite slope, so that a >= 0 needs a multiplier."""
@@ -48,7 +51,7 @@ class TruncatedQuadratic(PushLoss):
     bounded_below = True
 
     def loss(self, z: Values) -> Values:
-        return np.maximum(0, 1 + z) ** 2
+        return at_least(1 + z, 0.0) ** 2
 
     def conjugate(self, a: Values) -> Values:
         return a * a / 4 - a
@@ -57,20 +60,20 @@ class TruncatedQuadratic(PushLoss):
         return a / 2 - 1
 
     def curvature(self, a: Values) -> Values:
-        return np.full_like(a, 0.5)
+        return array_namespace(a).full_like(a, 0.5)
 
 
 class Exponential(PushLoss):
     """l(z) = exp(z)."""
 
     def loss(self, z: Values) -> Values:
-        return np.exp(np.minimum(z, 700))  # no overflow in a certificate far from the optimum
+        return array_namespace(z).exp(at_most(z, 700.0))  # no overflow in a certificate far from the optimum
 
     def conjugate(self, a: Values) -> Values:
-        return -entr(a) - a
+        return times_log(a) - a
 
     def slope(self, a: Values) -> Values:
-        return np.log(a)
+        return array_namespace(a).log(a)
 
     def curvature(self, a: Values) -> Values:
         return 1 / a
@@ -83,13 +86,15 @@ class Logistic(PushLoss):
     start = 0.5
 
     def loss(self, z: Values) -> Values:
-        return np.logaddexp(0, z)
+        xp = array_namespace(z)
+        return xp.logaddexp(xp.zeros_like(z), z)
 
     def conjugate(self, a: Values) -> Values:
-        return -entr(a) - entr(1 - a)
+        return times_log(a) + times_log(1 - a)
 
     def slope(self, a: Values) -> Values:
-        return np.log(a) - np.log1p(-a)
+        xp = array_namespace(a)
+        return xp.log(a) - xp.log1p(-a)
 
     def curvature(self, a: Values) -> Values:
         return 1 / (a * (1 - a))

@@ -18,8 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
+from array_api_compat import array_namespace
 
+from rarespec.rankers._push_arrays import at_least, mean_of_largest
 from rarespec.rankers._push_loss import PushLoss, Values
 
 
@@ -40,8 +41,10 @@ class Solution:
     """(B, d)."""
     primal: Values
     gap: Values
-    n_iter: NDArray[np.int64]
-    converged: NDArray[np.bool_]
+    n_iter: Values
+    """(B,) integers."""
+    converged: Values
+    """(B,) bool."""
     a: Values
     """Dual variables of the positives, (B, m)."""
     b: Values
@@ -60,18 +63,19 @@ class Solution:
 
 def threshold(scores: Values, top_k: int) -> Values:
     """Mean of the `top_k` largest scores along the last axis, or of all if there are fewer."""
-    n = scores.shape[-1]
+    xp = array_namespace(scores)
     if top_k == 1:
-        return scores.max(axis=-1)
-    if top_k >= n:
-        return scores.mean(axis=-1)
-    return np.partition(scores, n - top_k, axis=-1)[..., n - top_k :].mean(axis=-1)
+        return xp.max(scores, axis=-1)
+    if top_k >= scores.shape[-1]:
+        return xp.mean(scores, axis=-1)
+    return mean_of_largest(scores, top_k)
 
 
 def primal_value(objective: Objective, w: Values, s_positive: Values, t: Values) -> Values:
     """Primal values (B,) of weights (B, d) with scores (B, m) of the positives and thresholds (B,)."""
-    fit = objective.loss.loss(t[..., None] - s_positive).mean(axis=-1)
-    return objective.regularisation / 2 * (w * w).sum(axis=-1) + fit
+    xp = array_namespace(w)
+    fit = xp.mean(objective.loss.loss(t[..., None] - s_positive), axis=-1)
+    return objective.regularisation / 2 * xp.sum(w * w, axis=-1) + fit
 
 
 def duality_gap(
@@ -81,11 +85,11 @@ def duality_gap(
 
     `s_negative` needs to hold the negatives with b > 0 only, when `t` is the threshold of all.
     """
-    z = t[..., None] - s_positive
+    xp, z = array_namespace(a), t[..., None] - s_positive
     of_positives = objective.loss.loss(z) + objective.loss.conjugate(a) - a * z
     of_negatives = b * (t[..., None] - s_negative)
-    gap = (of_positives.sum(axis=-1) + of_negatives.sum(axis=-1)) / a.shape[-1]
-    return np.where(np.isfinite(gap), np.maximum(gap, 0), np.inf)
+    gap = (xp.sum(of_positives, axis=-1) + xp.sum(of_negatives, axis=-1)) / a.shape[-1]
+    return xp.where(xp.isfinite(gap), at_least(gap, 0.0), xp.full_like(gap, float("inf")))
 
 
 def stacked(solutions: list[Solution]) -> Solution:

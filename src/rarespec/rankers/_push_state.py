@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self
 
-import numpy as np
+from array_api_compat import array_namespace
 
+from rarespec.rankers._push_arrays import rows_replaced, solved
 from rarespec.rankers._push_loss import Values
 from rarespec.rankers._push_problem import Objective
 
@@ -20,17 +22,23 @@ class Problems:
     """(B, m + n, d), shifted by the mean positive: a common shift changes no ranking and no objective."""
     m: int
     objective: Objective
+    linear_solve: Callable[[Values, Values], Values] = field(default=solved, repr=False)
+    """Solves B linear systems."""
+    n_apart: int | None = None
+    """So many of the strongest rows are treated apart in every step; None decides in each step whether it is needed."""
 
     @classmethod
     def of(cls, positives: Values, negatives: Values, objective: Objective) -> Self:
         """From positives (B, m, d) and negatives (B, n, d)."""
-        centre = positives.mean(axis=1, keepdims=True)
-        return cls(np.concatenate([positives - centre, negatives - centre], axis=1), positives.shape[1], objective)
+        xp = array_namespace(positives, negatives)
+        centre = xp.mean(positives, axis=1, keepdims=True)
+        return cls(xp.concat([positives - centre, negatives - centre], axis=1), positives.shape[1], objective)
 
     def in_their_span(self) -> tuple[Self, Values]:
         """The same rows in an orthonormal basis (B, d, r) of the space they span; weights never leave it."""
-        basis = np.linalg.qr(self.x.transpose(0, 2, 1)).Q
-        return type(self)(np.matmul(self.x, basis), self.m, self.objective), basis
+        xp = array_namespace(self.x)
+        basis = xp.linalg.qr(xp.matrix_transpose(self.x)).Q
+        return replace(self, x=xp.matmul(self.x, basis)), basis
 
     @property
     def n(self) -> int:
@@ -49,27 +57,26 @@ class Problems:
     @cached_property
     def squared_lengths(self) -> Values:
         """(B, m + n)."""
-        return np.einsum("bij,bij->bi", self.x, self.x)
+        return array_namespace(self.x).sum(self.x * self.x, axis=-1)
 
     @cached_property
     def extended(self) -> Values:
         """The rows (x, -1); where b is bounded with two more columns, of which the last is left to the Newton step."""
-        n_problems, n_rows, d = self.x.shape
-        extended = np.zeros((n_problems, n_rows, d + (3 if self.bounded else 1)))
-        extended[..., :d] = self.x
-        extended[..., d] = -1
+        xp, zero = array_namespace(self.x), 0 * self.x[:, :, :1]
+        columns = [self.x, zero - 1]
         if self.bounded:
-            extended[:, : self.m, d + 1] = -1
-        return extended
+            columns += [xp.concat([zero[:, : self.m, :] - 1, zero[:, self.m :, :]], axis=1), zero]
+        return xp.concat(columns, axis=2)
 
     def at(self, selection: Any) -> Self:
-        return type(self)(self.x[selection], self.m, self.objective)
+        return replace(self, x=self.x[selection])
 
     def weights_and_scores(self, a: Values, b: Values) -> tuple[Values, Values]:
         """w (B, d) and s (B, m + n) that belong to dual variables."""
-        signed = np.concatenate([a, -b], axis=1)
-        weights = np.matmul(signed[:, None, :], self.x)[:, 0] / self.scale
-        return weights, np.matmul(self.x, weights[:, :, None])[..., 0]
+        xp = array_namespace(self.x)
+        signed = xp.concat([a, -b], axis=1)
+        weights = xp.matmul(signed[:, None, :], self.x)[:, 0, :] / self.scale
+        return weights, xp.matmul(self.x, weights[:, :, None])[..., 0]
 
     def pairs(self, variables: Variables) -> list[tuple[Values, Values]]:
         """Variables and their multipliers, whose products go to zero; of a direction, the changes of both."""
@@ -82,7 +89,8 @@ class Problems:
 
     def distance_from_bound(self, variables: Variables) -> Values:
         """gamma = sum(a)/K - b."""
-        return variables.a.sum(axis=1, keepdims=True) / self.objective.top_k - variables.b
+        total = array_namespace(variables.a).sum(variables.a, axis=1, keepdims=True)
+        return total / self.objective.top_k - variables.b
 
 
 @dataclass(frozen=True)
@@ -120,16 +128,12 @@ class State(Variables):
     gap: Values
 
     def at(self, selection: Any) -> Self:
-        return type(self)(*(getattr(self, field.name)[selection] for field in fields(self)))
+        return type(self)(*(getattr(self, one.name)[selection] for one in fields(self)))
 
     def replaced(self, problems: Any, other: Self) -> Self:
         """These problems from `other`, the rest as they are."""
-        merged = []
-        for field in fields(self):
-            values = getattr(self, field.name).copy()
-            values[problems] = getattr(other, field.name)
-            merged.append(values)
-        return type(self)(*merged)
+        names = [one.name for one in fields(self)]
+        return type(self)(*(rows_replaced(getattr(self, name), problems, getattr(other, name)) for name in names))
 
     def within(self, tol: float) -> Any:
         """Which problems have reached the relative gap, (B,) bool."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,10 @@ from rarespec.processes import available_cores
 from rarespec.rankers._bag_size import bag_size_for, estimated_prevalence
 from rarespec.rankers._bags import draw_bags
 from rarespec.rankers._convergence import warn_unless_converged
-from rarespec.rankers._known import Rows, checked_rows
+from rarespec.rankers._known import Rows, checked_known, checked_rows
 from rarespec.rankers._linear import BLOCK_ROWS, LinearRanker, weighted_sums
 from rarespec.rankers._linear_map import LinearMap, linear_map
+from rarespec.rankers._other_arrays import as_numpy, checked_other_rows, is_other_array, rows_at
 from rarespec.rankers._parameters import require, require_count
 from rarespec.rankers._push_bags import solve_bags
 from rarespec.rankers._push_parameters import ADVICE, PushSettings, checked_settings, where_stopped
@@ -110,6 +111,18 @@ class BaggingTopPush(LinearRanker):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from feature vectors X, (n, d), and y, (n,): 1 = known, 0 = unlabelled.
+
+        X may be an array of another library, on a GPU for instance: all bags are then solved there, as one batch. What
+        is learned is the same up to the certified gap, and held in NumPy arrays.
+        """
+        if not is_other_array(X):
+            return super().fit(X, y)
+        rows = checked_other_rows(self, X, reset=True)
+        self._fit(rows, checked_known(np.empty((rows.shape[0], 0)), as_numpy(y)))
+        return self
+
     def spread(self, X: Any) -> Scores:
         """Standard deviation over the bags of each row's score above that of the mean row, (n,)."""
         self._require_bags()
@@ -154,7 +167,8 @@ class BaggingTopPush(LinearRanker):
     def _solved(
         self, X: Rows, known: NDArray[np.bool_], bags: NDArray[np.intp], scaled: LinearMap, settings: PushSettings
     ) -> Solution:
-        return solve_bags(X, scaled.apply(X[known]), bags, scaled, settings, self.n_jobs or available_cores())
+        positives = scaled.apply(as_numpy(rows_at(X, np.flatnonzero(known))))
+        return solve_bags(X, positives, bags, scaled, settings, self.n_jobs or available_cores())
 
     def _estimated_prevalence(
         self,
@@ -169,7 +183,7 @@ class BaggingTopPush(LinearRanker):
         def scores_with(remaining: NDArray[np.bool_]) -> Scores:
             bags = draw_bags(known, N_TRIAL_BAGS, bag_size_for(None), seed)
             trial = self._solved(X, remaining, bags, scaled, settings)
-            return weighted_sums(X, scaled.weights_of(trial.weights.mean(axis=0)))
+            return as_numpy(weighted_sums(X, scaled.weights_of(trial.weights.mean(axis=0))))
 
         return estimated_prevalence(known, scores_with, seed)
 
@@ -180,14 +194,14 @@ class BaggingTopPush(LinearRanker):
         self.weight_error_ = float(solution.weight_error(self.regularisation).max())
         self.n_iter_ = int(solution.n_iter.max())
         self.converged_ = bool(solution.converged.all())
-        self.n_rows_ = len(X)
+        self.n_rows_ = X.shape[0]
         for name in ("bag_coef_", "bag_rows_", "origin_"):  # those of an earlier fit
             if hasattr(self, name):
                 delattr(self, name)
         if self.keep_bags:
             self.bag_coef_ = scaled.weights_of(solution.weights)
             self.bag_rows_ = bags
-            self.origin_ = X.mean(axis=0, dtype=np.float64)
+            self.origin_ = as_numpy(X).mean(axis=0, dtype=np.float64)
 
     def _check_parameters(self) -> None:
         checked_settings(self)

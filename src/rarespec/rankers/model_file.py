@@ -20,6 +20,7 @@ from rarespec._version import __version__
 from rarespec.rankers._model_container import Arrays, ModelFileError, packed, read, unpacked
 from rarespec.rankers._model_values import described_all, rebuilt_all
 from rarespec.rankers._ranker import Ranker
+from rarespec.rankers._signal import Signal
 from rarespec.rankers.by_name import NAMES, by_name, name_of
 from rarespec.rankers.neighbours import NeighbourGraph
 from rarespec.spectrum import WavelengthGrid
@@ -160,9 +161,9 @@ def _name_of(ranker: Ranker) -> str:
 
 
 def _parameters(ranker: Ranker) -> dict[str, Any]:
-    """A neighbour graph is left out: it can be had again, and a fitted ranker scores without it. A generator is too."""
+    """Graphs and spaces are left out: they can be had again, and a fitted ranker scores without. Generators are too."""
     params = ranker.get_params(deep=False)
-    unsaved = (NeighbourGraph, np.random.RandomState)
+    unsaved = (NeighbourGraph, Signal, np.random.RandomState)
     return {name: None if isinstance(value, unsaved) else value for name, value in params.items()}
 
 

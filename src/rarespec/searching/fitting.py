@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from rarespec.ahead import computed_ahead
+from rarespec.engines.here import computed_ahead
 from rarespec.evaluation.hiding import MIN_KNOWN, Hiding, hide_known
 from rarespec.processes import available_cores
 from rarespec.rankers import by_name

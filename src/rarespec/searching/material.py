@@ -46,7 +46,7 @@ def material_of(features: FeatureSet, known: Examples, refused: Examples | None 
     place[rows] = np.arange(len(rows))
     from_elsewhere, elsewhere, problems = _features_elsewhere(features, known.spectra)
     problems += [f"{id}: known, but without features" for id in _ids(features, known.rows[place[known.rows] < 0])]
-    X = features.values[rows]
+    X = features.usable_values
     X = np.concatenate([X, from_elsewhere]) if elsewhere else X
     is_known, is_refused = np.zeros(len(X), bool), np.zeros(len(X), bool)
     is_known[place[known.rows[place[known.rows] >= 0]]] = True
@@ -80,7 +80,7 @@ def _features_elsewhere(
 ) -> tuple[NDArray[np.float32], Spectra | None, list[str]]:
     """Features of examples that are not in the survey, these examples, and what is wrong with the others."""
     if spectra is None or not len(spectra):
-        return np.empty((0, features.values.shape[1]), np.float32), None, []
+        return np.empty((0, features.usable_values.shape[1]), np.float32), None, []
     flux = np.where(spectra.bad, np.nan, spectra.flux).astype(np.float32)
     recipe: Recipe = features.recipe
     values, lost_at = recipe.transform_and_locate(flux)

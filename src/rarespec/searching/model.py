@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,15 @@ from numpy.typing import NDArray
 from rarespec.features.for_grid import for_grid
 from rarespec.features.recipe import Recipe
 from rarespec.rankers.model_file import Model, ModelFileError, load_model, save_model
+from rarespec.searching.block_scores import joined, scores_by_block, scores_of_rows
 from rarespec.searching.material import Material
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.recipes import name_of_recipe, recipe_named
-from rarespec.searching.search import EVERYTHING, Progress, ranked
+from rarespec.searching.search import EVERYTHING, Progress, hidden_curve, ranked
 from rarespec.searching.selection import Selection
+from rarespec.spectrum import WavelengthGrid
 from rarespec.survey import Survey
+from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.features import FeatureSet, features_by
 from rarespec.survey.manifest import WrongUseError
 
@@ -55,18 +59,26 @@ def search_with_model(
     *,
     selection: Selection = EVERYTHING,
     progress: Progress | None = None,
+    engine: AnyEngine = None,
 ) -> Ranking:
-    """Rank a survey with what a search on another one learned; both must be on the same wavelength grid."""
+    """Rank a survey with what a search on another one learned; both must be on the same wavelength grid.
+
+    engine : where features and scores are computed, block by block, as in `search`
+    """
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
     try:
         kept = load_model(model)
         recipe = _recipe(kept, opened, Path(model))
     except ModelFileError as error:
         raise WrongUseError(str(error)) from None
-    features = features_by(opened, recipe, progress)
+    with engine_for(engine) as where:
+        features = features_by(opened, recipe, progress, where)
+        in_survey = scores_by_block(features, kept.ranker, where)
     material = _material(features, kept)
+    found = joined([in_survey, scores_of_rows(kept.ranker, material.X[len(material.rows) :])])
     settings = {"method": kept.extra["method"], "model": Path(model).name, "learned on": kept.extra["survey"]}
-    return ranked(material, kept.ranker, selection, top, None, settings, [])
+    curve_of = partial(hidden_curve, edges=found.edges)
+    return ranked(material, kept.ranker, selection, top, None, settings, [], scores=found.scores, curve_of=curve_of)
 
 
 def _recipe(model: Model, survey: Survey, path: Path) -> Recipe:
@@ -75,10 +87,15 @@ def _recipe(model: Model, survey: Survey, path: Path) -> Recipe:
             f"{path}: the model is for spectra on {model.wavelength_grid}, {survey.path} is on {survey.grid}: "
             "ingest the files again with the model's --grid"
         )
+    return recipe_of(model, survey.grid, path)
+
+
+def recipe_of(model: Model, grid: WavelengthGrid, path: Path) -> Recipe:
+    """The recipe that made the model's features, for spectra on this grid; a ModelFileError when it has none."""
     missing = {"recipe", "recipe_params", "recipe_state", "known_features", "known_ids", "method"} - set(model.extra)
     if missing:
         raise ModelFileError(f"{path}: has no {', '.join(sorted(missing))}: it was not saved by a search")
-    recipe = for_grid(recipe_named(model.extra["recipe"], model.extra["recipe_params"]), survey.grid)
+    recipe = for_grid(recipe_named(model.extra["recipe"], model.extra["recipe_params"]), grid)
     return recipe.restore(model.extra["recipe_state"])
 
 
@@ -86,7 +103,7 @@ def _material(features: FeatureSet, model: Model) -> Material:
     """The survey's rows, then the examples that the model learned from; none of these is listed."""
     rows = np.flatnonzero(features.usable)
     known: NDArray[Any] = model.extra["known_features"]
-    X = np.concatenate([features.values[rows], known.astype(np.float32)])
+    X = np.concatenate([features.usable_values, known.astype(np.float32)])
     is_known = np.arange(len(X)) >= len(rows)
     here = np.isin(features.survey.ids[rows].astype(str), model.extra["known_ids"])
     refused = np.concatenate([here, np.zeros(len(known), bool)])

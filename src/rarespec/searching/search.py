@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.features.recipe import Recipe
+from rarespec.memory import give_back_freed
 from rarespec.rankers._ranker import Ranker, Scores, best_first
 from rarespec.searching.candidates import candidate_table
 from rarespec.searching.fitting import hidden_places, ranker_for
@@ -23,6 +24,7 @@ from rarespec.searching.recipes import recipe_named
 from rarespec.searching.selection import Chosen, Selection
 from rarespec.searching.yield_curve import YieldCurve, yield_curve
 from rarespec.survey import Survey
+from rarespec.survey.engine_for import AnyEngine
 from rarespec.survey.features import features_of
 from rarespec.survey.manifest import WrongUseError
 
@@ -45,6 +47,7 @@ def search(
     selection: Selection = EVERYTHING,
     radius_arcsec: float = 2.0,
     progress: Progress | None = None,
+    engine: AnyEngine = None,
 ) -> Ranking:
     """Rank the spectra of a survey by how alike they are to the known examples.
 
@@ -62,6 +65,8 @@ def search(
     selection : which spectra are listed. The ranker learns from all.
     radius_arcsec : how far from a given position a spectrum may be.
     progress : called with the blocks of features done, and in all.
+    engine : where features are computed: in this process by default, or on a Dask cluster, given by its address, its
+        client or as a DaskCluster. The ranking is the same.
     """
     made = asked(
         survey,
@@ -75,9 +80,11 @@ def search(
         selection=selection,
         radius_arcsec=radius_arcsec,
         progress=progress,
+        engine=engine,
     )
     material, ranker = made.material, made.ranker
     ranker.fit(material.X, marks_for(ranker, material.known, material.refused))
+    give_back_freed()
     return ranked(material, ranker, selection, top, seed, made.settings, made.problems)
 
 
@@ -109,6 +116,7 @@ def asked(
     selection: Selection,
     radius_arcsec: float,
     progress: Progress | None,
+    engine: AnyEngine = None,
 ) -> Asked:
     """All that comes before the ranker learns; the parameters are those of `search`."""
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
@@ -116,9 +124,12 @@ def asked(
         raise WrongUseError(f"top: a whole number from 1 up is needed, not {top!r}")
     examples = examples_of(opened, known, radius_arcsec)
     others = None if non_members is None else examples_of(opened, non_members, radius_arcsec)
-    features = features_of(opened, recipe_named(recipe) if isinstance(recipe, str) else recipe, progress=progress)
+    made_by = recipe_named(recipe) if isinstance(recipe, str) else recipe
+    features = features_of(opened, made_by, progress=progress, engine=engine)
+    give_back_freed()
     material = material_of(features, examples, others)
     ranker = ranker_for(method, params or {}, seed, material)
+    give_back_freed()
     settings = {"method": method, "params": params or {}, "seed": seed, "selection": str(selection)}
     problems = examples.problems + (others.problems if others else []) + material.problems
     return Asked(material, ranker, selection, top, seed, settings, problems)
@@ -133,20 +144,22 @@ def ranked(
     settings: dict[str, Any],
     problems: list[str],
     *,
+    scores: Scores | None = None,
     curve_of: Callable[..., YieldCurve] | None = None,
     table_of: Callable[..., Any] = candidate_table,
     provenance: Callable[..., dict[str, Any]] = provenance_of,
 ) -> Ranking:
     """The ranking that a fitted ranker gives; `seed` is None when it was fitted elsewhere and nothing can be hidden.
 
-    `curve_of`, `table_of` and `provenance` are called as `hidden_curve`, `candidate_table` and `provenance_of` are;
-    whoever ranks the same survey again and again gives ones that keep what they have found.
+    `scores`, (n,), are those of the material's rows where they are known already. `curve_of`, `table_of` and
+    `provenance` are called as `hidden_curve`, `candidate_table` and `provenance_of` are; whoever ranks the same survey
+    again and again gives ones that keep what they have found.
     """
     chosen = selection.chosen(material.features.survey) if isinstance(selection, Selection) else selection
     listed = listed_rows(material, chosen.mask)
     if not listed.any():
         raise WrongUseError(f"nothing is left to rank: {'; '.join(chosen.said)}")
-    scores = ranker.decision_function(material.X)
+    scores = ranker.decision_function(material.X) if scores is None else scores
     rows = np.flatnonzero(listed)
     order = rows[best_first(scores[rows])]
     curve = (curve_of or hidden_curve)(ranker, material, scores, listed, order, seed)
@@ -173,10 +186,15 @@ def hidden_curve(
     listed: NDArray[np.bool_],
     order: NDArray[np.intp],
     seed: int | None,
+    edges: Scores | None = None,
 ) -> YieldCurve:
-    """From where the known examples come to stand when they are hidden; `order` has the listed rows, best first."""
+    """From where the known examples come to stand when they are hidden; `order` has the listed rows, best first.
+
+    edges : (n,) edge scores of the material's rows, where the ranker has such and they are known already
+    """
     hidden = hidden_places(ranker, material, scores, listed, seed)
-    return yield_curve(falling_scores(ranker, material, scores, order), hidden, int(material.known.sum()))
+    falling = falling_scores(ranker, material, scores, order) if edges is None else np.sort(edges[order])[::-1]
+    return yield_curve(falling, hidden, int(material.known.sum()))
 
 
 def falling_scores(ranker: Ranker, material: Material, scores: Scores, order: NDArray[np.intp]) -> Scores:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.engines.here import Here
+from rarespec.survey.location import content_of, is_remote
 from rarespec.survey.manifest import Manifest, WrongUseError
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ def block_file(block: int) -> str:
     return f"catalogue/{block:06d}.parquet"
 
 
+REQUESTS = 16
+"""Blocks that are fetched from a store at the same time."""
 TEXT_COLUMNS = ("id", "class", "subclass", "survey", "source")
 """Columns that hold text even while nothing is known in them."""
 
@@ -53,7 +57,7 @@ class Catalogue:
         """These columns (all by default) as an Arrow table."""
         import pyarrow as pa
 
-        parts = [self.block(i, columns) for i in range(len(self._manifest.blocks))]
+        parts = list(self.blocks(columns))
         return pa.concat_tables(parts) if parts else self._schema(columns).empty_table()
 
     def table(self, columns: list[str] | None = None) -> Table:
@@ -69,7 +73,7 @@ class Catalogue:
         import pyarrow.parquet as pq
 
         schema = self._schema(columns)
-        with pq.ParquetFile(self._root / block_file(i)) as file:
+        with pq.ParquetFile(self._file(i)) as file:
             # A column that had no value yet may have got a type since.
             known = [field.name for field in schema if not pa.types.is_null(field.type)]
             present = [name for name in known if name in file.schema_arrow.names]
@@ -84,8 +88,21 @@ class Catalogue:
         ]
         return pa.Table.from_arrays(arrays, schema=schema)
 
+    def block_of_columns(self, columns: list[str] | None, i: int) -> pa.Table:
+        return self.block(i, columns)
+
+    def _file(self, i: int) -> Any:
+        """What Arrow opens: on a store the content itself, as a block is small and every request takes its time."""
+        import pyarrow as pa
+
+        path = self._root / block_file(i)
+        return pa.BufferReader(content_of(path)) if is_remote(path) else path
+
     def blocks(self, columns: list[str] | None = None) -> Iterator[pa.Table]:
-        return (self.block(i, columns) for i in range(len(self._manifest.blocks)))
+        numbers = range(len(self._manifest.blocks))
+        if is_remote(self._root):
+            return Here(REQUESTS).map(self.block_of_columns, columns, numbers)
+        return (self.block(i, columns) for i in numbers)
 
     def _schema(self, columns: list[str] | None) -> pa.Schema:
         import pyarrow as pa

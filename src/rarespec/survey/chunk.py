@@ -10,17 +10,18 @@ written the chunk, would unpack all of it for one row.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.formats.blosc_chunk import HEADER
+from rarespec.survey.byte_ranges import ByteRanges, InMemory, opened_ranges
+from rarespec.survey.location import content_of
 from rarespec.survey.manifest import SurveyError
 
 NOT_PACKED = 2
@@ -32,10 +33,11 @@ Numbers = NDArray[np.int64]
 def whole_chunk(path: Path, shape: tuple[int, int], dtype: str) -> NDArray[Any]:
     """All rows, of this shape, of the chunk in this file."""
     rows = np.empty(shape, dtype)
-    with _told(path), open(path, "rb") as file:
-        if _Chunk.opened(file).n_bytes != rows.nbytes:
+    with _told(path):
+        content = content_of(path)
+        if _Chunk.opened(InMemory(content)).n_bytes != rows.nbytes:
             raise _DamagedError("it does not have the size of a block")
-        _unpack(_read(file, 0, os.fstat(file.fileno()).st_size), rows)
+        _unpack(content, rows)
     return rows
 
 
@@ -43,7 +45,7 @@ def rows_of_chunk(path: Path, rows: NDArray[np.integer], width: int, dtype: str)
     """These rows, (k, width), of the chunk in this file; k >= 1."""
     row_bytes = width * np.dtype(dtype).itemsize
     starts = rows.astype(np.int64) * row_bytes
-    with _told(path), open(path, "rb") as file:
+    with _told(path), opened_ranges(path) as file:
         chunk = _Chunk.opened(file)
         pieces = chunk.pieces_with(starts, row_bytes)
         unpacked = np.empty(chunk.n_bytes_of(pieces), np.uint8)
@@ -61,6 +63,8 @@ class _DamagedError(Exception):
 def _told(path: Path) -> Iterator[None]:
     try:
         yield
+    except FileNotFoundError:
+        raise SurveyError(f"{path}: missing or cut short; run `rarespec verify`") from None
     except _DamagedError as error:
         raise SurveyError(f"{path}: damaged ({error}); run `rarespec verify`") from None
 
@@ -69,7 +73,7 @@ def _told(path: Path) -> Iterator[None]:
 class _Chunk:
     """A chunk in a file that is open: its header, and where its pieces are."""
 
-    file: BinaryIO
+    file: ByteRanges
     head: tuple[int, ...]
     """Versions, flags and size of a number, as in the file."""
     n_bytes: int
@@ -80,9 +84,9 @@ class _Chunk:
     ends: Numbers
 
     @classmethod
-    def opened(cls, file: BinaryIO) -> _Chunk:
-        *head, n_bytes, piece_bytes, n_packed = HEADER.unpack(_read(file, 0, HEADER.size))
-        if not 0 < piece_bytes <= n_bytes or n_packed != os.fstat(file.fileno()).st_size:
+    def opened(cls, file: ByteRanges) -> _Chunk:
+        *head, n_bytes, piece_bytes, n_packed = HEADER.unpack(_read(file, [(0, HEADER.size)])[0])
+        if not 0 < piece_bytes <= n_bytes or n_packed != file.size:
             raise _DamagedError("its header is wrong")
         n_pieces = -(-n_bytes // piece_bytes)
         n_before = HEADER.size + (0 if head[2] & NOT_PACKED else 4 * n_pieces)
@@ -91,7 +95,7 @@ class _Chunk:
         if head[2] & NOT_PACKED:
             starts = n_before + np.arange(n_pieces, dtype=np.int64) * piece_bytes
         else:
-            starts = np.frombuffer(_read(file, HEADER.size, 4 * n_pieces), "<i4").astype(np.int64)
+            starts = np.frombuffer(_read(file, [(HEADER.size, 4 * n_pieces)])[0], "<i4").astype(np.int64)
         if starts.min() < n_before or starts.max() >= n_packed:
             raise _DamagedError("its pieces are not where they should be")
         # several threads may have written the pieces in any order: each ends where the next in the file starts
@@ -119,7 +123,7 @@ class _Chunk:
     def only(self, pieces: Numbers) -> bytes:
         """A chunk of these pieces alone."""
         lengths = (self.ends - self.starts)[pieces]
-        content = [_read(self.file, *place) for place in zip(self.starts[pieces], lengths, strict=True)]
+        content = _read(self.file, list(zip(self.starts[pieces].tolist(), lengths.tolist(), strict=True)))
         n_before = HEADER.size + (0 if self.head[2] & NOT_PACKED else 4 * len(pieces))
         starts = n_before + np.cumsum(lengths) - lengths
         table = starts.astype("<i4").tobytes()[: n_before - HEADER.size]
@@ -127,12 +131,11 @@ class _Chunk:
         return b"".join([header, table, *content])
 
 
-def _read(file: BinaryIO, start: int, length: int) -> bytes:
-    file.seek(start)
-    content = file.read(length)
-    if len(content) != length:
+def _read(file: ByteRanges, places: Sequence[tuple[int, int]]) -> list[bytes]:
+    contents = file.read(places)
+    if any(len(content) != length for content, (_, length) in zip(contents, places, strict=True)):
         raise _DamagedError("it is cut short")
-    return content
+    return contents
 
 
 def _unpack(chunk: bytes, into: NDArray[Any]) -> None:

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from rarespec.survey.location import content_of, is_remote
 from rarespec.survey.manifest import NAME, Manifest, SurveyError
 
 STAGING = ".rarespec-staging"
@@ -74,6 +75,8 @@ def writer_lock(root: Path) -> Iterator[None]:
 
 def recover(root: Path) -> None:
     """Finish or undo what an interrupted writer left behind. Does nothing while a writer is at work."""
+    if is_remote(root):  # nobody writes a survey there; it was copied
+        return
     if not ((root / JOURNAL).exists() or (root / STAGING).exists()) or not os.access(root, os.W_OK):
         return
     try:
@@ -99,7 +102,7 @@ def pending_manifest(root: Path) -> Manifest | None:
 
 
 def sha256_of(path: Path) -> str:
-    with open(path, "rb") as file:
+    with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -123,7 +126,7 @@ def _read_journal(root: Path) -> dict[str, Any]:
     """The journal, whole and valid; a damaged one must not overwrite a good manifest."""
     path = root / JOURNAL
     try:
-        journal = json.loads(path.read_bytes())
+        journal = json.loads(content_of(path))
         Manifest.from_bytes(journal["manifest"].encode(), path)
     except (ValueError, TypeError, KeyError, AttributeError, SurveyError):
         raise SurveyError(f"{path}: damaged; remove it and run `rarespec verify` on the survey") from None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rarespec.spectrum import Defect, Reason
 from rarespec.spectrum.printable import printable
+from rarespec.survey.location import content_of
 
 NAME = "defects.csv"
 _HEADER = ("path", "id", "reason", "detail")
@@ -24,9 +25,9 @@ def to_csv(defects: Iterable[Defect]) -> bytes:
 
 def load_defects(survey: Path) -> list[Defect]:
     """The defects of the survey in this directory; none when nothing was ever wrong."""
-    path = survey / NAME
-    if not path.exists():
+    try:
+        text = content_of(survey / NAME).decode()
+    except FileNotFoundError:
         return []
-    with open(path, newline="", encoding="utf-8") as file:
-        rows = csv.DictReader(file)
-        return [Defect(row["path"], Reason(row["reason"]), row["detail"], row["id"]) for row in rows]
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    return [Defect(row["path"], Reason(row["reason"]), row["detail"], row["id"]) for row in rows]

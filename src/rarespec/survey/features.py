@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,14 +22,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
-from rarespec.ahead import computed_ahead
+from rarespec.engines.engine import Engine
 from rarespec.features.for_grid import for_grid
 from rarespec.features.recipe import Recipe
 from rarespec.spectrum import Defect, Reason
+from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.kept_arrays import UNREADABLE, keep_if_possible, load_arrays, npz
+from rarespec.survey.manifest import NAME as MANIFEST
 from rarespec.survey.manifest import BlockRecord, SurveyError, WrongUseError
-from rarespec.survey.prepared import PreparedBlocks
+from rarespec.survey.prepared import PreparedBlocks, SurveyRows, content_name, seen_from_elsewhere
 from rarespec.survey.survey import Survey
 
 FOLDER = "features"
@@ -55,12 +59,24 @@ class FeatureSet:
 
     def blocks(self) -> Iterator[NDArray[np.float32]]:
         """Features block by block, each (rows, features) float32."""
-        return (self._block(i)["values"] for i in range(self.survey.n_blocks))
+        return (self.block(i)["values"] for i in range(self.survey.n_blocks))
 
     @cached_property
     def values(self) -> NDArray[np.float32]:
         """All features, (n, features) float32; a row that could not be used holds NaN."""
         return np.concatenate(list(self.blocks()))
+
+    @cached_property
+    def usable_values(self) -> NDArray[np.float32]:
+        """Features of the spectra that have any, (n_usable, features) float32, in the survey's order."""
+        usable = self.usable
+        rows = np.empty((int(usable.sum()), self.block(0)["values"].shape[1]), np.float32)
+        filled = start = 0
+        for values in self.blocks():
+            taken = values[usable[start : start + len(values)]]
+            rows[filled : filled + len(taken)] = taken
+            filled, start = filled + len(taken), start + len(values)
+        return rows
 
     @cached_property
     def usable(self) -> NDArray[np.bool_]:
@@ -70,7 +86,7 @@ class FeatureSet:
     @cached_property
     def n_bad(self) -> NDArray[np.int32]:
         """Bad pixels of each spectrum, (n,); in a usable one they were bridged."""
-        return np.concatenate([self._block(i)["n_bad"] for i in range(self.survey.n_blocks)])
+        return np.concatenate([self.block(i)["n_bad"] for i in range(self.survey.n_blocks)])
 
     @property
     def defects(self) -> list[Defect]:
@@ -82,14 +98,21 @@ class FeatureSet:
 
     @cached_property
     def _lost_at(self) -> NDArray[np.int8]:
-        return np.concatenate([self._block(i)["lost_at"] for i in range(self.survey.n_blocks)])
+        return np.concatenate([self.block(i)["lost_at"] for i in range(self.survey.n_blocks)])
 
-    def _block(self, i: int) -> dict[str, NDArray[Any]]:
-        """From its file; anew when that is damaged, or was swept away because the survey has grown since."""
+    def block(self, i: int) -> dict[str, NDArray[Any]]:
+        """`values`, `lost_at` and `n_bad` of one block, from its file.
+
+        Anew when that is damaged, or was swept away because the survey has grown since.
+        """
         try:
-            return load_arrays(self.folder / block_file(self.survey.manifest.blocks[i], i))
+            return load_arrays(self.file(i))
         except UNREADABLE:
             return self.compute(i)
+
+    def file(self, i: int) -> Path:
+        """Where the features of one block are kept."""
+        return self.folder / block_file(self.survey.manifest.blocks[i], i)
 
     def compute(self, i: int) -> dict[str, NDArray[Any]]:
         """Features of one block, from its flux, written to its file where that is possible."""
@@ -98,17 +121,43 @@ class FeatureSet:
         values = values.astype(np.float32)
         arrays: dict[str, NDArray[Any]] = {"values": values, "lost_at": lost_at, "n_bad": block.n_bad}
         if self.folder.is_dir():  # a model that was replaced meanwhile has lost its directory
-            keep_if_possible(self.folder / block_file(self.survey.manifest.blocks[i], i), npz(arrays))
+            keep_if_possible(self.file(i), npz(arrays))
+        self.prepared.forget(i)
         return arrays
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What another process needs to compute blocks, without anything that was read or learned on the way."""
+        survey, learned = seen_from_elsewhere(self.survey), self.recipe.state()
+        return _sent, (survey, clone(self.recipe), learned, self.folder.absolute(), self.n_fitted, self.prepared)
 
-def features_of(survey: Survey, recipe: Recipe, refit: bool = False, progress: Progress | None = None) -> FeatureSet:
+
+def _sent(
+    survey: Survey,
+    recipe: Recipe,
+    learned: dict[str, NDArray[Any]],
+    folder: Path,
+    n_fitted: int,
+    prepared: PreparedBlocks,
+) -> FeatureSet:
+    return FeatureSet(survey, recipe.restore(learned), folder, n_fitted, prepared)
+
+
+def features_of(
+    survey: Survey,
+    recipe: Recipe,
+    refit: bool = False,
+    progress: Progress | None = None,
+    engine: AnyEngine = None,
+) -> FeatureSet:
     """The features of this survey under this recipe; only what is not there yet is computed.
 
     The recipe learns once from all spectra the survey has, and what it learned is kept: when the survey grows, the new
     spectra are transformed as the old ones were, so the old features stay valid. `refit` learns anew from all. What
     cannot be kept, in a survey that cannot be written for instance, is computed when it is asked for, with a warning.
     While the recipe learns, a temporary file in the survey's directory holds the filtered spectra, up to 8 GB of them.
+
+    engine : where the blocks are computed: threads of this process by default, or a Dask cluster, given by its address,
+        its client or as a DaskCluster. The features are the same to the last bit.
     """
     if not len(survey):
         raise SurveyError(f"{survey.path}: an empty survey has no features; ingest spectra first")
@@ -119,15 +168,19 @@ def features_of(survey: Survey, recipe: Recipe, refit: bool = False, progress: P
     state = Survey(survey.path, survey.manifest)  # the caller's object may be appended to
     home = survey.path / FOLDER / recipe.fingerprint
     features = None if refit else _kept(state, recipe, home)
-    if features is None:
-        features = _learned(state, recipe, home, progress)
-    else:
-        _compute_missing(features, progress)
+    with engine_for(engine) as where:
+        where.require(survey.path.absolute() / MANIFEST)
+        if features is None:
+            features = _learned(state, recipe, home, progress, where)
+        else:
+            _compute_missing(features, progress, where)
     _sweep(features, home)
     return features
 
 
-def features_by(survey: Survey, recipe: Recipe, progress: Progress | None = None) -> FeatureSet:
+def features_by(
+    survey: Survey, recipe: Recipe, progress: Progress | None = None, engine: AnyEngine = None
+) -> FeatureSet:
     """The features of this survey under a recipe that learned elsewhere: those that a model of another survey needs.
 
     They are kept until `features_of` makes room; then they are computed again when asked for.
@@ -137,27 +190,47 @@ def features_by(survey: Survey, recipe: Recipe, progress: Progress | None = None
     folder = survey.path / FOLDER / recipe.fingerprint / hashlib.sha256(content).hexdigest()[:20]
     keep_if_possible(folder / MODEL, content)
     features = FeatureSet(state, recipe, folder, 0, PreparedBlocks(state, recipe))
-    _compute_missing(features, progress)
+    with engine_for(engine) as where:
+        where.require(survey.path.absolute() / MANIFEST)
+        _compute_missing(features, progress, where)
     return features
 
 
-def _compute_missing(features: FeatureSet, progress: Progress | None) -> None:
-    blocks = features.survey.manifest.blocks
-
-    def compute(i: int) -> int:
-        if features.folder.is_dir() and not (features.folder / block_file(blocks[i], i)).exists():
-            features.compute(i)
-        return i + 1
-
-    for n_done in computed_ahead(compute, range(len(blocks))):
+def _compute_missing(features: FeatureSet, progress: Progress | None, engine: Engine) -> None:
+    if not features.folder.is_dir():  # it could not be made; blocks are computed when they are asked for
+        return
+    n_blocks, n_kept = features.survey.n_blocks, 0
+    for n_done, is_kept in enumerate(engine.map(_compute_block, features, range(n_blocks)), start=1):
+        n_kept += is_kept
         if progress:
-            progress(n_done, len(blocks))
+            progress(n_done, n_blocks)
+    if n_kept < n_blocks and not engine.in_this_process:  # warnings of other processes are not seen here
+        warnings.warn(
+            f"{features.folder}: features of {n_blocks - n_kept} of {n_blocks} blocks could not be kept and will be "
+            "computed again; can the workers write there?",
+            stacklevel=2,
+        )
+    _clear_remains(features)
+
+
+def _compute_block(features: FeatureSet, i: int) -> bool:
+    """Whether its file is there now."""
+    if not features.file(i).exists():
+        features.compute(i)
+        return features.file(i).exists()
+    return True
+
+
+def _clear_remains(features: FeatureSet) -> None:
+    """Remove what processes that died left half written of files that others have written since."""
+    for path in features.folder.glob("*.tmp"):
+        if path.with_name(path.name.partition(".npz")[0] + ".npz").exists():
+            path.unlink(missing_ok=True)
 
 
 def block_file(record: BlockRecord, i: int) -> str:
-    """Named after the contents it was computed from: a block that grew has another name, so nothing can be outdated."""
-    digests = "".join(digest for name, digest in sorted(record.digests.items()) if name.startswith(("flux", "mask")))
-    return f"{i:06d}-{hashlib.sha256(digests.encode()).hexdigest()[:20]}.npz"
+    """Named after the contents it was computed from."""
+    return f"{content_name(record, i)}.npz"
 
 
 def _kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
@@ -171,14 +244,14 @@ def _kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
         return None
 
 
-def _learned(survey: Survey, recipe: Recipe, home: Path, progress: Progress | None) -> FeatureSet:
+def _learned(survey: Survey, recipe: Recipe, home: Path, progress: Progress | None, engine: Engine) -> FeatureSet:
     """With a new model; what is prepared for learning, in several readings, serves for the features too."""
     recipe.fit_preparation(survey.masked_flux(0)[:1])
     prepared = PreparedBlocks(survey, recipe)
-    with prepared.kept_on_disk():
-        recipe.fit_prepared(prepared.rows)
+    with prepared.kept(engine):
+        recipe.fit_prepared(SurveyRows(prepared, engine))
         features = FeatureSet(survey, recipe, _keep_model(survey, recipe, home), len(survey), prepared)
-        _compute_missing(features, progress)
+        _compute_missing(features, progress, engine)
     return features
 
 

@@ -11,6 +11,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.survey.location import content_of, is_remote, put
 from rarespec.whole_file import write_whole
 
 UNREADABLE = (OSError, ValueError, EOFError, KeyError, BadZipFile)
@@ -20,7 +21,7 @@ UNREADABLE = (OSError, ValueError, EOFError, KeyError, BadZipFile)
 def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Raises one of UNREADABLE for a file that is missing or damaged."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with np.load(io.BytesIO(content_of(path)) if is_remote(path) else path, allow_pickle=False) as arrays:
             return dict(arrays)
     except UNREADABLE:
         raise
@@ -37,11 +38,15 @@ def npz(arrays: dict[str, NDArray[Any]]) -> bytes:
 def keep_if_possible(path: Path, content: bytes) -> bool:
     """Whether the file could be written; a warning says so if not, as what was computed is good without its file."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, content)
+        if is_remote(path):
+            put(path, content)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, content)
     except OSError as error:
         warnings.warn(
-            f"{path.parent}: results could not be kept ({error.strerror}) and will be computed again", stacklevel=3
+            f"{path.parent}: results could not be kept ({error.strerror or error}) and will be computed again",
+            stacklevel=3,
         )
         return False
     return True

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rarespec.spectrum import WavelengthGrid
+from rarespec.survey.location import content_of
 
 NAME = "manifest.json"
 FORMAT = "rarespec-survey"
@@ -85,11 +86,11 @@ class Manifest:
     def load(cls, root: Path) -> Manifest:
         path = root / NAME
         try:
-            text = path.read_bytes()
+            text = content_of(path)
         except (FileNotFoundError, NotADirectoryError):
             raise WrongUseError(f"{root}: not a survey (no {NAME}); make one with `rarespec ingest`") from None
         except OSError as error:
-            raise SurveyError(f"{path}: {error.strerror}") from None
+            raise SurveyError(f"{path}: {error.strerror or error}") from None
         return cls.from_bytes(text, path)
 
 

@@ -9,7 +9,6 @@ a graph can never be taken for that of other features.
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from rarespec.rankers._row_identity import fingerprint_of_rows
 from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours, extend_neighbours, require_neighbours
 from rarespec.survey.features import FeatureSet, Progress
 from rarespec.survey.kept_arrays import UNREADABLE, keep_if_possible, load_arrays, npz
+from rarespec.survey.location import remove_tree
 from rarespec.survey.manifest import SurveyError
 
 FOLDER = "graphs"
@@ -36,7 +36,7 @@ def graph_of(features: FeatureSet, k: int = 5, progress: Progress | None = None)
     """The k nearest neighbours of every usable spectrum, read if they are kept, otherwise found and kept.
 
     Spectra without features are left out: row i of the graph is row `rows_of_graph(features)[i]` of the survey, and
-    `features.values[features.usable]` is the matrix to fit a ranker on together with the graph. When the survey has
+    `features.usable_values` is the matrix to fit a ranker on together with the graph. When the survey has
     grown, the graph of its earlier state is extended. Where the graph cannot be kept, a warning says so. `progress` is
     called with the rows done and in all.
     """
@@ -44,7 +44,7 @@ def graph_of(features: FeatureSet, k: int = 5, progress: Progress | None = None)
     rows = rows_of_graph(features)
     if not len(rows):
         raise SurveyError(f"{features.survey.path}: no spectrum has features, so there is nothing to join in a graph")
-    X, k = features.values[rows], min(k, len(rows) - 1)
+    X, k = features.usable_values, min(k, len(rows) - 1)
     home = graphs_home(features)
     graph = _kept(home, fingerprint_of_rows(X), k)
     if graph is None:
@@ -141,4 +141,4 @@ def _sweep(home: Path, graph: NeighbourGraph, rows: NDArray[np.int64], features:
             path.unlink(missing_ok=True)
     for other in home.parent.iterdir():
         if not (features.folder.parent / other.name).is_dir():
-            shutil.rmtree(other, ignore_errors=True)
+            remove_tree(other)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from rarespec.rankers._row_identity import fingerprint_of_rows
-from rarespec.rankers._signal import Signal, signal_of_rows
+from rarespec.rankers._signal import WIDE, Signal, signal_of_rows
 from rarespec.rankers._signal_space import SignalSpace
 from rarespec.survey.features import FeatureSet
 from rarespec.survey.kept_arrays import UNREADABLE, keep_if_possible, load_arrays, npz
@@ -25,24 +25,27 @@ OF_SPACE = tuple(field.name for field in fields(SignalSpace))
 
 
 def signal_of(features: FeatureSet, k: int = 5) -> Signal:
-    """Of every usable spectrum; noise is measured between k neighbours."""
+    """Of every usable spectrum; noise is measured between k neighbours. Many spectra have no graph."""
     rows = rows_of_graph(features)
-    X: np.ndarray = features.values[rows]
+    X = features.usable_values
     path = graphs_home(features) / FOLDER / f"{fingerprint_of_rows(X)}-noise{k}.npz"
-    kept = _kept(path)
+    kept = _kept(path, len(X))
     if kept is not None:
         return kept
     signal = signal_of_rows(X, k)
-    space = {name: np.array(getattr(signal.space, name)) for name in OF_SPACE}
-    if keep_if_possible(path, npz(graph_arrays(signal.graph, rows) | space)):
+    arrays = {name: np.array(getattr(signal.space, name)) for name in OF_SPACE}
+    if signal.graph is not None:
+        arrays |= graph_arrays(signal.graph, rows)
+    if keep_if_possible(path, npz(arrays)):
         for other in set(path.parent.glob("*.npz")) - {path}:
             other.unlink(missing_ok=True)
     return signal
 
 
-def _kept(path: Path) -> Signal | None:
+def _kept(path: Path, n_rows: int) -> Signal | None:
     try:
         kept = load_arrays(path)
-        return Signal(SignalSpace(**{name: kept[name][()] for name in OF_SPACE}), graph_from(kept))
+        space = SignalSpace(kept["mean"], kept["whitening"], kept["noise"], float(kept["usual_reach"]))
+        return Signal(n_rows, space, graph_from(kept) if n_rows <= WIDE else None)
     except UNREADABLE:
         return None

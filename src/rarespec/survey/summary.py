@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.survey.location import sizes_below
 from rarespec.survey.survey import Survey
 
 PERCENTILES = (5, 25, 50, 75, 95)
@@ -19,7 +20,7 @@ def summarise(survey: Survey) -> dict[str, Any]:
     return {
         "path": str(survey.path),
         "spectra": len(survey),
-        "bytes": sum(path.stat().st_size for path in survey.path.rglob("*") if path.is_file()),
+        "bytes": sum(sizes_below(survey.path).values()),
         "grid": grid.to_json(),
         "wavelength": [float(grid.wavelength[0]), float(grid.wavelength[-1])],
         "rest_frame": survey.manifest.rest_frame,

@@ -17,6 +17,7 @@ from rarespec.survey import arrays
 from rarespec.survey.catalogue import Catalogue
 from rarespec.survey.commit import recover
 from rarespec.survey.defects import load_defects
+from rarespec.survey.location import location
 from rarespec.survey.manifest import Manifest, WrongUseError
 
 if TYPE_CHECKING:
@@ -49,8 +50,11 @@ class Survey:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Survey:
-        """The survey in this directory; what an interrupted writer left behind is cleared away first."""
-        root = Path(path)
+        """The survey in this directory, or under this URL (s3://bucket/x.survey).
+
+        What an interrupted writer left behind in a directory is cleared away first.
+        """
+        root = location(path)
         recover(root)
         return cls(root, Manifest.load(root))
 
@@ -61,7 +65,7 @@ class Survey:
         """A new, empty survey in this directory, which must be absent or empty."""
         from rarespec.survey.writer import SurveyWriter
 
-        root = Path(path)
+        root = location(path)
         if root.exists() and any(root.iterdir()):
             raise WrongUseError(f"{root}: exists and is not empty; open it instead, or choose another directory")
         with SurveyWriter(root, grid, rest_frame) as writer:
@@ -149,18 +153,21 @@ class Survey:
 
     def block(self, i: int) -> Block:
         ids = self.catalogue.block(i, ["id"]).column(0).to_pylist()
-        flux, ivar, mask = (self._stored(name, i) for name in ("flux", "ivar", "mask"))
+        flux, ivar, mask = (self.block_of(name, i) for name in ("flux", "ivar", "mask"))
         return Block(ids, flux, ivar, arrays.unpack(mask, self.grid.n_pixels))
 
-    def _stored(self, name: str, i: int) -> NDArray[Any]:
-        """The rows of one block of this array; a chunk that was cut short is an error, never stale memory."""
+    def block_of(self, name: str, i: int) -> NDArray[Any]:
+        """The rows of one block of flux, ivar or (packed) mask alone.
+
+        A chunk that was cut short is an error, never stale memory.
+        """
         rows = arrays.whole_block(self.path, name, i, self.manifest.block_rows, self.grid)
         return rows[: self.manifest.blocks[i].rows]
 
     def masked_flux(self, i: int) -> NDArray[np.float32]:
         """Flux of a block with NaN where a pixel is bad, (rows, pixels); errors are not read."""
-        flux = self._stored("flux", i)
-        flux[arrays.unpack(self._stored("mask", i), self.grid.n_pixels)] = np.nan
+        flux = self.block_of("flux", i)
+        flux[arrays.unpack(self.block_of("mask", i), self.grid.n_pixels)] = np.nan
         return flux
 
     def append(self, spectra: Spectra | Iterable[Spectra]) -> IngestReport:

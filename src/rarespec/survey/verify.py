@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from rarespec.survey.commit import JOURNAL, LOCK, STAGING, pending_manifest, recover, sha256_of
+from rarespec.survey.location import location, sizes_below
 from rarespec.survey.manifest import NAME, Manifest, SurveyError, WrongUseError
 from rarespec.survey.survey import Survey
 
@@ -33,7 +34,7 @@ class Verification:
 
 def verify(path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None) -> Verification:
     """Check digests of all files, then counts, ids and finiteness of what is in them."""
-    root = Path(path)
+    root = location(path)
     recover(root)
     try:
         manifest = Manifest.load(root)
@@ -56,7 +57,7 @@ def _changed_files(root: Path, manifest: Manifest, progress: Callable[[int, int]
             yield f"{root / name}: missing"
             continue
         except OSError as error:
-            yield f"{root / name}: {error.strerror}"
+            yield f"{root / name}: {error.strerror or error}"
             continue
         if found != digest and not _just_being_replaced(root, name, found):
             yield f"{root / name}: changed since it was written (SHA-256 {found[:12]}, expected {digest[:12]})"
@@ -72,13 +73,10 @@ def _just_being_replaced(root: Path, name: str, found: str) -> bool:
 
 def _unknown_files(root: Path, manifest: Manifest) -> Iterator[str]:
     known = {*manifest.digests(), NAME, LOCK, JOURNAL}
-    for folder, folders, names in os.walk(root):
-        if Path(folder) == root:
-            folders[:] = [name for name in folders if name not in (*KEPT_BESIDE, STAGING)]
-        for name in names:
-            relative = str((Path(folder) / name).relative_to(root))
-            if relative not in known and not _just_published(root, relative):
-                yield f"{root / relative}: does not belong to the survey"
+    for relative in sizes_below(root):
+        of_others = relative.split("/")[0] in (*KEPT_BESIDE, STAGING) and "/" in relative
+        if not of_others and relative not in known and not _just_published(root, relative):
+            yield f"{root / relative}: does not belong to the survey"
 
 
 def _just_published(root: Path, name: str) -> bool:

@@ -22,6 +22,7 @@ from rarespec.survey import arrays
 from rarespec.survey.catalogue import Catalogue as StoredCatalogue
 from rarespec.survey.catalogue import as_column, block_file, fits_a_double, merged_type, type_named
 from rarespec.survey.commit import JOURNAL, LOCK, STAGING, Commit, recover_locked, sha256_of, writer_lock
+from rarespec.survey.location import refuse_remote
 from rarespec.survey.manifest import ARRAYS, BLOCK_ROWS, BlockRecord, Manifest, SurveyError, WrongUseError
 from rarespec.survey.manifest import NAME as MANIFEST
 
@@ -35,6 +36,7 @@ class SurveyWriter:
     def __init__(
         self, root: Path, grid: WavelengthGrid, rest_frame: bool = False, block_rows: int = BLOCK_ROWS
     ) -> None:
+        refuse_remote(root)
         self.root = root
         self._exit = ExitStack()
         _refuse_other_directories(root)

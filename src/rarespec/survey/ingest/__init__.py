@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from rarespec.formats.reader import ReadOptions
 from rarespec.spectrum import WavelengthGrid
+from rarespec.survey.engine_for import AnyEngine
 from rarespec.survey.ingest.options import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
 from rarespec.survey.survey import Survey
@@ -30,6 +31,7 @@ def ingest(
     air: bool = False,
     sdss_bad_bits: int | None = None,
     jobs: int | None = None,
+    engine: AnyEngine = None,
 ) -> Survey:
     """Read survey files into a survey on disk, which is made or grown, and return it.
 
@@ -46,6 +48,7 @@ def ingest(
     air : wavelengths are in air although the files do not say so
     sdss_bad_bits : bits of SDSS's and_mask that make a pixel bad
     jobs : worker processes; by default one per core
+    engine : a Dask cluster that reads the files instead, given by its address, its client or as a DaskCluster
 
     A bad file never stops the rest: it is listed in `survey.defects`, and a `DefectsWarning` gives the count.
     Running the same ingest again, also after an interruption, reads only what the survey does not hold yet.
@@ -53,7 +56,7 @@ def ingest(
     reading = ReadOptions(air=air) if sdss_bad_bits is None else ReadOptions(air=air, sdss_bad_bits=sdss_bad_bits)
     grid = WavelengthGrid.parse(grid) if isinstance(grid, str) else grid
     options = IngestOptions(grid, rest_frame, format, None, reading)
-    survey, report = run_ingest(_as_list(paths), into, options, _as_list(join), jobs)
+    survey, report = run_ingest(_as_list(paths), into, options, _as_list(join), jobs, engine=engine)
     if report.spectra["defective"]:
         warnings.warn(
             f"{report.files['defective']} of {report.files_seen} files could not be stored "

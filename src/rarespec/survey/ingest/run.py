@@ -8,17 +8,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from rarespec.engines.engine import Engine
+from rarespec.engines.local_processes import LocalProcesses
 from rarespec.formats import reader_by_name
 from rarespec.processes import available_cores
 from rarespec.spectrum import PAPER_GRID, Defect, Skipped, Spectra, WavelengthGrid
 from rarespec.spectrum.printable import printable
+from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.ingest.inputs import input_files
 from rarespec.survey.ingest.options import IngestOptions
 from rarespec.survey.ingest.pool import read_all
 from rarespec.survey.ingest.reading import Outcome, Unmatched
 from rarespec.survey.intake import Intake
 from rarespec.survey.manifest import NAME as MANIFEST
-from rarespec.survey.manifest import Manifest
+from rarespec.survey.manifest import Manifest, WrongUseError
 from rarespec.survey.report import IngestReport
 from rarespec.survey.survey import Survey
 from rarespec.survey.writer import SurveyWriter, provenance_entry
@@ -37,25 +40,57 @@ def run_ingest(
     join: Sequence[str | os.PathLike[str]] = (),
     jobs: int | None = None,
     progress: Progress | None = None,
+    engine: AnyEngine = None,
 ) -> tuple[Survey, IngestReport]:
     """Read all files into the survey, which is made or grown; returns it with the account of this run."""
+    if jobs is not None and engine is not None:
+        raise WrongUseError("jobs are processes of this machine: give either their number or a cluster")
+    if engine is None:
+        return _run(paths, into, options, join, progress, jobs, None)
+    with engine_for(engine) as where:
+        return _run(paths, into, options, join, progress, None, where)
+
+
+def _run(
+    paths: Iterable[str | os.PathLike[str]],
+    into: str | os.PathLike[str],
+    options: IngestOptions,
+    join: Sequence[str | os.PathLike[str]],
+    progress: Progress | None,
+    jobs: int | None,
+    engine: Engine | None,
+) -> tuple[Survey, IngestReport]:
     found = list(input_files(paths))
     files = [path for path in found if isinstance(path, str)]
-    jobs = jobs or (available_cores() if len(files) > FEW_FILES else 1)
     root = Path(into)
     if options.format:
         reader_by_name(options.format)
     options = replace(options, grid=options.grid or _grid_of(root))
     assert options.grid
-    with SurveyWriter(root, options.grid, options.rest_frame) as writer, tempfile.TemporaryDirectory() as scratch:
+    if engine is not None and files:
+        engine.require(Path(files[0]))
+    with SurveyWriter(root, options.grid, options.rest_frame) as writer, _scratch(root, engine) as scratch:
         intake = Intake(writer, _provenance(options, join))
         if join:
             from rarespec.survey.ingest.join import prepare
 
             options = replace(options, join=prepare(join, Path(scratch) / "join.arrow"))
         _note_what_is_no_file(found, intake)
-        _take_files(files, options, jobs, intake, progress)
+        _take_files(files, options, engine or _processes(jobs, len(files)), intake, progress)
     return Survey.open(root), intake.report
+
+
+def _processes(jobs: int | None, n_files: int) -> Engine | None:
+    """None where this process reads by itself."""
+    jobs = jobs or (available_cores() if n_files > FEW_FILES else 1)
+    return LocalProcesses(jobs) if jobs > 1 else None
+
+
+def _scratch(root: Path, engine: Engine | None) -> tempfile.TemporaryDirectory[str]:
+    """On this machine; beside the survey when workers elsewhere are to see it."""
+    if engine is None:
+        return tempfile.TemporaryDirectory()
+    return tempfile.TemporaryDirectory(dir=root.absolute().parent, prefix=f".{root.name}-")
 
 
 def _grid_of(root: Path) -> WavelengthGrid:
@@ -81,8 +116,10 @@ def _provenance(options: IngestOptions, join: Sequence[str | os.PathLike[str]]) 
     )
 
 
-def _take_files(files: list[str], options: IngestOptions, jobs: int, intake: Intake, progress: Progress | None) -> None:
-    for path, outcomes in read_all(_not_yet_held(files, options, intake), options, jobs):
+def _take_files(
+    files: list[str], options: IngestOptions, engine: Engine | None, intake: Intake, progress: Progress | None
+) -> None:
+    for path, outcomes in read_all(_not_yet_held(files, options, intake), options, engine):
         _take_file(printable(path), outcomes, intake)
         if progress:
             progress(intake.report, len(files))

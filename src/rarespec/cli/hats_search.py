@@ -1,0 +1,124 @@
+"""`rarespec search` on a HATS catalogue instead of a survey."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from rarespec.cli.exits import Exit
+from rarespec.cli.search_options import SearchOptions
+
+if TYPE_CHECKING:
+    from rarespec.hats.ranking import HatsRanking
+    from rarespec.searching.ranking import Ranking
+
+N_LISTED = 10
+OF_SURVEYS = ("min_snr", "classes", "not_classes", "cone")
+
+
+def is_hats(place: Path) -> bool:
+    from rarespec.hats.catalogue import is_hats
+
+    return is_hats(place)
+
+
+def written(ranking: Ranking, out: Path) -> Path:
+    """The candidates of a survey as the end of the name says; a HATS catalogue is a directory."""
+    if out.suffix != ".hats":
+        return ranking.write(out)
+    from rarespec.hats.writing import write_hats
+
+    return write_hats(ranking, out)
+
+
+def search_catalogue(options: SearchOptions, out: Path | None, model: Path | None, send: bool, as_json: bool) -> None:
+    """Search, tell what became of every spectrum, and keep what was asked for."""
+    ranking = _ranking(options, model)
+    for problem in ranking.problems:
+        typer.echo(problem, err=True)
+    typer.echo(account_of(ranking), err=True)
+    if out is not None:
+        typer.echo(f"{len(ranking)} candidates in {ranking.write(out)}", err=True)
+    if model is not None:
+        typer.echo(f"what was learned is in {model}", err=True)
+    if send:
+        from rarespec.searching.samp import send_table
+
+        name = f"rarespec: {ranking.provenance['catalogue']}"
+        typer.echo(f"sent to {', '.join(send_table(ranking.table, name, provenance=ranking.provenance))}", err=True)
+    typer.echo(_as_json(ranking)) if as_json else _show(ranking)
+    if ranking.examples_lost or ranking.unread:
+        raise typer.Exit(Exit.DEFECTS)
+
+
+def _ranking(options: SearchOptions, save_model: Path | None) -> HatsRanking:
+    from rarespec.cli.progress import progress
+    from rarespec.hats.search import search_hats
+
+    given = options.arguments
+    _refuse_what_needs_a_survey(options, save_model)
+    del given["selection"]
+    with progress("score", "partitions") as show:
+        return search_hats(options.survey, model=options.model, save_model=save_model, progress=show, **given)
+
+
+def _refuse_what_needs_a_survey(options: SearchOptions, save_model: Path | None) -> None:
+    from rarespec.survey.manifest import WrongUseError
+
+    if any(getattr(options, name) for name in OF_SURVEYS):
+        raise WrongUseError(
+            f"{options.survey}: --min-snr, --class, --not-class and --cone are for surveys; filter the catalogue with "
+            "LSDB and give what is left to rarespec.search_hats"
+        )
+    if options.model is not None and save_model is not None:
+        raise WrongUseError(f"{options.model}: nothing is learned with --model, so that there is nothing to save")
+
+
+def account_of(ranking: HatsRanking) -> str:
+    account, unusable = ranking.account, sum(ranking.account.unusable.values())
+    return (
+        f"spectra read {account.read}, scored {account.scored}, not usable {unusable}; "
+        f"of those scored, {account.not_listed} are known and not listed"
+    )
+
+
+def _show(ranking: HatsRanking) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, markup=False, emoji=False)  # names are data, not markup
+    console.print(ranking.why)
+    table = Table("rank", "id", "ra", "dec", "class", "score", box=None, pad_edge=False)
+    table.columns[1].overflow = "fold"  # an id that is cut short is of no use
+    for row in ranking.table[:N_LISTED]:
+        kind = " ".join(word for word in (row["class"], row["subclass"]) if word)
+        place = (f"{row['ra']:.5f}", f"{row['dec']:+.5f}")
+        table.add_row(str(row["rank"]), row["id"], *place, kind, f"{row['score']:.4g}")
+    console.print(table)
+    if len(ranking) > N_LISTED:
+        console.print(f"... and {len(ranking) - N_LISTED} more of {ranking.n_listed}")
+    if ranking.sample_yield is not None:
+        console.print(f"of the sample that was learned from: {ranking.sample_yield.why}")
+
+
+def _as_json(ranking: HatsRanking) -> str:
+    table, account = ranking.table, ranking.account
+    answer = {
+        "method": ranking.method,
+        "why": ranking.why,
+        "n_listed": ranking.n_listed,
+        "account": {"read": account.read, "scored": account.scored, "unusable": dict(account.unusable)},
+        "unread": ranking.unread,
+        "problems": ranking.problems,
+        "candidates": [{name: _plain(row[name]) for name in table.colnames} for row in table],
+    }
+    return json.dumps(answer)
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN: what is not known is null."""
+    plain = value.item() if hasattr(value, "item") else value
+    return None if plain != plain or getattr(value, "mask", False) else plain

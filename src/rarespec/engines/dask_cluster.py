@@ -1,0 +1,175 @@
+"""A Dask cluster: many machines, of which any may die or stall without a change in the result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
+
+from rarespec.engines.dask_workers import DaskWorkers
+from rarespec.engines.engine import EngineError, Item, Result, Shared
+from rarespec.engines.worker_call import Parcel, call, handed_on
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+STALLED_AFTER = 30.0
+CONNECT_WITHIN = 10.0
+WORKERS_WITHIN = 60.0
+"""Seconds without a sign of life, for the scheduler to answer, and for the first worker to come."""
+PER_THREAD = 2
+"""Items under way for each thread of the cluster: one at work, one waiting on its doorstep."""
+SUBMISSIONS = 2
+"""How often an item is handed to the scheduler, which itself gives one whose worker died to three others."""
+
+
+class DaskCluster:
+    """Work on a Dask cluster. What dies with a worker is computed again by another.
+
+    cluster : address of a scheduler (`tcp://host:8786`, `tls://...`), a `distributed.Client`, or a cluster object
+    stalled_after : seconds after which a worker that gives no sign of life loses its work to others, with a warning
+    workers_within : seconds to wait for a worker when there is none
+
+    To be closed, or used in a `with` block; a client that was given stays open.
+    """
+
+    in_this_process = False
+
+    def __init__(
+        self, cluster: Any, stalled_after: float = STALLED_AFTER, workers_within: float = WORKERS_WITHIN
+    ) -> None:
+        self.cluster = cluster
+        self.stalled_after = stalled_after
+        self.workers_within = workers_within
+        self._home_of: dict[Hashable, str] = {}
+        self._last_sent: tuple[Any, Any, Future] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._last_sent = None
+        if "_client" in self.__dict__ and self._client is not self.cluster:
+            self._client.close()
+
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """Libraries that look for a Dask client by themselves find this one meanwhile."""
+        with self._client.as_current():
+            yield
+
+    def require(self, path: Path) -> None:
+        """An EngineError that names a worker where rarespec, its version or this path is not as here."""
+        self._workers.require(path)
+
+    def map(
+        self,
+        function: Callable[[Shared, Item], Result],
+        shared: Shared,
+        items: Iterable[Item],
+        if_died: Callable[[Item, str], Result] | None = None,
+    ) -> Iterator[Result]:
+        """As `Engine.map`. An item goes to the worker that had an equal one before, unless that is gone or too busy."""
+        self._workers.wait_for_first()
+        parcel, to_come = self._sent(function, shared), iter(items)
+        under_way: deque[tuple[Item, Future]] = deque()
+        try:
+            while True:
+                room = max(PER_THREAD * self._workers.n_threads, 1) - len(under_way)
+                for item in islice(to_come, max(room, 0)):
+                    under_way.append((item, self._submitted(parcel, item)))
+                if not under_way:
+                    return
+                item, future = under_way[0]
+                result = self._result(parcel, item, future, if_died)
+                under_way.popleft()
+                yield result
+        finally:
+            self._client.cancel([future for _, future in under_way])
+
+    def _sent(self, function: Any, shared: Any) -> Future:
+        """The function with what it shares, as a task of its own; the same pair as last time is there already."""
+        if self._last_sent and self._last_sent[0] is function and self._last_sent[1] is shared:
+            return self._last_sent[2]
+        import dask
+        from distributed.protocol.pickle import dumps
+
+        parcel = Parcel(f"rarespec-parcel-{uuid4().hex}", dumps((function, shared)))
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+            future = self._client.submit(handed_on, parcel, key=parcel.name)
+        self._last_sent = function, shared, future
+        return future
+
+    def _submitted(self, parcel: Future, item: Any) -> Future:
+        home = self._home_of.get(item) if isinstance(item, Hashable) else None
+        preferred: dict[str, Any] = {"workers": [home], "allow_other_workers": True} if home in self._workers else {}
+        return self._client.submit(call, parcel, item, key=f"rarespec-{uuid4().hex}", **preferred)
+
+    def _result(self, parcel: Future, item: Any, future: Future, if_died: Callable[[Any, str], Any] | None) -> Any:
+        from distributed import KilledWorker
+
+        for n_left in reversed(range(SUBMISSIONS)):
+            try:
+                address, result = self._workers.wait_for(future)
+            except KilledWorker:
+                future = self._submitted(parcel, item) if n_left else future
+                continue
+            if isinstance(item, Hashable):
+                self._home_of[item] = address
+            return result
+        if if_died:
+            return if_died(item, "one worker after the other")
+        raise EngineError(
+            f"{item!r} took one worker after the other down; their logs may say why, and more memory may help"
+        )
+
+    @cached_property
+    def _workers(self) -> DaskWorkers:
+        return DaskWorkers(self._client, self.stalled_after, self.workers_within)
+
+    @cached_property
+    def _client(self) -> Client:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise EngineError("a Dask cluster needs Dask: pip install 'rarespec[dask]'") from None
+        if isinstance(self.cluster, Client):
+            if self.cluster.asynchronous:
+                raise EngineError("an asynchronous client cannot be used: make one without asynchronous=True")
+            return self.cluster
+        if isinstance(self.cluster, str):
+            _knock(self.cluster)
+        return Client(self.cluster, timeout=CONNECT_WITHIN, set_as_default=False)
+
+
+def _knock(address: str) -> None:
+    """An EngineError when no scheduler answers; a Client that cannot connect would haunt the end of the process."""
+    with ThreadPoolExecutor(1) as thread:  # a notebook has a loop in the main one
+        try:
+            thread.submit(asyncio.run, _connect_and_leave(address)).result()
+        except (OSError, ValueError, TypeError, RuntimeError) as error:
+            raise EngineError(
+                f"{address}: no Dask scheduler answers there ({error}); start one with `dask scheduler` and give the "
+                "address that it prints"
+            ) from None
+
+
+async def _connect_and_leave(address: str) -> None:
+    from distributed import Security
+    from distributed.comm import connect
+
+    comm = await connect(address, timeout=CONNECT_WITHIN, **Security().get_connection_args("client"))
+    await comm.close()

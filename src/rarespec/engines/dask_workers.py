@@ -1,0 +1,176 @@
+"""The workers of a Dask cluster: waited for, asked how things look from there, given up when they stall."""
+
+from __future__ import annotations
+
+import pkgutil
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from rarespec._version import __version__
+from rarespec.engines.engine import EngineError
+from rarespec.engines.heartbeats import Heartbeats
+from rarespec.engines.worker_call import sees
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+LOOKS_PER_STALL = 6
+"""How often the workers are looked at in the time after which one counts as stalled."""
+ASKED_FIRST = 100
+"""Priority of questions, before all work."""
+VERSION_THERE = pkgutil.resolve_name, "rarespec._version:__version__"
+"""Asked with a function of Python's own: a worker that cannot import the function of a task dies of it."""
+SAME_EVERYWHERE = "client, scheduler and workers need the same version of rarespec"
+
+
+class DaskWorkers:
+    """stalled_after, workers_within : as in DaskCluster"""
+
+    def __init__(self, client: Client, stalled_after: float, workers_within: float) -> None:
+        self._client = client
+        self._workers_within = workers_within
+        self._heartbeats = Heartbeats(stalled_after)
+        self._between_looks = min(stalled_after / LOOKS_PER_STALL, workers_within)
+        self._next_look = self._last_not_empty = time.monotonic()
+        self._there: dict[str, dict[str, Any]] = {}
+
+    def __contains__(self, address: object) -> bool:
+        return address in self._there
+
+    @property
+    def n_threads(self) -> int:
+        return sum(worker["nthreads"] for worker in self._there.values())
+
+    def wait_for_first(self) -> None:
+        """An EngineError when none comes in time."""
+        try:
+            self._client.wait_for_workers(1, timeout=self._workers_within)
+        except TimeoutError:
+            raise self._nobody() from None
+        self._look()
+
+    def wait_for(self, future: Future) -> Any:
+        """Its result, or the error of the function; meanwhile workers that stall are given up."""
+        patience = self._between_looks
+        try:
+            while True:
+                if self._ends_soon(future):
+                    with self._unless_lost(future):
+                        return future.result(timeout=patience)
+                    patience *= 2  # a large result on a slow network
+        except CancelledError as error:
+            raise EngineError(
+                f"{self._scheduler}: the scheduler has dropped the work ({error}); run the same again when it is back: "
+                "what was finished is kept"
+            ) from None
+
+    def require(self, path: Path) -> None:
+        """An EngineError that names a worker where rarespec, its version or this path is not as here."""
+        from distributed.protocol.pickle import dumps
+
+        self.wait_for_first()
+        self._check_version(f"the scheduler {self._scheduler}", lambda: self._client.run_on_scheduler(*VERSION_THERE))
+        for worker, answer in self._asked(*VERSION_THERE):
+            self._check_version(worker, answer.result)
+        for worker, answer in self._asked(sees, dumps(path)):
+            self._check_sight(worker, path, answer.result)
+
+    # ---- signs of life
+
+    def _ends_soon(self, future: Future) -> bool:
+        """Wait a little; whether it has ended."""
+        from distributed import wait
+
+        if not future.done():
+            with suppress(TimeoutError, CancelledError), self._client.as_current():
+                wait(future, timeout=self._between_looks)
+        if time.monotonic() >= self._next_look:
+            self._look()
+        return bool(future.done())
+
+    @contextmanager
+    def _unless_lost(self, future: Future) -> Iterator[None]:
+        """Around the fetching of a result, which does not end while the worker that had it is dead or stalled."""
+        try:
+            yield
+        except TimeoutError:
+            if future.status == "error":  # of the function's own
+                raise
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        self._next_look = now + self._between_looks
+        self._there = dict(self._client.scheduler_info(n_workers=-1)["workers"])
+        for address in self._heartbeats.silent({name: worker["last_seen"] for name, worker in self._there.items()}):
+            self._give_up(address)
+        if self._there:
+            self._last_not_empty = now
+        elif now - self._last_not_empty > self._workers_within:
+            raise self._nobody()
+
+    def _give_up(self, address: str) -> None:
+        """The scheduler forgets it, and hands its work to others. When it comes to life again, it is told to end."""
+        warnings.warn(
+            f"worker {self._name(address)} has stalled: no sign of life for {self._heartbeats.patience:.0f} s; "
+            "its work goes to the others",
+            stacklevel=2,
+        )
+        del self._there[address]
+        scheduler, reason = self._client.scheduler, f"rarespec-stalled-{uuid4().hex}"
+        assert scheduler is not None
+        # `expected`: the work is not under suspicion of having killed its worker
+        self._client.sync(scheduler.unregister, address=address, stimulus_id=reason, expected=True)
+
+    # ---- how things look from there
+
+    def _asked(self, function: Callable[..., Any], argument: Any) -> Iterator[tuple[str, Future]]:
+        """Every worker, in words, with its answer; those that die or stall meanwhile are left out."""
+        futures = {
+            address: self._client.submit(
+                function, argument, key=f"rarespec-asked-{uuid4().hex}", workers=[address], priority=ASKED_FIRST
+            )
+            for address in self._there
+        }
+        for address, future in futures.items():
+            while address in self and not self._ends_soon(future):
+                pass
+            if address in self:
+                yield f"worker {self._name(address)}", future
+
+    def _check_version(self, whose: str, asked: Callable[[], str]) -> None:
+        try:
+            version = asked()
+        except ImportError:
+            raise EngineError(f"{whose} has no rarespec: {SAME_EVERYWHERE}") from None
+        if version != __version__:
+            raise EngineError(f"{whose} has rarespec {version}, this process {__version__}: {SAME_EVERYWHERE}")
+
+    def _check_sight(self, whose: str, path: Path, asked: Callable[[], bool]) -> None:
+        try:
+            why = "" if asked() else "it is not there"
+        except (ImportError, OSError) as error:
+            why = str(error)
+        if why:
+            raise EngineError(
+                f"{whose} cannot see {path} ({why}): all workers need the same shared file system under the same path"
+            )
+
+    def _name(self, address: str) -> str:
+        name = self._there[address].get("name", address)
+        return address if name == address else f"{name} at {address}"
+
+    @property
+    def _scheduler(self) -> str:
+        return str(self._client.scheduler.address) if self._client.scheduler else "the cluster"
+
+    def _nobody(self) -> EngineError:
+        return EngineError(
+            f"{self._scheduler}: the cluster has had no worker for {self._workers_within:.0f} s; start some with "
+            f"`dask worker {self._scheduler}`, or wait until your queue has granted them"
+        )

@@ -1,0 +1,41 @@
+"""What every engine can do: run a function on many items and hand out the results in the order of the items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Shared = TypeVar("Shared")
+
+
+class EngineError(Exception):
+    """The work cannot run there, with what to do about it; the work itself is not at fault."""
+
+
+class Engine(Protocol):
+    """Runs functions somewhere. Each call has one thread of BLAS, so results do not depend on where it runs."""
+
+    @property
+    def in_this_process(self) -> bool:
+        """Whether functions see the very objects that are given, and not copies of them."""
+
+    def map(
+        self,
+        function: Callable[[Shared, Item], Result],
+        shared: Shared,
+        items: Iterable[Item],
+        if_died: Callable[[Item, str], Result] | None = None,
+    ) -> Iterator[Result]:
+        """`function(shared, item)` for each item, in the order of the items; a bounded number is under way at a time.
+
+        function : importable by name
+        shared : travels once, and is not changed afterwards
+        if_died : gives the result of an item that took processes down, from the item and a few words on how; by default
+            that is an EngineError
+        """
+
+    def require(self, path: Path) -> None:
+        """An EngineError unless every place where work runs sees this path and has this version of rarespec."""

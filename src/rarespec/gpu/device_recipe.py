@@ -1,0 +1,154 @@
+"""A recipe whose work is done on a GPU, for blocks of NumPy rows: it learns there, and gives features from there."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from array_api_compat import array_namespace, device
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rarespec.features._rows import Blocks
+from rarespec.features._subspace import find_subspace
+from rarespec.features.bridging import Bridge
+from rarespec.features.pca import StreamingPCA
+from rarespec.features.recipe import Recipe
+from rarespec.features.rescaling import MinMax, RobustPercentiles, UnitNorm
+from rarespec.features.running_median import MedianFilter
+from rarespec.gpu.device import NoGPUWarning, has_triton, usable_device
+from rarespec.gpu.device_readings import ArrayBlocks, DeviceReadings
+from rarespec.gpu.fused_features import FusedFeatures
+from rarespec.gpu.pinned_stream import through_device
+
+Array = Any
+
+ON_ANY_ARRAY = (Bridge, MedianFilter, MinMax, UnitNorm, RobustPercentiles, StreamingPCA)
+"""Steps that take arrays of other libraries."""
+SHARE_OF_MEMORY = 0.6
+"""Of what is free on the device, for filtered rows that are kept while the components are learned."""
+
+
+class BlockFeatures(NamedTuple):
+    """values (n, k) float32; lost_at (n,) int8, the step that could not use a row; n_bad (n,) int32, its NaN pixels."""
+
+    values: NDArray[np.float32]
+    lost_at: NDArray[np.int8]
+    n_bad: NDArray[np.int32]
+
+
+def recipe_on(asked: str | None, recipe: Recipe) -> DeviceRecipe | None:
+    """The recipe on the device that is asked for; None where the CPU does the work, with a warning that says why."""
+    device = usable_device(asked)
+    if device is None:
+        return None
+    others = [type(step).__name__ for step in recipe._chain() if not isinstance(step, ON_ANY_ARRAY)]
+    if others:
+        names = ", ".join(others)
+        warnings.warn(f"{names} cannot run on a GPU; the CPU computes these features", NoGPUWarning, stacklevel=2)
+        return None
+    return DeviceRecipe(recipe, device)
+
+
+class DeviceRecipe:
+    """The work of one recipe on one device, a name of torch's; "cpu" will do, for comparison.
+
+    The recipe itself learns: after `fit_blocks` it is fitted, and can be kept or used anywhere.
+    """
+
+    def __init__(self, recipe: Recipe, device: str) -> None:
+        self.recipe, self.device = recipe, device
+        self._fused: FusedFeatures | None = None
+        self._fused_for: Any = None
+
+    def fit_blocks(self, blocks: Blocks) -> Recipe:
+        """Learn from blocks of flux, (n_i, p) NumPy arrays; read again for every pass unless they fit on the device."""
+        first = next(iter(blocks()), None)
+        if first is None:
+            raise ValueError("no rows to learn from: the stream has no blocks")
+        self.recipe.fit_preparation(first[:1])
+        for step in self.recipe._chain()[len(self.recipe.steps_) :]:
+            prepared = _Kept(self.device, blocks, list(self.recipe.steps_))
+            self.recipe.steps_.append(fitted_components(clone(step), prepared))
+        return self.recipe
+
+    def transform_and_locate(self, X: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+        """As `Recipe.transform_and_locate`, for NumPy rows (n, p); features in float32."""
+        (block,) = self.transform_blocks([X])
+        return block.values, block.lost_at
+
+    def transform_blocks(self, blocks: Iterable[NDArray[Any]]) -> Iterator[BlockFeatures]:
+        """Features of blocks of flux, (n_i, p), one after the other: copies to the device overlap with the work."""
+        return (BlockFeatures(*arrays) for arrays in through_device(blocks, self._block_features, self.device))
+
+    def _block_features(self, flux: Array) -> tuple[Array, Array, Array]:
+        xp = array_namespace(flux)
+        return *self.features_of(flux), xp.sum(xp.isnan(flux), axis=1, dtype=xp.int32)
+
+    def features_of(self, flux: Array) -> tuple[Array, Array]:
+        """Features (n, k) float32 and the step that could not use a row, (n,) int8, of flux that is on the device."""
+        xp = array_namespace(flux)
+        fused = self._fused_now() if str(device(flux)).startswith("cuda") else None
+        if fused is not None and flux.dtype == xp.float32:
+            return fused(flux)
+        values, lost_at = _located(self.recipe.steps_, flux)
+        return xp.astype(values, xp.float32), lost_at
+
+    def _fused_now(self) -> FusedFeatures | None:
+        if has_triton() and self._fused_for is not self.recipe.steps_:
+            self._fused, self._fused_for = FusedFeatures.of(self.recipe), self.recipe.steps_
+        return self._fused
+
+
+def _located(steps: list[Any], X: Array) -> tuple[Array, Array]:
+    """Rows after the steps, and the number of the step that could not use them."""
+    xp = array_namespace(X)
+    lost_at = xp.zeros(X.shape[0], dtype=xp.int8, device=device(X))
+    for number, step in enumerate(steps, start=1):
+        X = step.transform(X)
+        empty = xp.all(xp.isnan(X), axis=1) if number < len(steps) else ~xp.all(xp.isfinite(X), axis=1)
+        lost_at = xp.where((lost_at == 0) & empty, xp.full_like(lost_at, number), lost_at)
+    return X, lost_at
+
+
+def fitted_components(pca: StreamingPCA, blocks: ArrayBlocks) -> StreamingPCA:
+    """Learned by the randomised solver from blocks of arrays of any library, whose products are made where they are."""
+    readings = DeviceReadings(blocks)
+    pca._check_parameters()
+    found = find_subspace(readings, pca._search())
+    pca._check_size(readings, 0 if found is None else len(found.mean))
+    assert found is not None
+    pca._publish_subspace(found)
+    pca.solver_, pca.n_left_out_ = "randomised", readings.n_left_out
+    return pca
+
+
+class _Kept:
+    """Blocks after some steps, on the device: as many as fit there are kept, the others are made again each time."""
+
+    def __init__(self, device: str, blocks: Blocks, steps: list[Any]) -> None:
+        self._device, self._blocks, self._steps = device, blocks, steps
+        self._kept: dict[int, Array] = {}
+        self._room = _free_memory(device) * SHARE_OF_MEMORY
+
+    def __call__(self) -> Iterator[Array]:
+        import torch
+
+        for number, block in enumerate(self._blocks()):
+            rows = self._kept.get(number)
+            if rows is None:
+                rows = torch.as_tensor(block, device=self._device)
+                for step in self._steps:
+                    rows = step.transform(rows)
+                if rows.nbytes <= self._room:
+                    self._kept[number] = rows
+                    self._room -= rows.nbytes
+            yield rows
+
+
+def _free_memory(device: str) -> float:
+    import torch
+
+    return float(torch.cuda.mem_get_info(device)[0]) if torch.device(device).type == "cuda" else 0.0

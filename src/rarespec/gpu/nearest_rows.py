@@ -1,0 +1,133 @@
+"""The exact nearest rows of each row, in tiles, on arrays of any library; on a GPU with a kernel that finds candidates.
+
+Candidates are compared by their differences in float64. A bound tells how near the rows that are no candidates may be
+at most; a row for which it does not exclude them is searched again in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+from array_api_compat import array_namespace, device, is_torch_array
+
+Array = Any
+Progress = Callable[[int, int], None]
+"""Called with the number of rows done and in all."""
+
+N_MORE = 10
+"""Candidates beyond the neighbours that are asked for and the row itself."""
+DISTANCES_AT_ONCE = 1 << 27
+"""Squared distances in float64 that are held at a time, 1 GB; on a GPU. Elsewhere a 32nd of it."""
+QUERIES_AT_ONCE = 1 << 16
+
+
+class Candidates(NamedTuple):
+    """Of some rows: numbers of their candidates, (m, c), and what no other row's squared distance is below, (m,)."""
+
+    rows: Array
+    bound: Array
+
+
+class CandidateSearch(Protocol):
+    """Finds candidates faster than exactly, and knows how wrong it may be."""
+
+    def __call__(self, start: int, stop: int) -> Candidates:
+        """For the rows start .. stop-1."""
+
+    def slack(self, rows: Array, squares: Array) -> Array:
+        """By how much its value for a row that is truly no farther than `squares`, (m,), may exceed that, (m,)."""
+
+
+def nearest_rows(X: Array, k: int, progress: Progress | None = None) -> tuple[Array, Array]:
+    """The k rows nearest to each row of X, without itself: (n, k) int64 and Euclidean distances (n, k) float64.
+
+    X : (n, d) float32 or float64, finite, with more than k rows
+
+    Nearest first, equally near ones by number. Which of equally near rows is the last of the k may differ from other
+    searches, nothing else.
+    """
+    xp, n = array_namespace(X), X.shape[0]
+    if not 1 <= k < n:
+        raise ValueError(f"k = {k}: a row of {n} has from 1 to {n - 1} others")
+    indices, distances = [], []
+    search = _kernel_search(X, k) if _on_gpu(X) else None
+    for start, stop in _batches(n, QUERIES_AT_ONCE if search else _rows_at_once(X)):
+        rows = xp.arange(start, stop, device=device(X))
+        near, squares = _searched(X, rows, k) if search is None else _found(X, rows, k, search)
+        indices.append(near)
+        distances.append(xp.sqrt(squares))
+        if progress:
+            progress(stop, n)
+    return xp.concat(indices, axis=0), xp.concat(distances, axis=0)
+
+
+def _on_gpu(X: Array) -> bool:
+    from rarespec.gpu.device import has_triton
+
+    return is_torch_array(X) and X.is_cuda and has_triton()
+
+
+def _batches(n: int, size: int) -> Iterator[tuple[int, int]]:
+    return ((start, min(start + size, n)) for start in range(0, n, size))
+
+
+def _rows_at_once(X: Array) -> int:
+    at_once = DISTANCES_AT_ONCE if is_torch_array(X) and X.is_cuda else DISTANCES_AT_ONCE // 32
+    return max(1, at_once // X.shape[0])
+
+
+# ---- by sorting all distances, in float64
+
+
+def _searched(X: Array, rows: Array, k: int) -> tuple[Array, Array]:
+    """Neighbours (m, k) and squared distances (m, k) of these rows."""
+    xp = array_namespace(X)
+    base = xp.astype(X, xp.float64)
+    base = base - xp.mean(base, axis=0, keepdims=True)  # products of smaller numbers lose less
+    lengths = xp.sum(base * base, axis=1)
+    queries = xp.take(base, rows, axis=0)
+    squares = lengths[None, :] - 2 * (queries @ base.T)  # without |q|^2, which is the same for a whole row
+    return _nearest_of(X, rows, _places_of_smallest(xp, squares, min(k + 1 + N_MORE, X.shape[0])), k)
+
+
+def _places_of_smallest(xp: Any, values: Array, count: int) -> Array:
+    """(m, count) columns of the smallest values of each row, in any order."""
+    if is_torch_array(values):
+        return values.topk(count, dim=1, largest=False, sorted=False).indices
+    return xp.argsort(values, axis=1)[:, :count]
+
+
+def _nearest_of(X: Array, rows: Array, candidates: Array, k: int) -> tuple[Array, Array]:
+    """The k nearest of the candidates (m, c) other than the row itself, by differences in float64."""
+    xp = array_namespace(X)
+    candidates = xp.sort(candidates, axis=1)
+    m, c = candidates.shape
+    others = xp.reshape(xp.take(X, xp.reshape(candidates, (-1,)), axis=0), (m, c, X.shape[1]))
+    difference = xp.astype(others, xp.float64) - xp.astype(xp.take(X, rows, axis=0), xp.float64)[:, None, :]
+    squares = xp.sum(difference * difference, axis=2)
+    squares = xp.where(candidates == rows[:, None], xp.full_like(squares, float("inf")), squares)
+    order = xp.argsort(squares, axis=1, stable=True)[:, :k]
+    return xp.take_along_axis(candidates, order, axis=1), xp.take_along_axis(squares, order, axis=1)
+
+
+# ---- by the kernel, on a GPU
+
+
+def _found(X: Array, rows: Array, k: int, search: CandidateSearch) -> tuple[Array, Array]:
+    """As `_searched`, which is asked only for rows whose candidates are not certain to hold the nearest."""
+    candidates = search(int(rows[0]), int(rows[-1]) + 1)
+    near, squares = _nearest_of(X, rows, candidates.rows, k)
+    farthest = squares[:, -1]
+    uncertain = rows[farthest >= candidates.bound - search.slack(rows, farthest)]
+    for start, stop in _batches(uncertain.shape[0], _rows_at_once(X)):
+        again = uncertain[start:stop]
+        place = again - rows[0]
+        near[place], squares[place] = _searched(X, again, k)
+    return near, squares
+
+
+def _kernel_search(X: Array, k: int) -> CandidateSearch:
+    from rarespec.gpu.kernel_candidates import KernelCandidates
+
+    return KernelCandidates(X, k + 1 + N_MORE)

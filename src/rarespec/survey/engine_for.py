@@ -1,0 +1,30 @@
+"""The engine that a user means: an address, a Dask client or cluster, an engine, or nothing for this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rarespec.engines.dask_cluster import DaskCluster
+from rarespec.engines.engine import Engine, EngineError
+from rarespec.engines.here import Here
+from rarespec.survey.manifest import WrongUseError
+
+AnyEngine = Any
+"""None, the address of a Dask scheduler, a `distributed.Client` or cluster object, or an Engine."""
+
+
+@contextmanager
+def engine_for(given: AnyEngine) -> Iterator[Engine]:
+    """A cluster that was given by its address is left at the end. What an engine cannot do is wrong use of it."""
+    try:
+        if given is None:
+            yield Here()
+        elif hasattr(given, "require"):
+            yield given
+        else:
+            with DaskCluster(given) as cluster:
+                yield cluster
+    except EngineError as error:
+        raise WrongUseError(str(error)) from None

@@ -1,0 +1,111 @@
+"""The exact neighbours, on arrays of any library."""
+
+import numpy as np
+import pytest
+
+from gpu import made_up
+from rarespec.gpu import nearest_rows as module
+from rarespec.gpu.nearest_rows import nearest_rows
+from rarespec.gpu.neighbour_graph import neighbours_on
+from rarespec.rankers._exact_neighbours import exact_nearest
+from rarespec.rankers.neighbours import build_neighbours
+
+
+def by_the_cpu(X, k):
+    indices, distances = exact_nearest(X, X, k + 1)
+    return indices[:, 1:], distances[:, 1:]
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(700, 20, 5), (1500, 3, 12), (40, 50, 39), (2, 1, 1), (300, 100, 4)])
+def test_neighbours_of_the_exact_search(arrays, n, d, k):
+    X = made_up.features(n, d)
+    indices, distances = (arrays.back(result) for result in nearest_rows(arrays.of(X), k))
+    expected, apart = by_the_cpu(X, k)
+    assert np.array_equal(indices, expected)
+    assert np.allclose(distances, apart, rtol=1e-12)
+
+
+def test_equal_rows_are_at_distance_zero_and_come_by_number(arrays):
+    X = np.repeat(made_up.features(30, 5), 3, axis=0)
+    indices, distances = (arrays.back(result) for result in nearest_rows(arrays.of(X), 2))
+    first = 3 * (np.arange(90) // 3)[:, None] + np.arange(3)
+    assert np.array_equal(np.sort(np.column_stack([np.arange(90), indices]), axis=1), first)
+    assert (np.diff(indices, axis=1) > 0).all() and (distances == 0).all()
+
+
+def test_rows_far_from_the_origin_and_one_far_from_all(arrays):
+    X = made_up.features(600, 10).astype(np.float64) + 1000
+    X[17] *= 500
+    indices, _ = (arrays.back(result) for result in nearest_rows(arrays.of(X), 5))
+    assert np.array_equal(indices, by_the_cpu(X, 5)[0])
+
+
+def test_batches_and_progress(arrays, monkeypatch):
+    monkeypatch.setattr(module, "DISTANCES_AT_ONCE", 32 * 100 * 500)
+    monkeypatch.setattr(module, "QUERIES_AT_ONCE", 128)
+    seen, X = [], made_up.features(500, 8)
+    indices, _ = nearest_rows(arrays.of(X), 3, lambda done, total: seen.append((done, total)))
+    assert np.array_equal(arrays.back(indices), by_the_cpu(X, 3)[0])
+    assert len(seen) > 3 and seen[-1] == (500, 500)
+
+
+@pytest.mark.parametrize("k", [0, 10])
+def test_impossible_numbers_of_neighbours(arrays, k):
+    with pytest.raises(ValueError, match="k ="):
+        nearest_rows(arrays.of(made_up.features(10, 3)), k)
+
+
+def test_uncertain_candidates_are_searched_again(torch):
+    """A search whose candidates miss the nearest, but whose bound says so."""
+
+    class Careless:
+        def __call__(self, start, stop):
+            rows = torch.arange(start, stop)
+            return module.Candidates((rows[:, None] + torch.arange(20)) % 400, torch.where(rows % 3 == 0, 1e9, 0.0))
+
+        def slack(self, rows, squares):
+            return torch.zeros(len(rows))
+
+    X = made_up.features(400, 6)
+    indices, _ = module._found(torch.asarray(X), torch.arange(400), 4, Careless())
+    right = (indices.numpy() == by_the_cpu(X, 4)[0]).all(axis=1)
+    assert right[np.arange(400) % 3 != 0].all() and not right.all()
+
+
+def test_more_rows_than_one_kernel_compares(gpu, monkeypatch):
+    from rarespec.gpu import kernel_candidates
+
+    monkeypatch.setattr(kernel_candidates, "MOST_TILE_BITS", 4)
+    X = made_up.features(5000, 30)
+    indices, _ = nearest_rows(gpu.asarray(X, device="cuda"), 5)
+    assert np.array_equal(indices.cpu().numpy(), by_the_cpu(X, 5)[0])
+
+
+def test_the_bound_of_the_kernel_holds(gpu):
+    """The values of the kernel differ from the true squared distances by less than it says."""
+    from rarespec.gpu.kernel_candidates import KernelCandidates
+
+    X = gpu.asarray(made_up.features(20_000, 50), device="cuda")
+    search = KernelCandidates(X, 16)
+    high, low = search.split.queries[:512].float(), search.split.base[: len(X)].float()
+    kernel_like = (high.half() @ low.half().T).float() if False else high @ low.T
+    true = gpu.cdist(X[:512].double(), X.double()).square() / search.split.scale**2
+    allowed = (
+        search.slack(gpu.arange(512, device="cuda")[:, None], true * search.split.scale**2) / search.split.scale**2
+    )
+    assert ((kernel_like - true).abs() <= allowed).all()
+
+
+def test_a_graph_on_a_device_is_that_of_the_cpu(gpu):
+    X = made_up.features(3000, 20)
+    there, here = neighbours_on("cuda", X, 5), build_neighbours(X, 5)
+    assert np.array_equal(there.indices, here.indices) and np.allclose(there.distances, here.distances, rtol=1e-6)
+    assert there.fingerprint == here.fingerprint and there.recall == 1.0
+
+
+def test_a_graph_without_a_gpu_is_built_by_the_cpu(monkeypatch):
+    monkeypatch.setattr("rarespec.gpu.device.find_spec", lambda name: None)
+    X = made_up.features(100, 5)
+    with pytest.warns(UserWarning, match="the CPU does the work"):
+        graph = neighbours_on("cuda", X, 3)
+    assert np.array_equal(graph.indices, build_neighbours(X, 3).indices)
