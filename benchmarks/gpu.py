@@ -21,8 +21,8 @@ import torch
 
 from rarespec.features import PaperFeatures, StreamingPCA
 from rarespec.gpu.device_recipe import DeviceRecipe, _located, fitted_components
-from rarespec.gpu.nearest_rows import nearest_rows
-from rarespec.gpu.top_rows import top_rows
+from rarespec.gpu.exact_neighbours import nearest_rows
+from rarespec.gpu.scoring import top_rows
 from rarespec.rankers import BaggingTopPush
 from rarespec.rankers._interior_point import solve
 from rarespec.rankers._push_cuda import solve_together

@@ -53,6 +53,14 @@ def test_learning_from_blocks(device):
     assert there.restore(there.state()).transform(blocks[0]).shape == expected.shape
 
 
+def test_the_exact_solver_is_left_to_the_cpu(device):
+    blocks = [made_up.flux(150, SMALL_GRID, seed=i) for i in range(2)]
+    here = PaperFeatures(5, grid=SMALL_GRID).fit_blocks(lambda: iter(blocks))
+    there = DeviceRecipe(clone(here), device).fit_blocks(lambda: iter(blocks))
+    assert there.steps_[2].solver_ == here.steps_[2].solver_ == "exact"
+    assert np.allclose(there.transform(blocks[0]), here.transform(blocks[0]), atol=1e-4)
+
+
 def test_components_of_arrays_of_any_library(arrays):
     rows = made_up.flux(500, SMALL_GRID) * 0.01
     rows[17, 5] = np.nan

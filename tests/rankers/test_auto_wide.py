@@ -16,7 +16,8 @@ from rarespec.rankers._auto_crawl import reached
 def few(monkeypatch):
     """Sizes at which a few thousand rows are many."""
     monkeypatch.setattr(signal, "WIDE", 2000)
-    sizes = {"N_REACHED": 800, "N_ALIKE": 1200, "N_DRAWN": 1500, "N_SAMPLE": 50}
+    monkeypatch.setattr(signal, "N_SAMPLE", 50)
+    sizes = {"N_REACHED": 800, "N_ALIKE": 1200, "N_DRAWN": 1500}
     for name, size in sizes.items():
         monkeypatch.setattr(wide, name, size)
 

@@ -22,11 +22,14 @@ from rarespec.gpu.device import NoGPUWarning, has_triton, usable_device
 from rarespec.gpu.device_readings import ArrayBlocks, DeviceReadings
 from rarespec.gpu.fused_features import FusedFeatures
 from rarespec.gpu.pinned_stream import through_device
+from rarespec.rankers._other_arrays import as_numpy
 
 Array = Any
 
 ON_ANY_ARRAY = (Bridge, MedianFilter, MinMax, UnitNorm, RobustPercentiles, StreamingPCA)
 """Steps that take arrays of other libraries."""
+KEPT_ON_CPU = 1e9
+"""Bytes, where the device is the CPU."""
 SHARE_OF_MEMORY = 0.6
 """Of what is free on the device, for filtered rows that are kept while the components are learned."""
 
@@ -71,7 +74,7 @@ class DeviceRecipe:
         self.recipe.fit_preparation(first[:1])
         for step in self.recipe._chain()[len(self.recipe.steps_) :]:
             prepared = _Kept(self.device, blocks, list(self.recipe.steps_))
-            self.recipe.steps_.append(fitted_components(clone(step), prepared))
+            self.recipe.steps_.append(_fitted(clone(step), prepared))
         return self.recipe
 
     def transform_and_locate(self, X: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
@@ -113,6 +116,13 @@ def _located(steps: list[Any], X: Array) -> tuple[Array, Array]:
     return X, lost_at
 
 
+def _fitted(pca: StreamingPCA, prepared: _Kept) -> StreamingPCA:
+    """By the solver that the CPU would take; the exact one is left to it."""
+    if pca._chosen_solver(next(prepared()).shape[1]) == "exact":
+        return pca.fit_blocks(lambda: (as_numpy(rows) for rows in prepared()))
+    return fitted_components(pca, prepared)
+
+
 def fitted_components(pca: StreamingPCA, blocks: ArrayBlocks) -> StreamingPCA:
     """Learned by the randomised solver from blocks of arrays of any library, whose products are made where they are."""
     readings = DeviceReadings(blocks)
@@ -151,4 +161,4 @@ class _Kept:
 def _free_memory(device: str) -> float:
     import torch
 
-    return float(torch.cuda.mem_get_info(device)[0]) if torch.device(device).type == "cuda" else 0.0
+    return float(torch.cuda.mem_get_info(device)[0]) if torch.device(device).type == "cuda" else KEPT_ON_CPU

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rarespec.gpu.nearest_rows import Candidates
+from rarespec.gpu.exact_neighbours import Candidates
 from rarespec.gpu.split_rows import ROUNDING, split_rows
 
 Array = Any

@@ -6,6 +6,7 @@ parts learn from a sample of all rows, in which the common is as common as it is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -25,18 +26,16 @@ from rarespec.rankers._auto_query import Query, query_of
 from rarespec.rankers._auto_spread import spread_scores
 from rarespec.rankers._faiss_neighbours import FaissSearch
 from rarespec.rankers._known import Rows
-from rarespec.rankers._row_identity import row_digests
+from rarespec.rankers._linear import BLOCK_ROWS
 from rarespec.rankers._signal import joined
-from rarespec.rankers._signal_space import RECALL, SignalSpace
+from rarespec.rankers._signal_space import SignalSpace
+from rarespec.rankers._unit_rows import unit_rows
 
-N_REACHED, N_ALIKE = 20_000, 40_000
+N_REACHED, N_ALIKE = 10_000, 40_000
 """Rows that are joined in a graph: those reached from the known ones, and those most alike to them."""
 
 N_DRAWN = 100_000
 """Rows of all kinds from which the other parts learn."""
-
-N_SAMPLE = 300
-"""Rows on which the recall of the search for neighbours is measured."""
 
 Marks = NDArray[np.bool_]
 
@@ -58,7 +57,7 @@ class Wide:
 
     X: Rows
     space: SignalSpace
-    _search: FaissSearch | None = field(default=None, repr=False)
+    cells: Mapping[str, NDArray[Any]] = field(repr=False)
     _last: Surroundings | None = field(default=None, repr=False)
 
     def is_of(self, X: Rows) -> bool:
@@ -75,23 +74,23 @@ class Wide:
         return last
 
     def _reached(self, known: NDArray[np.intp]) -> NDArray[np.intp]:
-        order = np.arange(len(self.X))
-        if self._search is None:
-            sample = self._units[np.random.default_rng(0).choice(order, N_SAMPLE, replace=False)]
-            k = n_neighbours(len(self.X)) + 1
-            settings: dict[str, Any] = {"own_first": True, "target_recall": RECALL, "seed": 0}
-            self._search = FaissSearch(self._units, np.argsort(row_digests(self._units)), sample, k, **settings)
-        search = self._search
-        return reached(known, N_REACHED, lambda rows: search.nearest(self._units[rows], np.arange(len(rows))))
+        return reached(known, N_REACHED, lambda rows: self._search.nearest(self._units[rows], np.arange(len(rows))))
+
+    @cached_property
+    def _search(self) -> FaissSearch:
+        return FaissSearch.restored(self._units, n_neighbours(len(self.X)) + 1, self.cells)
 
     def _alike(self, known: NDArray[np.intp]) -> NDArray[np.intp]:
         """Those most alike to any of the known: edges that lead from them to the known are not found from the known."""
-        alike = (self._units @ self._units[known].T).max(axis=1)
+        units, examples, alike = self._units, self._units[known], np.empty(len(self.X), np.float32)
+        for start in range(0, len(alike), BLOCK_ROWS):
+            block = slice(start, start + BLOCK_ROWS)
+            alike[block] = (units[block] @ examples.T).max(axis=1)
         return np.argpartition(-alike, N_ALIKE)[:N_ALIKE]
 
-    @cached_property
-    def _units(self) -> NDArray[np.float32]:
-        return self.space.unit_rows(self.space.all_whitened(self.X))
+    @property
+    def _units(self) -> Rows:
+        return unit_rows(self.X, self.space)
 
 
 def wide_query(wide: Wide, known: Marks, refused: Marks, seed: int) -> tuple[Query, NDArray[np.intp]]:

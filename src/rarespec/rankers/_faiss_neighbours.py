@@ -10,9 +10,10 @@ order of the rows and the number of threads cannot change the result.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,8 @@ class _CellIndex:
     """(n,) row of `base` at each place in the index."""
     centre: NDArray[np.float64]
     scale: float
+    cell_of: Indices
+    """(n,) the cell of each place."""
 
     def inside(self, rows: Rows) -> NDArray[np.float32]:
         """Rows about the centre, at most of order 1: single precision then loses little and cannot overflow."""
@@ -132,7 +135,6 @@ class FaissSearch:
 
     Attributes
     ----------
-    by_cell : (n,) int64, the rows in the order of the cells
     recall : float, of the sample
     """
 
@@ -149,10 +151,38 @@ class FaissSearch:
         n_jobs: int | None = None,
     ) -> None:
         self._k, self._n_jobs = k, n_jobs
-        self._index, self.by_cell = _grouped(base, base_order, seed, n_jobs)
+        self._index = _grouped(base, base_order, seed, n_jobs)
         truth = exact_nearest(base, sample, k, n_jobs=n_jobs)[1]
         found = _enough_probes(self._index, sample, truth, int(own_first), target_recall, n_jobs)
         self._n_probes, self.recall = found
+
+    @classmethod
+    def restored(cls, base: Rows, k: int, kept: Mapping[str, NDArray[Any]]) -> Self:
+        """From what `kept` gave, on the same rows; grouping them, which takes longest, is not done again."""
+        search = cls.__new__(cls)
+        search._k, search._n_jobs = k, None
+        search._index = _restored(base, kept)
+        search._n_probes, search.recall = int(kept["n_probes"]), float(kept["recall"])
+        return search
+
+    def kept(self) -> dict[str, NDArray[Any]]:
+        """What is worth keeping, as arrays: some ten bytes a row."""
+        index = self._index
+        return {
+            "centroids": index.index.quantizer.reconstruct_n(0, index.index.nlist),
+            "cell_of": index.cell_of.astype(np.int32),
+            "order": index.order.astype(np.int32),
+            "centre": index.centre,
+            "scale": np.array(index.scale),
+            "n_probes": np.array(self._n_probes),
+            "recall": np.array(self.recall),
+        }
+
+    @property
+    def by_cell(self) -> Indices:
+        """(n,) the rows in the order of the cells."""
+        rows: Indices = self._index.order[np.argsort(self._index.cell_of, kind="stable")]
+        return rows
 
     def nearest(self, queries: Rows, order: Indices, progress: Progress | None = None) -> tuple[Indices, Distances]:
         """The k nearest rows of each query, (m, k) each, nearly always; queries are looked at in this order."""
@@ -218,15 +248,28 @@ def recall_of_each(found: Distances, truth: Distances) -> NDArray[np.float64]:
     return np.mean(found <= truth[:, -1:], axis=1)
 
 
-def _grouped(base: Rows, order: Indices, seed: int, n_jobs: int | None) -> tuple[_CellIndex, Indices]:
-    """The rows in their cells, and their order cell by cell."""
+def _grouped(base: Rows, order: Indices, seed: int, n_jobs: int | None) -> _CellIndex:
+    """The rows in their cells."""
     faiss = require_faiss()
     n_cells = max(1, int(CELLS_PER_ROOT * np.sqrt(len(base))))
     centre, scale = _centre_and_scale(base, order)
     index = faiss.IndexIVFFlat(faiss.IndexFlatL2(base.shape[1]), base.shape[1], n_cells)
-    cells = _CellIndex(faiss, index, base, order, centre, scale)
+    cells = _CellIndex(faiss, index, base, order, centre, scale, np.empty(len(base), np.int64))
     _train(cells, seed)
-    return cells, order[np.argsort(_add(cells, n_jobs), kind="stable")]
+    _add(cells, n_jobs)
+    return cells
+
+
+def _restored(base: Rows, kept: Mapping[str, NDArray[Any]]) -> _CellIndex:
+    faiss, centroids = require_faiss(), np.ascontiguousarray(kept["centroids"], np.float32)
+    quantizer = faiss.IndexFlatL2(base.shape[1])
+    quantizer.add(centroids)
+    index = faiss.IndexIVFFlat(quantizer, base.shape[1], len(centroids))
+    order, cell_of = kept["order"].astype(np.int64), kept["cell_of"].astype(np.int64)
+    cells = _CellIndex(faiss, index, base, order, kept["centre"], float(kept["scale"]), cell_of)
+    for start in range(0, len(base), PIECE_ROWS):
+        _fill(cells, start)
+    return cells
 
 
 def _centre_and_scale(base: Rows, order: Indices) -> tuple[NDArray[np.float64], float]:
@@ -251,19 +294,22 @@ def _train(cells: _CellIndex, seed: int) -> None:
     list(in_threads(train, range(1), 1))
 
 
-def _add(cells: _CellIndex, n_jobs: int | None) -> Indices:
-    """Every row to its cell; the cells are found in threads, and filled in order. The cell of each place, (n,)."""
-    index, swig_ptr = cells.index, cells.faiss.swig_ptr
-    cell_of = np.empty(len(cells.base), np.int64)
+def _add(cells: _CellIndex, n_jobs: int | None) -> None:
+    """Every row to its cell; the cells are found in threads, and filled in order."""
 
     def find(start: int) -> int:
         cells.faiss.omp_set_num_threads(1)
         rows = cells.base[cells.order[start : start + PIECE_ROWS]]
-        cell_of[start : start + len(rows)] = index.quantizer.search(cells.inside(rows), 1)[1][:, 0]
+        cells.cell_of[start : start + len(rows)] = cells.index.quantizer.search(cells.inside(rows), 1)[1][:, 0]
         return start
 
     for start in in_threads(find, range(0, len(cells.base), PIECE_ROWS), n_jobs):
-        rows = cells.inside(cells.base[cells.order[start : start + PIECE_ROWS]])
-        here = cell_of[start : start + len(rows)].copy()
-        index.add_core(len(rows), swig_ptr(rows), None, swig_ptr(here))
-    return cell_of
+        _fill(cells, start)
+
+
+def _fill(cells: _CellIndex, start: int) -> None:
+    """Put the rows at these places into their cells, which are known."""
+    rows = cells.inside(cells.base[cells.order[start : start + PIECE_ROWS]])
+    here = cells.cell_of[start : start + len(rows)].copy()
+    swig_ptr = cells.faiss.swig_ptr
+    cells.index.add_core(len(rows), swig_ptr(rows), None, swig_ptr(here))

@@ -62,6 +62,13 @@ class SignalSpace:
             Z[start : start + BLOCK_ROWS] = self.whitened(X[start : start + BLOCK_ROWS])
         return Z
 
+    def all_units(self, X: Rows) -> NDArray[np.float32]:
+        """`unit_rows` of all rows, which are whitened block by block."""
+        units = np.empty(X.shape, np.float32)
+        for start in range(0, len(X), BLOCK_ROWS):
+            units[start : start + BLOCK_ROWS] = self.unit_rows(self.all_whitened(X[start : start + BLOCK_ROWS]))
+        return units
+
     def signal_share(self, m: float, beyond: float = 0.0) -> NDArray[np.float64]:
         """Wiener's weight of each axis in a mean of m rows: signal over signal and what noise the mean leaves.
 

@@ -72,7 +72,7 @@ class Auto(Ranker):
     are kept, at most ten thousand.
 
     Of more than 200 000 rows, "spread" follows those that it reaches from the known ones and those most alike to them,
-    60 000 in all, and the other parts learn from 100 000 that are drawn. Beside X that takes some 450 bytes a row.
+    50 000 in all, and the other parts learn from 100 000 that are drawn. Beside X that takes some 350 bytes a row.
 
     Not to be confused with `rarespec.evaluation.Tuned`, which chooses the parameters of one ranker.
     """
@@ -196,7 +196,10 @@ class Auto(Ranker):
 
 
 def _ready(rows: Rows, signal: Signal) -> Prepared | Wide:
-    return Wide(rows, signal.space) if signal.graph is None else prepared(rows, signal.space, signal.graph)
+    if signal.graph is not None:
+        return prepared(rows, signal.space, signal.graph)
+    assert signal.cells is not None
+    return Wide(rows, signal.space, signal.cells)
 
 
 def _one_thread() -> threadpool_limits:

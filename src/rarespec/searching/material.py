@@ -64,8 +64,8 @@ def material_of(features: FeatureSet, known: Examples, refused: Examples | None 
 
 
 def _ids(features: FeatureSet, rows: NDArray[np.intp]) -> list[str]:
-    ids: list[str] = features.survey.ids[rows].tolist()
-    return ids
+    """Of these rows alone: all ids of a large survey take as much memory as its features."""
+    return features.survey.catalogue_at(rows, ["id"])["id"]
 
 
 def _contradictions(

@@ -21,11 +21,12 @@ from rarespec.survey.kept_arrays import UNREADABLE, keep_if_possible, load_array
 from rarespec.survey.neighbours import graph_arrays, graph_from, graphs_home, rows_of_graph
 
 FOLDER = "signal"
+CELLS = "cells_"
 OF_SPACE = tuple(field.name for field in fields(SignalSpace))
 
 
 def signal_of(features: FeatureSet, k: int = 5) -> Signal:
-    """Of every usable spectrum; noise is measured between k neighbours. Many spectra have no graph."""
+    """Of every usable spectrum; noise is measured between k neighbours. Many spectra have cells and no graph."""
     rows = rows_of_graph(features)
     X = features.usable_values
     path = graphs_home(features) / FOLDER / f"{fingerprint_of_rows(X)}-noise{k}.npz"
@@ -34,6 +35,7 @@ def signal_of(features: FeatureSet, k: int = 5) -> Signal:
         return kept
     signal = signal_of_rows(X, k)
     arrays = {name: np.array(getattr(signal.space, name)) for name in OF_SPACE}
+    arrays |= {f"{CELLS}{name}": values for name, values in (signal.cells or {}).items()}
     if signal.graph is not None:
         arrays |= graph_arrays(signal.graph, rows)
     if keep_if_possible(path, npz(arrays)):
@@ -46,6 +48,9 @@ def _kept(path: Path, n_rows: int) -> Signal | None:
     try:
         kept = load_arrays(path)
         space = SignalSpace(kept["mean"], kept["whitening"], kept["noise"], float(kept["usual_reach"]))
-        return Signal(n_rows, space, graph_from(kept) if n_rows <= WIDE else None)
+        if n_rows <= WIDE:
+            return Signal(n_rows, space, graph_from(kept))
+        cells = {name.removeprefix(CELLS): kept[name] for name in kept if name.startswith(CELLS)}
+        return Signal(n_rows, space, None, cells) if len(cells["cell_of"]) == n_rows else None
     except UNREADABLE:
         return None

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gpu import made_up
-from rarespec.gpu import nearest_rows as module
-from rarespec.gpu.nearest_rows import nearest_rows
+from rarespec.gpu import exact_neighbours as module
+from rarespec.gpu.exact_neighbours import nearest_rows
 from rarespec.gpu.neighbour_graph import neighbours_on
 from rarespec.rankers._exact_neighbours import exact_nearest
 from rarespec.rankers.neighbours import build_neighbours
@@ -82,18 +82,18 @@ def test_more_rows_than_one_kernel_compares(gpu, monkeypatch):
 
 
 def test_the_bound_of_the_kernel_holds(gpu):
-    """The values of the kernel differ from the true squared distances by less than it says."""
-    from rarespec.gpu.kernel_candidates import KernelCandidates
+    """What the kernel keeps differs from the true squared distance by less than it says, and the bits it cut off."""
+    from rarespec.gpu.kernel_candidates import CLASSES, KernelCandidates
 
-    X = gpu.asarray(made_up.features(20_000, 50), device="cuda")
-    search = KernelCandidates(X, 16)
-    high, low = search.split.queries[:512].float(), search.split.base[: len(X)].float()
-    kernel_like = (high.half() @ low.half().T).float() if False else high @ low.T
-    true = gpu.cdist(X[:512].double(), X.double()).square() / search.split.scale**2
-    allowed = (
-        search.slack(gpu.arange(512, device="cuda")[:, None], true * search.split.scale**2) / search.split.scale**2
-    )
-    assert ((kernel_like - true).abs() <= allowed).all()
+    n, bits = 20_000, 9
+    X = gpu.asarray(made_up.features(n, 50), device="cuda")
+    search, queries = KernelCandidates(X, 16), gpu.arange(512, device="cuda")[:, None]
+    kept = search._kept(0, 512, 0, -(-n // CLASSES), bits)
+    rows = (kept.view(gpu.int32) & (2**bits - 1)).long() * CLASSES + gpu.arange(kept.shape[1], device="cuda") % CLASSES
+    true = (X.double()[rows] - X.double()[queries]).square().sum(dim=2)
+    values, slack = kept.double() * search.split.scale**2, search.slack(queries, true)
+    assert (values <= true + slack).all()
+    assert (values >= (true - slack) * (1 - 2.0 ** (bits - 23))).all()
 
 
 def test_a_graph_on_a_device_is_that_of_the_cpu(gpu):

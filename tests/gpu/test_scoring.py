@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpu import made_up
-from rarespec.gpu.top_rows import top_rows
+from rarespec.gpu.scoring import top_rows
 
 
 @pytest.mark.parametrize(("n", "k"), [(5000, 100), (5000, 1), (50, 50), (20, 300)])
