@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpu import made_up
-from rarespec.rankers import BaggingTopPush
+from rarespec.rankers import BaggingTopPush, _push_arrays
 from rarespec.rankers._interior_point import solve
 from rarespec.rankers._push_loss import LOSSES
 from rarespec.rankers._push_problem import Objective
@@ -129,3 +129,25 @@ def test_recorded_steps_are_used_again_for_other_bags(gpu):
         assert there.converged.all() and int(there.n_iter.max()) <= int(here.n_iter.max()) + 2
         assert np.abs(there.weights.cpu().numpy() - here.weights).max() < 1e-2 * np.abs(here.weights).max()
     assert _push_cuda._recorded.cache_info().hits >= before + 2
+
+
+def test_an_ill_conditioned_problem_solved_to_the_end(arrays):
+    """So far that the strongest rows are treated apart."""
+    positives, negatives = bags(d=12)
+    objective = Objective(LOSSES["truncated-quadratic"], 1e-4, 1)
+    there = solve(arrays.of(positives), arrays.of(negatives), objective, 1e-11, 200)
+    assert arrays.back(there.converged).all()
+    here = solve(positives, negatives, objective, 1e-11, 200)
+    assert np.abs(arrays.back(there.weights) - here.weights).max() < 1e-4 * np.abs(here.weights).max()
+
+
+def test_values_in_chosen_places(arrays):
+    x, places = np.arange(12.0).reshape(3, 4), np.array([[3, 0], [1, 2], [2, 0]])
+    values = -np.arange(1.0, 7).reshape(3, 2)
+    expected = [[-2, 1, 2, -1], [4, -3, -4, 7], [-6, 9, -5, 11]]
+    assert np.array_equal(arrays.back(_push_arrays.replaced(*map(arrays.of, (x, places, values)))), expected)
+    rows = _push_arrays.rows_replaced(arrays.of(x), arrays.of(np.array([0, 2])), arrays.of(x[1:] * 10))
+    assert np.array_equal(arrays.back(rows), [x[1] * 10, x[1], x[2] * 10])
+    largest = arrays.back(_push_arrays.largest_places(arrays.of(x * [1, -1, 1, -1]), 2))
+    assert np.array_equal(np.sort(largest, axis=1), [[0, 2]] * 3)
+    assert np.allclose(arrays.back(_push_arrays.mean_of_largest(arrays.of(x), 3)), x[:, 1:].mean(axis=1))

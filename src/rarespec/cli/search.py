@@ -15,6 +15,7 @@ from rarespec.cli.hats_search import is_hats, search_catalogue, written
 from rarespec.cli.search_options import (
     Classes,
     Cone,
+    Device,
     Known,
     Method,
     MinSnr,
@@ -56,6 +57,7 @@ def command(
     seed: Seed = 0,
     model: Model = None,
     scheduler: Scheduler = None,
+    device: Device = None,
     save_model: Annotated[Path | None, typer.Option(help="Keep what was learned, for another survey.")] = None,
     send: Annotated[bool, typer.Option("--send", help="Send the table to TOPCAT or Aladin by SAMP.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the candidates as JSON.")] = False,
@@ -82,6 +84,7 @@ def command(
         seed,
         model,
         scheduler,
+        device,
     )
     if is_hats(survey):
         with _for_lsdb(scheduler):

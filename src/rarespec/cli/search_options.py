@@ -34,6 +34,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Same seed, same ranking.")]
 Scheduler = Annotated[
     str | None, typer.Option(help="Compute on the Dask cluster at this address, for example tcp://host:8786.")
 ]
+Device = Annotated[str | None, typer.Option(help="Compute features and graphs there: cuda for a GPU.")]
 Model = Annotated[Path | None, typer.Option(help="Rank with what another search kept, instead of --known.")]
 
 
@@ -56,6 +57,7 @@ class SearchOptions:
     seed: int = 0
     model: Path | None = None
     scheduler: str | None = None
+    device: str | None = None
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -85,11 +87,12 @@ def ranking_of(options: SearchOptions) -> Ranking:
         if (options.known is None) == (options.model is None):
             raise ValueError("say what is known: either --known IDS_OR_FILE, or --model FILE of an earlier search")
     given = options.arguments
+    where: dict[str, Any] = {"engine": options.scheduler, "device": options.device}
     with progress("features", "blocks") as show:
         if options.model is None:
-            return search(options.survey, **given, progress=show, engine=options.scheduler)
+            return search(options.survey, **given, progress=show, **where)
         listed = {"top": options.top, "selection": given["selection"]}
-        return search_with_model(options.survey, options.model, **listed, progress=show, engine=options.scheduler)
+        return search_with_model(options.survey, options.model, **listed, progress=show, **where)
 
 
 def _selection(options: SearchOptions) -> Selection:

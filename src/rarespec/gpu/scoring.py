@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array, is_torch_array
@@ -23,35 +23,42 @@ def top_rows(X: Array, weights: NDArray[np.float64], k: int) -> tuple[Array, Arr
     n, k = X.shape[0], min(k, X.shape[0])
     there = xp.asarray(weights, device=device(X))
     rough = X @ xp.astype(there, X.dtype)
-    candidates = _highest(rough, min(n, k + max(LEAST_MORE, k // SHARE_MORE)))
-    found = _best_of(X, candidates, there, k)
+    candidates, lowest = _highest(rough, min(n, k + max(LEAST_MORE, k // SHARE_MORE)))
+    best = _best_of(X, candidates, there, k)
     if candidates.shape[0] < n:
-        least = found[1][-1] - _rounding(X, candidates, there)
-        if bool(xp.min(xp.take(rough, candidates)) >= least):  # rows that were left out might belong to the best
+        least = best.scores[-1] - best.rounding
+        if bool(lowest >= least):  # rows that were left out might belong to the best
             (candidates,) = xp.nonzero(rough >= xp.astype(least, rough.dtype))
-            found = _best_of(X, candidates, there, k)
-    return found
+            best = _best_of(X, candidates, there, k)
+    return best.rows, best.scores
 
 
-def _best_of(X: Array, candidates: Array, weights: Array, k: int) -> tuple[Array, Array]:
+class _Best(NamedTuple):
+    """rounding : by how much a score in the precision of X may be wrong, judged by these rows, four times over."""
+
+    rows: Array
+    scores: Array
+    rounding: Array
+
+
+def _best_of(X: Array, candidates: Array, weights: Array, k: int) -> _Best:
     xp = array_namespace(X)
     candidates = xp.sort(candidates)
-    scores = xp.astype(xp.take(X, candidates, axis=0), weights.dtype) @ weights
-    order = xp.argsort(-scores, stable=True)[:k]
-    return xp.take(candidates, order), xp.take(scores, order)
+    rows = xp.astype(xp.take(X, candidates, axis=0), weights.dtype)
+    scores, terms = rows @ weights, xp.abs(rows) @ xp.abs(weights)
+    order = xp.argsort(scores, descending=True, stable=True)[:k]
+    rounding = xp.max(terms) * (4 * (X.shape[1] + 2) * float(xp.finfo(X.dtype).eps))
+    return _Best(xp.take(candidates, order), xp.take(scores, order), rounding)
 
 
-def _rounding(X: Array, candidates: Array, weights: Array) -> Array:
-    """By how much a score in the precision of X may be wrong, judged by the best rows, four times over."""
-    xp = array_namespace(X)
-    terms = xp.abs(xp.astype(xp.take(X, candidates, axis=0), weights.dtype)) @ xp.abs(weights)
-    return 4 * (X.shape[1] + 2) * float(xp.finfo(X.dtype).eps) * xp.max(terms)
-
-
-def _highest(scores: Array, count: int) -> Array:
-    """Places of the highest scores, in any order."""
+def _highest(scores: Array, count: int) -> tuple[Array, Array]:
+    """Places of the highest scores, in any order, and the lowest of these scores."""
     if is_torch_array(scores):
-        return scores.topk(count, sorted=False).indices
+        found = scores.topk(count, sorted=False)
+        return found.indices, found.values.min()
     if is_numpy_array(scores):
-        return np.argpartition(scores, len(scores) - count)[len(scores) - count :]
-    return array_namespace(scores).argsort(scores, descending=True)[:count]
+        places = np.argpartition(scores, len(scores) - count)[len(scores) - count :]
+        return places, scores[places].min()
+    xp = array_namespace(scores)
+    places = xp.argsort(scores, descending=True)[:count]
+    return places, xp.take(scores, places)[-1]

@@ -58,7 +58,7 @@ def replaced(x: Array, places: Array, values: Array) -> Array:
     xp = array_namespace(x)
     columns = xp.arange(x.shape[1], dtype=places.dtype, device=device(x))
     here = xp.astype(places[:, :, None] == columns[None, None, :], x.dtype)
-    kept = 1
+    kept = 1 - xp.sum(here, axis=1)
     return x * kept + xp.matmul(values[:, None, :], here)[:, 0, :]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours
 WIDE = 200_000
 """More rows than this have no graph but cells, and their space is learned from so many of them."""
 
+Neighbours = Callable[[Rows, int], NeighbourGraph]
+
 N_SAMPLE = 300
 """Rows on which it is measured whether enough neighbours are found by looking into the cells nearby."""
 
@@ -36,18 +38,23 @@ class Signal:
     """What `FaissSearch` keeps; None for no more than WIDE rows."""
 
 
-def signal_of_rows(X: Rows, k: int = 5) -> Signal:
-    """To be given to several `Auto` on the same X; noise is measured between k neighbours."""
+def signal_of_rows(X: Rows, k: int = 5, neighbours: Neighbours | None = None) -> Signal:
+    """To be given to several `Auto` on the same X; noise is measured between k neighbours.
+
+    neighbours : what finds them for the graph, of rows and a number; a search that is nearly exact by default
+    """
     if len(X) <= WIDE:
         space = signal_space(X, k)
-        return Signal(len(X), space, joined(space.all_units(X), len(X)))
+        return Signal(len(X), space, joined(space.all_units(X), len(X), neighbours))
     some = np.sort(np.random.default_rng(0).choice(len(X), WIDE, replace=False))
     space = signal_space(X[some], k)
     return Signal(len(X), space, None, _cells(unit_rows(X, space)))
 
 
-def joined(units: NDArray[np.float32], n: int) -> NeighbourGraph:
+def joined(units: NDArray[np.float32], n: int, neighbours: Neighbours | None = None) -> NeighbourGraph:
     """Rows of length 1, which may be some of n."""
+    if neighbours is not None:
+        return neighbours(units, n_neighbours(n))
     return build_neighbours(units, n_neighbours(n), target_recall=RECALL)
 
 

@@ -27,7 +27,7 @@ MAX_FOLDS = 10
 """Up to so many known examples are hidden one at a time; more are hidden in so many groups."""
 
 
-def ranker_for(method: str, params: dict[str, Any], seed: int, material: Material) -> Ranker:
+def ranker_for(method: str, params: dict[str, Any], seed: int, material: Material, device: str | None = None) -> Ranker:
     """The ranker of this name, unfitted, with the survey's graph where it needs one."""
     if method not in NAMES:
         raise WrongUseError(f"there is no method called {method!r}; there are {', '.join(NAMES)}")
@@ -41,9 +41,9 @@ def ranker_for(method: str, params: dict[str, Any], seed: int, material: Materia
     if "random_state" in allowed and "random_state" not in params:
         ranker.set_params(random_state=seed)
     if "graph" in allowed and "n_neighbours" in allowed:
-        ranker.set_params(graph=_graph(material, allowed["n_neighbours"]))
+        ranker.set_params(graph=_graph(material, allowed["n_neighbours"], device))
     if "signal" in allowed and not material.n_from_elsewhere:
-        ranker.set_params(signal=signal_of(material.features, allowed["n_neighbours"]))
+        ranker.set_params(signal=signal_of(material.features, allowed["n_neighbours"], device))
     return ranker
 
 
@@ -77,6 +77,6 @@ def _scores(ranker: Ranker, folds: list[Hiding], material: Material) -> list[Sco
         return list(computed_ahead(refitted, folds, available_cores()))
 
 
-def _graph(material: Material, k: int) -> Any:
-    graph = graph_of(material.features, k)
+def _graph(material: Material, k: int, device: str | None) -> Any:
+    graph = graph_of(material.features, k, device=device)
     return extend_neighbours(graph, material.X) if material.n_from_elsewhere else graph

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.features.recipe import Recipe
+from rarespec.gpu.device import usable_device
 from rarespec.memory import give_back_freed
 from rarespec.rankers._ranker import Ranker, Scores, best_first
 from rarespec.searching.candidates import candidate_table
@@ -48,6 +49,7 @@ def search(
     radius_arcsec: float = 2.0,
     progress: Progress | None = None,
     engine: AnyEngine = None,
+    device: str | None = None,
 ) -> Ranking:
     """Rank the spectra of a survey by how alike they are to the known examples.
 
@@ -67,6 +69,7 @@ def search(
     progress : called with the blocks of features done, and in all.
     engine : where features are computed: in this process by default, or on a Dask cluster, given by its address, its
         client or as a DaskCluster. The ranking is the same.
+    device : "cuda" for features and neighbour graphs on a GPU; where there is none, a warning says so.
     """
     made = asked(
         survey,
@@ -81,6 +84,7 @@ def search(
         radius_arcsec=radius_arcsec,
         progress=progress,
         engine=engine,
+        device=device,
     )
     material, ranker = made.material, made.ranker
     ranker.fit(material.X, marks_for(ranker, material.known, material.refused))
@@ -117,22 +121,34 @@ def asked(
     radius_arcsec: float,
     progress: Progress | None,
     engine: AnyEngine = None,
+    device: str | None = None,
 ) -> Asked:
     """All that comes before the ranker learns; the parameters are those of `search`."""
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
     if not isinstance(top, int) or top < 1:
         raise WrongUseError(f"top: a whole number from 1 up is needed, not {top!r}")
+    device = device_for(device, engine)
     examples = examples_of(opened, known, radius_arcsec)
     others = None if non_members is None else examples_of(opened, non_members, radius_arcsec)
     made_by = recipe_named(recipe) if isinstance(recipe, str) else recipe
-    features = features_of(opened, made_by, progress=progress, engine=engine)
+    features = features_of(opened, made_by, progress=progress, engine=engine, device=device)
     give_back_freed()
     material = material_of(features, examples, others)
-    ranker = ranker_for(method, params or {}, seed, material)
+    ranker = ranker_for(method, params or {}, seed, material, device)
     give_back_freed()
     settings = {"method": method, "params": params or {}, "seed": seed, "selection": str(selection)}
     problems = examples.problems + (others.problems if others else []) + material.problems
     return Asked(material, ranker, selection, top, seed, settings, problems)
+
+
+def device_for(asked: str | None, engine: AnyEngine) -> str | None:
+    """The GPU to use; None for the CPU, with one warning when a GPU was asked for and there is none."""
+    if asked is not None and engine is not None:
+        raise WrongUseError("choose one: a Dask cluster (engine, --scheduler) or a GPU of this machine (device)")
+    try:
+        return usable_device(asked)
+    except ValueError as error:
+        raise WrongUseError(str(error)) from None
 
 
 def ranked(

@@ -27,7 +27,9 @@ from sklearn.base import clone
 from rarespec.engines.engine import Engine
 from rarespec.features.for_grid import for_grid
 from rarespec.features.recipe import Recipe
+from rarespec.gpu.device_recipe import recipe_on
 from rarespec.spectrum import Defect, Reason
+from rarespec.survey.device_features import compute_on, learned_on
 from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.kept_arrays import UNREADABLE, keep_if_possible, load_arrays, npz
 from rarespec.survey.manifest import NAME as MANIFEST
@@ -120,10 +122,14 @@ class FeatureSet:
         values, lost_at = self.recipe.finish(block.rows, block.lost_at)
         values = values.astype(np.float32)
         arrays: dict[str, NDArray[Any]] = {"values": values, "lost_at": lost_at, "n_bad": block.n_bad}
-        if self.folder.is_dir():  # a model that was replaced meanwhile has lost its directory
-            keep_if_possible(self.file(i), npz(arrays))
+        self.keep(i, arrays)
         self.prepared.forget(i)
         return arrays
+
+    def keep(self, i: int, arrays: dict[str, NDArray[Any]]) -> None:
+        """Write what was computed of a block to its file, where that is possible."""
+        if self.folder.is_dir():  # a model that was replaced meanwhile has lost its directory
+            keep_if_possible(self.file(i), npz(arrays))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What another process needs to compute blocks, without anything that was read or learned on the way."""
@@ -148,6 +154,7 @@ def features_of(
     refit: bool = False,
     progress: Progress | None = None,
     engine: AnyEngine = None,
+    device: str | None = None,
 ) -> FeatureSet:
     """The features of this survey under this recipe; only what is not there yet is computed.
 
@@ -158,6 +165,7 @@ def features_of(
 
     engine : where the blocks are computed: threads of this process by default, or a Dask cluster, given by its address,
         its client or as a DaskCluster. The features are the same to the last bit.
+    device : "cuda" for a GPU; where there is none, a warning says so, and the CPU does the work.
     """
     if not len(survey):
         raise SurveyError(f"{survey.path}: an empty survey has no features; ingest spectra first")
@@ -168,6 +176,11 @@ def features_of(
     state = Survey(survey.path, survey.manifest)  # the caller's object may be appended to
     home = survey.path / FOLDER / recipe.fingerprint
     features = None if refit else _kept(state, recipe, home)
+    on_device = recipe_on(device, recipe)
+    if on_device is not None:
+        learned = features or _with_model(state, learned_on(on_device, state), home)
+        compute_on(on_device, learned, progress)
+        features = learned
     with engine_for(engine) as where:
         where.require(survey.path.absolute() / MANIFEST)
         if features is None:
@@ -179,7 +192,11 @@ def features_of(
 
 
 def features_by(
-    survey: Survey, recipe: Recipe, progress: Progress | None = None, engine: AnyEngine = None
+    survey: Survey,
+    recipe: Recipe,
+    progress: Progress | None = None,
+    engine: AnyEngine = None,
+    device: str | None = None,
 ) -> FeatureSet:
     """The features of this survey under a recipe that learned elsewhere: those that a model of another survey needs.
 
@@ -190,6 +207,9 @@ def features_by(
     folder = survey.path / FOLDER / recipe.fingerprint / hashlib.sha256(content).hexdigest()[:20]
     keep_if_possible(folder / MODEL, content)
     features = FeatureSet(state, recipe, folder, 0, PreparedBlocks(state, recipe))
+    on_device = recipe_on(device, recipe)
+    if on_device is not None:
+        compute_on(on_device, features, progress)
     with engine_for(engine) as where:
         where.require(survey.path.absolute() / MANIFEST)
         _compute_missing(features, progress, where)
@@ -253,6 +273,11 @@ def _learned(survey: Survey, recipe: Recipe, home: Path, progress: Progress | No
         features = FeatureSet(survey, recipe, _keep_model(survey, recipe, home), len(survey), prepared)
         _compute_missing(features, progress, engine)
     return features
+
+
+def _with_model(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet:
+    """With what the recipe has learned, which is kept."""
+    return FeatureSet(survey, recipe, _keep_model(survey, recipe, home), len(survey), PreparedBlocks(survey, recipe))
 
 
 def _keep_model(survey: Survey, recipe: Recipe, home: Path) -> Path:

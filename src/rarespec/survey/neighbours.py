@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.gpu.neighbour_graph import neighbours_on
 from rarespec.rankers._exact_neighbours import pair_distances
 from rarespec.rankers._row_identity import fingerprint_of_rows
-from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours, extend_neighbours, require_neighbours
+from rarespec.rankers.neighbours import NeighbourGraph, extend_neighbours, require_neighbours
 from rarespec.survey.features import FeatureSet, Progress
 from rarespec.survey.kept_arrays import UNREADABLE, keep_if_possible, load_arrays, npz
 from rarespec.survey.location import remove_tree
@@ -32,13 +33,15 @@ ROUNDING = 1e-4
 """Relative difference of distances that single precision explains."""
 
 
-def graph_of(features: FeatureSet, k: int = 5, progress: Progress | None = None) -> NeighbourGraph:
+def graph_of(
+    features: FeatureSet, k: int = 5, progress: Progress | None = None, device: str | None = None
+) -> NeighbourGraph:
     """The k nearest neighbours of every usable spectrum, read if they are kept, otherwise found and kept.
 
     Spectra without features are left out: row i of the graph is row `rows_of_graph(features)[i]` of the survey, and
     `features.usable_values` is the matrix to fit a ranker on together with the graph. When the survey has
     grown, the graph of its earlier state is extended. Where the graph cannot be kept, a warning says so. `progress` is
-    called with the rows done and in all.
+    called with the rows done and in all. On a `device` such as "cuda" the search is exact.
     """
     require_neighbours(k)
     rows = rows_of_graph(features)
@@ -48,7 +51,7 @@ def graph_of(features: FeatureSet, k: int = 5, progress: Progress | None = None)
     home = graphs_home(features)
     graph = _kept(home, fingerprint_of_rows(X), k)
     if graph is None:
-        graph = _grown(home, X, rows, k, progress) or build_neighbours(X, max(k, 1), progress)
+        graph = _grown(home, X, rows, k, progress) or neighbours_on(device, X, max(k, 1), progress)
         path = home / f"{graph.fingerprint}-k{graph.n_neighbours}.npz"
         if keep_if_possible(path, npz(graph_arrays(graph, rows))):
             _sweep(home, graph, rows, features)

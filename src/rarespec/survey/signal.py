@@ -9,10 +9,13 @@ little everywhere, and both are found anew.
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from rarespec.gpu.device import usable_device
+from rarespec.gpu.neighbour_graph import neighbours_on
 from rarespec.rankers._row_identity import fingerprint_of_rows
 from rarespec.rankers._signal import WIDE, Signal, signal_of_rows
 from rarespec.rankers._signal_space import SignalSpace
@@ -25,7 +28,7 @@ CELLS = "cells_"
 OF_SPACE = tuple(field.name for field in fields(SignalSpace))
 
 
-def signal_of(features: FeatureSet, k: int = 5) -> Signal:
+def signal_of(features: FeatureSet, k: int = 5, device: str | None = None) -> Signal:
     """Of every usable spectrum; noise is measured between k neighbours. Many spectra have cells and no graph."""
     rows = rows_of_graph(features)
     X = features.usable_values
@@ -33,7 +36,7 @@ def signal_of(features: FeatureSet, k: int = 5) -> Signal:
     kept = _kept(path, len(X))
     if kept is not None:
         return kept
-    signal = signal_of_rows(X, k)
+    signal = signal_of_rows(X, k, partial(neighbours_on, device) if usable_device(device) else None)
     arrays = {name: np.array(getattr(signal.space, name)) for name in OF_SPACE}
     arrays |= {f"{CELLS}{name}": values for name, values in (signal.cells or {}).items()}
     if signal.graph is not None:
