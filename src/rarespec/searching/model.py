@@ -17,7 +17,7 @@ from rarespec.searching.block_scores import joined, scores_by_block, scores_of_r
 from rarespec.searching.material import Material
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.recipes import name_of_recipe, recipe_named
-from rarespec.searching.search import EVERYTHING, Progress, hidden_curve, ranked
+from rarespec.searching.search import EVERYTHING, Progress, device_for, hidden_curve, ranked
 from rarespec.searching.selection import Selection
 from rarespec.spectrum import WavelengthGrid
 from rarespec.survey import Survey
@@ -60,11 +60,14 @@ def search_with_model(
     selection: Selection = EVERYTHING,
     progress: Progress | None = None,
     engine: AnyEngine = None,
+    device: str | None = None,
 ) -> Ranking:
     """Rank a survey with what a search on another one learned; both must be on the same wavelength grid.
 
     engine : where features and scores are computed, block by block, as in `search`
+    device : "cuda" for features on a GPU, as in `search`
     """
+    device = device_for(device, engine)
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
     try:
         kept = load_model(model)
@@ -72,7 +75,7 @@ def search_with_model(
     except ModelFileError as error:
         raise WrongUseError(str(error)) from None
     with engine_for(engine) as where:
-        features = features_by(opened, recipe, progress, where)
+        features = features_by(opened, recipe, progress, where, device)
         in_survey = scores_by_block(features, kept.ranker, where)
     material = _material(features, kept)
     found = joined([in_survey, scores_of_rows(kept.ranker, material.X[len(material.rows) :])])
