@@ -55,12 +55,12 @@ def test_spectra_without_features_are_left_out(survey):
     found = features(survey)
     graph = graph_of(found, 4)
     assert np.array_equal(rows_of_graph(found), np.delete(np.arange(100), [7, 60])) and len(graph) == 98
-    assert_same(graph, build_neighbours(found.values[found.usable], 4))
+    assert_same(graph, build_neighbours(found.usable_values, 4))
 
 
 def test_a_ranker_takes_the_graph_and_the_usable_features(survey):
     found = features(survey)
-    X = found.values[found.usable]
+    X = found.usable_values
     with_graph = LabelPropagation(graph=graph_of(found), sigma="self-tuned").fit(X, np.arange(98) < 2)
     without = LabelPropagation(sigma="self-tuned").fit(X, np.arange(98) < 2)
     assert np.array_equal(with_graph.scores_, without.scores_)
@@ -68,7 +68,7 @@ def test_a_ranker_takes_the_graph_and_the_usable_features(survey):
 
 def test_the_second_call_only_reads(survey, monkeypatch):
     first = graph_of(features(survey), 4)
-    forbid(monkeypatch, "build_neighbours", "extend_neighbours", "keep_if_possible")
+    forbid(monkeypatch, "neighbours_on", "extend_neighbours", "keep_if_possible")
     again = graph_of(features(Survey.open(survey.path)), 4)
     assert_same(again, first)
     assert again.recall == first.recall == 1.0
@@ -87,7 +87,7 @@ def test_the_graph_grows_with_the_survey(survey, monkeypatch):
     grown_features = features(survey)
     expected = build_neighbours(grown_features.values[grown_features.usable], 4)
     with monkeypatch.context() as patched:
-        forbid(patched, "build_neighbours")
+        forbid(patched, "neighbours_on")
         assert_same(graph_of(grown_features, 4), expected)
     assert len(files(survey)) == 1
 
@@ -110,7 +110,7 @@ def test_a_graph_whose_distances_are_not_those_of_the_features_is_not_grown(surv
 
 def test_distances_tell_rows_that_were_shuffled(survey):
     found = features(survey)
-    X = found.values[found.usable]
+    X = found.usable_values
     graph = graph_of(found, 4)
     assert kept_graphs._distances_hold(graph, X * np.float32(1 + 1e-7))
     assert not kept_graphs._distances_hold(graph, X[::-1])
@@ -155,7 +155,7 @@ def test_flipped_bits_are_found_and_the_graph_is_made_anew(survey):
         damaged = bytearray(content)
         damaged[place] ^= 1 << place % 8
         path.write_bytes(damaged)
-        kept = kept_graphs.read_graph(path)
+        kept = kept_graphs._read_graph(path)
         assert kept is None or np.array_equal(kept[0].indices, first.indices)
     for place in (6, 8, 10):  # a version, a flag and a method that zipfile does not know
         damaged = bytearray(content)
@@ -177,7 +177,7 @@ def test_a_graph_that_cannot_be_kept_is_returned(survey, monkeypatch):
     full_disk(monkeypatch)
     with pytest.warns(UserWarning, match="could not be kept .No space left"):
         graph = graph_of(found, 4)
-    assert_same(graph, build_neighbours(found.values[found.usable], 4))
+    assert_same(graph, build_neighbours(found.usable_values, 4))
     assert not [path for path in (survey.path / "graphs").rglob("*") if path.is_file()]
 
 
