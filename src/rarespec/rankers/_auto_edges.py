@@ -16,12 +16,14 @@ def n_neighbours(n: int) -> int:
 
 def spreading(graph: NeighbourGraph) -> csr_array:
     """S, (n, n) float32."""
-    return scaled(edge_weights(graph, "self-tuned", local_scales(graph)))
+    return scaled(edge_weights(graph, "self-tuned", local_scales(graph), np.float32))
 
 
 def scaled(weights: csr_array) -> csr_array:
     """D^-1/2 W D^-1/2, float32."""
-    degrees = np.asarray(weights.sum(axis=1)).ravel()
-    scaling = 1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
-    values = weights.data * np.repeat(scaling, np.diff(weights.indptr)) * scaling[weights.indices]
-    return csr_array((values.astype(np.float32), weights.indices, weights.indptr), weights.shape)
+    degrees = np.asarray(weights.sum(axis=1, dtype=np.float64)).ravel()
+    scaling = (1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))).astype(np.float32)
+    values = weights.data.astype(np.float32)
+    values *= np.repeat(scaling, np.diff(weights.indptr))
+    values *= scaling[weights.indices]
+    return csr_array((values, weights.indices, weights.indptr), weights.shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rarespec.rankers._conjugate_gradients import Block, Operator, OrderedMatrix, Solution, solve, solve_in_blocks
 from rarespec.rankers._graph_ranker import GraphRanker
 from rarespec.rankers._known import Rows
+from rarespec.rankers._linear import BLOCK_ROWS
 from rarespec.rankers._parameters import is_positive, require, require_count, require_share
 from rarespec.rankers._ranker import Scores
 from rarespec.rankers.neighbours import NeighbourGraph, neighbours_of
@@ -185,10 +187,16 @@ class LabelPropagation(GraphRanker):
             )
 
 
-def edge_weights(graph: NeighbourGraph, sigma: float | str, scales: NDArray[np.float64] | None = None) -> csr_array:
+def edge_weights(
+    graph: NeighbourGraph, sigma: float | str, scales: NDArray[np.float64] | None = None, dtype: Any = np.float64
+) -> csr_array:
     """W, (n, n): exp(-d^2 / 2 sigma^2), or exp(-d^2 / s_i s_j), on the edges in both directions."""
     n, k = graph.indices.shape
-    weights = np.exp(-_exponents(graph.distances, graph.indices, sigma, scales, scales))
+    weights = np.empty((n, k), dtype)
+    for start in range(0, n, BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        own = None if scales is None else scales[rows]
+        weights[rows] = np.exp(-_exponents(graph.distances[rows], graph.indices[rows], sigma, own, scales))
     weights[weights < SMALLEST_WEIGHT] = 0.0
     one_way = csr_array((weights.ravel(), graph.indices.ravel(), np.arange(n + 1) * k), (n, n))
     both_ways = csr_array(one_way.maximum(one_way.T))
