@@ -35,7 +35,7 @@ LOWEST_SNR = 3.0
 """Below it even molecular bands are hard to tell from noise by eye."""
 NEGATIVE_SIGMA, NEGATIVE_SHARE = 5.0, 0.03
 """Bins that lie so many errors below zero, and their share from which they are flagged: 150 Angstrom of 5000."""
-ROWS_AT_ONCE = 256
+ROWS_AT_ONCE = 128
 """In each thread."""
 
 Found = dict[str, NDArray[np.bool_]]
