@@ -223,6 +223,18 @@ def test_ranks_fall_with_the_score_and_go_on_above_the_best():
     assert (np.diff(ranks) <= 0).all() and (np.diff(ranks[scores > 4]) < 0).all() and ranks.min() > 0
 
 
+def test_scores_stay_when_the_preparation_is_forgotten():
+    X, _ = survey(n_common=500)
+    known = np.arange(len(X)) < 4
+    auto = Auto(signal=signal_of_rows(X)).fit(X, known)
+    scores, edges = auto.decision_function(X), auto.edge_scores(X)
+    auto.forget_preparation()
+    assert not hasattr(auto, "_prepared")
+    np.testing.assert_array_equal(auto.decision_function(X), scores)
+    np.testing.assert_array_equal(auto.edge_scores(X), edges)
+    np.testing.assert_array_equal(auto.fit(X, known).decision_function(X), scores)
+
+
 def test_the_signal_of_other_rows_is_refused():
     X, _ = survey(n_common=300)
     with pytest.raises(ValueError, match="signal"):

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from rarespec.rankers._auto_filters import along
 from rarespec.rankers._auto_kept_rows import KeptRows
 from rarespec.rankers._auto_parts import learned_parts
-from rarespec.rankers._auto_prepared import Prepared, prepared
+from rarespec.rankers._auto_prepared import Prepared, prepared, same_rows
 from rarespec.rankers._auto_query import query_of
 from rarespec.rankers._auto_trust import in_words, trust
 from rarespec.rankers._auto_wide import Wide, wide_parts, wide_query
@@ -133,9 +133,17 @@ class Auto(Ranker):
         """
         check_is_fitted(self)
         rows = checked_rows(self, X, reset=False)
-        fitted = hasattr(self, "_prepared") and self._prepared.is_of(rows)
-        found = self._fitted["spread"] if fitted else self._among("spread", rows)
+        found = self._fitted["spread"] if self._was_fitted_to(rows) else self._among("spread", rows)
         return np.log(np.maximum(found, np.finfo(np.float32).tiny))
+
+    def forget_preparation(self) -> None:
+        """Let go of what further fits to the same rows would use; the scores of these rows stay."""
+        if hasattr(self, "_prepared"):
+            del self._prepared
+        self.signal = None
+
+    def _was_fitted_to(self, X: Rows) -> bool:
+        return hasattr(self, "_fitted_rows") and same_rows(X, self._fitted_rows)
 
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
         self._learn(X, known, np.zeros(len(X), bool))
@@ -156,6 +164,7 @@ class Auto(Ranker):
         self.directions_, self.hidden_places_ = parts.directions, parts.places
         self.kept_rows_ = {name: kept.rows for name, kept in parts.kept.items()}
         self.kept_scores_ = {name: kept.scores for name, kept in parts.kept.items()}
+        self._fitted_rows = X
         self._fitted = {name: self._along(name, X) for name in self.directions_} | parts.whole
         self._combine(np.flatnonzero(~known & ~refused), space.seen(query.ready.whitened(query.known)))
 
@@ -172,7 +181,7 @@ class Auto(Ranker):
 
     def _part_scores(self, X: Rows) -> dict[str, Scores]:
         """Scores of all rows under each part that has a weight."""
-        if hasattr(self, "_prepared") and self._prepared.is_of(X):
+        if self._was_fitted_to(X):
             return self._fitted
         return {
             name: self._along(name, X) if name in self.directions_ else self._among(name, X) for name in self.levels_

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rarespec.features.recipe import Recipe
 from rarespec.gpu.device import usable_device
 from rarespec.memory import give_back_freed
+from rarespec.rankers import Auto
 from rarespec.rankers._ranker import Ranker, Scores, best_first
 from rarespec.searching.candidates import candidate_table
 from rarespec.searching.fitting import hidden_places, ranker_for
@@ -88,6 +89,8 @@ def search(
     )
     material, ranker = made.material, made.ranker
     ranker.fit(material.X, marks_for(ranker, material.known, material.refused))
+    if isinstance(ranker, Auto):
+        ranker.forget_preparation()
     give_back_freed()
     return ranked(material, ranker, selection, top, seed, made.settings, made.problems)
 
