@@ -41,11 +41,6 @@ def test_a_death_costs_one_item():
     assert all(results[i] == i for i in range(8) if i != 3)
 
 
-def test_items_that_stay_here_keep_their_turn():
-    results = list(map_in_order(slow_square, 0, range(6), 2, stays_here=lambda item: item % 2 == 0))
-    assert results == [(0, None), (1, 1), (2, None), (3, 9), (4, None), (5, 25)]
-
-
 def test_only_a_bounded_number_of_items_is_taken_ahead():
     taken = 0
 

@@ -41,31 +41,29 @@ def map_in_order(
     shared: Shared,
     items: Iterable[Item],
     jobs: int,
-    stays_here: Callable[[Item], bool] = lambda item: False,
-) -> Iterator[tuple[Item, Result | Died | None]]:
+) -> Iterator[tuple[Item, Result | Died]]:
     """Each item with `function(shared, item)`, computed by `jobs` processes, in the order of the items.
 
-    `function` is importable by name. Items that `stays_here` accepts are handed out in their turn with None.
+    `function` is importable by name.
     """
     workers = _Workers(function, shared)
-    in_flight: deque[tuple[Item, Future[Result | Died] | None]] = deque()
+    in_flight: deque[tuple[Item, Future[Result | Died]]] = deque()
 
-    def oldest() -> tuple[Item, Result | Died | None]:
+    def oldest() -> tuple[Item, Result | Died]:
         item, future = in_flight.popleft()
-        return item, future.result() if future else None
+        return item, future.result()
 
     with ThreadPoolExecutor(jobs) as threads:
         try:
             for item in items:
-                in_flight.append((item, None if stays_here(item) else threads.submit(workers.call, item)))
+                in_flight.append((item, threads.submit(workers.call, item)))
                 while len(in_flight) > 2 * jobs:
                     yield oldest()
             while in_flight:
                 yield oldest()
         finally:
             for _, future in in_flight:
-                if future:
-                    future.cancel()
+                future.cancel()
             workers.close()
 
 

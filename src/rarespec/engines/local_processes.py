@@ -27,7 +27,7 @@ class LocalProcesses:
         """As `Engine.map`; an item that takes its process down is not repeated."""
         for item, result in map_in_order(function, shared, items, self.jobs):
             if not isinstance(result, Died):
-                yield result  # type: ignore[misc]  # None only where an item stays here
+                yield result
             elif if_died:
                 yield if_died(item, f"exit status {result.status}")
             else:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -32,6 +31,7 @@ from rarespec.spectrum import Defect, Reason
 from rarespec.survey.device_features import compute_on, learned_on
 from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.kept_arrays import UNREADABLE, keep_if_possible, load_arrays, npz
+from rarespec.survey.location import content_of, remove_tree
 from rarespec.survey.manifest import NAME as MANIFEST
 from rarespec.survey.manifest import BlockRecord, SurveyError, WrongUseError
 from rarespec.survey.prepared import PreparedBlocks, SurveyRows, content_name, seen_from_elsewhere
@@ -256,7 +256,7 @@ def block_file(record: BlockRecord, i: int) -> str:
 def _kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
     """With the model that was learned earlier; None when there is none, or it cannot be read."""
     try:
-        folder = home / json.loads((home / CURRENT).read_bytes())["model"]
+        folder = home / json.loads(content_of(home / CURRENT))["model"]
         state = load_arrays(folder / MODEL)
         recipe.restore(state)
         return FeatureSet(survey, recipe, folder, int(state["n_fitted"]), PreparedBlocks(survey, recipe))
@@ -293,13 +293,13 @@ def _keep_model(survey: Survey, recipe: Recipe, home: Path) -> Path:
 def _sweep(features: FeatureSet, home: Path) -> None:
     """Remove models that were replaced, and blocks as they were before the survey grew."""
     try:
-        current = json.loads((home / CURRENT).read_bytes())["model"]
+        current = json.loads(content_of(home / CURRENT))["model"]
     except UNREADABLE:  # it could not be kept
         return
     wanted = {block_file(record, i) for i, record in enumerate(features.survey.manifest.blocks)} | {MODEL}
     for path in home.iterdir():
         if path.is_dir() and path.name not in (current, features.folder.name):
-            shutil.rmtree(path, ignore_errors=True)
+            remove_tree(path)
     for path in features.folder.glob("*.npz"):
         if path.name not in wanted:
             path.unlink(missing_ok=True)
