@@ -105,7 +105,7 @@ def test_every_spectrum_is_filtered_once(survey, monkeypatch):
 
     monkeypatch.setattr(MedianFilter, "transform", count)
     features_of(survey, recipe())
-    assert [n for n in filtered if n > 1] == [40, 40, 20]
+    assert sorted(n for n in filtered if n > 1) == [20, 40, 40]
 
 
 def test_a_grown_survey_needs_it_only_to_learn_anew(survey, files):
