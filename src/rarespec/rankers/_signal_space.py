@@ -20,7 +20,7 @@ from rarespec.rankers._neighbour_search import NeighbourSearch
 
 Floating = TypeVar("Floating", np.float32, np.float64)
 
-N_ROWS_COMPARED = 2048
+N_ROWS_COMPARED = 5000
 """Rows whose differences to their neighbours measure the noise."""
 
 RECALL = 0.95
