@@ -75,7 +75,8 @@ class _Lane:
             with torch.cuda.stream(self._stream):
                 self._rows = torch.empty(values.numel(), dtype=values.dtype, device=self._device)
         assert self._rows is not None
-        return tuple(buffer[: values.numel()].view(values.shape) for buffer in (self._pinned, self._rows))  # type: ignore[return-value]
+        pinned, rows = (buffer[: values.numel()].view(values.shape) for buffer in (self._pinned, self._rows))
+        return pinned, rows
 
 
 def _to_host(result: Tensor) -> Tensor:
