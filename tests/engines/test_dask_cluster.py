@@ -10,22 +10,10 @@ import pytest
 import engine_functions as run
 from dask_clusters import cluster_here, process_of
 from rarespec.engines import dask_cluster, dask_workers
-from rarespec.engines.dask_cluster import DaskCluster
+from rarespec.engines.dask_cluster import DaskCluster, connected
 from rarespec.engines.engine import EngineError
 from rarespec.survey.engine_for import engine_for
 from rarespec.survey.manifest import WrongUseError
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with cluster_here() as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def engine(cluster):
-    with DaskCluster(cluster.scheduler_address) as engine:
-        yield engine
 
 
 def test_what_is_shared_is_opened_once_in_each_process(engine, tmp_path):
@@ -45,14 +33,29 @@ def test_equal_items_go_where_they_went_before(engine):
 
 
 def test_a_client_or_a_cluster_will_do_and_a_client_that_was_given_stays_open(cluster):
-    from distributed import Client
-
-    with Client(cluster, set_as_default=False) as client:
+    with connected(cluster) as client:
         with engine_for(client) as engine:
             assert list(engine.map(run.plus, 1, [1])) == [2]
         assert client.status == "running"
     with engine_for(cluster) as engine:
         assert list(engine.map(run.plus, 1, [1])) == [2]
+
+
+def test_a_greeting_that_goes_wrong_is_not_the_end(cluster, monkeypatch):
+    import distributed
+
+    tries = []
+
+    class BusyAtFirst(distributed.Client):
+        def __init__(self, *arguments, **options):
+            tries.append(arguments)
+            assert len(tries) > 1
+            super().__init__(*arguments, **options)
+
+    monkeypatch.setattr(distributed, "Client", BusyAtFirst)
+    with engine_for(cluster.scheduler_address) as engine:
+        assert list(engine.map(run.plus, 1, [1])) == [2]
+    assert len(tries) == 2
 
 
 def test_nobody_answers(monkeypatch):

@@ -26,18 +26,6 @@ BLOCKS = 13
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    with cluster_here() as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def engine(cluster):
-    with DaskCluster(cluster.scheduler_address) as engine:
-        yield engine
-
-
-@pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """A mock survey of 13 small blocks; a few spectra cannot be used."""
     folder = tmp_path_factory.mktemp("cluster")

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rarespec.rankers._other_arrays import as_numpy
+
 
 @dataclass(frozen=True)
 class Arrays:
@@ -18,7 +20,7 @@ class Arrays:
     of: Callable[[Any], Any]
 
     def back(self, array: Any) -> np.ndarray:
-        return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
+        return as_numpy(array)
 
 
 def needs_torch() -> Any:
@@ -34,6 +36,13 @@ def needs_gpu() -> Any:
     return torch
 
 
+def needs_cupy() -> Any:
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+    if not cupy.is_available():
+        pytest.skip("there is no CUDA device here")
+    return cupy
+
+
 @pytest.fixture
 def gpu() -> Any:
     return needs_gpu()
@@ -44,7 +53,7 @@ def torch() -> Any:
     return needs_torch()
 
 
-@pytest.fixture(params=["numpy", "array-api-strict", "torch", "torch on a GPU"])
+@pytest.fixture(params=["numpy", "array-api-strict", "torch", "torch on a GPU", "CuPy"])
 def arrays(request: pytest.FixtureRequest) -> Arrays:
     if request.param == "numpy":
         return Arrays(request.param, np.asarray)
@@ -52,5 +61,7 @@ def arrays(request: pytest.FixtureRequest) -> Arrays:
         return Arrays(request.param, pytest.importorskip("array_api_strict").asarray)
     if request.param == "torch":
         return Arrays(request.param, needs_torch().asarray)
+    if request.param == "CuPy":
+        return Arrays(request.param, needs_cupy().asarray)
     on_gpu = needs_gpu()
     return Arrays(request.param, lambda values: on_gpu.asarray(values, device="cuda"))

@@ -11,7 +11,7 @@ from rarespec.rankers.label_propagation import LabelPropagation
 from rarespec.rankers.neighbours import build_neighbours
 from rarespec.survey import Survey, SurveyError
 from rarespec.survey import neighbours as kept_graphs
-from rarespec.survey.features import features_of
+from rarespec.survey.features import FeatureSet, features_of
 from rarespec.survey.neighbours import graph_of, rows_of_graph
 from rarespec.survey.verify import verify
 from rarespec.survey.writer import SurveyWriter
@@ -193,6 +193,16 @@ def test_features_that_cannot_be_kept_are_returned(survey, monkeypatch, kept_mod
         found = features(survey, refit=not kept_model).values
     assert np.array_equal(found, expected, equal_nan=True)
     assert [path.name for path in folder.iterdir()] == ["model.npz"]
+
+
+def test_features_that_cannot_be_kept_are_computed_once(survey, monkeypatch):
+    computed, compute = [], FeatureSet.compute
+    monkeypatch.setattr(FeatureSet, "compute", lambda self, i: computed.append(i) or compute(self, i))
+    full_disk(monkeypatch)
+    with pytest.warns(UserWarning, match="could not be kept"):
+        found = features(survey)
+        found.usable, found.values, found.n_bad  # noqa: B018
+    assert sorted(computed) == list(range(survey.n_blocks))
 
 
 def test_kept_files_have_the_usual_mode(survey):

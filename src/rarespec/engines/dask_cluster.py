@@ -152,7 +152,17 @@ class DaskCluster:
             return self.cluster
         if isinstance(self.cluster, str):
             _knock(self.cluster)
-        return Client(self.cluster, timeout=CONNECT_WITHIN, set_as_default=False)
+        return connected(self.cluster)
+
+
+def connected(cluster: Any) -> Client:
+    """At the second try when need be: a busy scheduler may say more in its greeting than a client asserts."""
+    from distributed import Client
+
+    try:
+        return Client(cluster, timeout=CONNECT_WITHIN, set_as_default=False)
+    except AssertionError:
+        return Client(cluster, timeout=CONNECT_WITHIN, set_as_default=False)
 
 
 def _knock(address: str) -> None:

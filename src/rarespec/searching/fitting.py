@@ -11,12 +11,14 @@ from threadpoolctl import threadpool_limits
 
 from rarespec.engines.here import computed_ahead
 from rarespec.evaluation.hiding import MIN_KNOWN, Hiding, hide_known
+from rarespec.gpu.device import on_device
 from rarespec.processes import available_cores
-from rarespec.rankers import by_name
+from rarespec.rankers import BaggingTopPush, by_name
 from rarespec.rankers._graph_ranker import GraphRanker
 from rarespec.rankers._ranker import Ranker, Scores
 from rarespec.rankers.by_name import NAMES
 from rarespec.rankers.neighbours import extend_neighbours
+from rarespec.searching.marks import marks_for
 from rarespec.searching.material import Material
 from rarespec.searching.yield_curve import places_among
 from rarespec.survey.manifest import WrongUseError
@@ -45,6 +47,12 @@ def ranker_for(method: str, params: dict[str, Any], seed: int, material: Materia
     if "signal" in allowed and not material.n_from_elsewhere:
         ranker.set_params(signal=signal_of(material.features, allowed["n_neighbours"], device))
     return ranker
+
+
+def fit(ranker: Ranker, material: Material, device: str | None = None) -> None:
+    """Let it learn; on the GPU where it can."""
+    X = on_device(material.X, device) if device and isinstance(ranker, BaggingTopPush) else material.X
+    ranker.fit(X, marks_for(ranker, material.known, material.refused))
 
 
 def hidden_places(

@@ -16,9 +16,8 @@ from rarespec.memory import give_back_freed
 from rarespec.rankers import Auto
 from rarespec.rankers._ranker import Ranker, Scores, best_first
 from rarespec.searching.candidates import candidate_table
-from rarespec.searching.fitting import hidden_places, ranker_for
+from rarespec.searching.fitting import fit, hidden_places, ranker_for
 from rarespec.searching.known import examples_of
-from rarespec.searching.marks import marks_for
 from rarespec.searching.material import Material, material_of
 from rarespec.searching.provenance import provenance_of
 from rarespec.searching.ranking import Ranking
@@ -70,7 +69,7 @@ def search(
     progress : called with the blocks of features done, and in all.
     engine : where features are computed: in this process by default, or on a Dask cluster, given by its address, its
         client or as a DaskCluster. The ranking is the same.
-    device : "cuda" for features and neighbour graphs on a GPU; where there is none, a warning says so.
+    device : "cuda" for features, neighbour graphs and BaggingTopPush on a GPU; where there is none, a warning says so.
     """
     made = asked(
         survey,
@@ -88,7 +87,7 @@ def search(
         device=device,
     )
     material, ranker = made.material, made.ranker
-    ranker.fit(material.X, marks_for(ranker, material.known, material.refused))
+    fit(ranker, material, made.device)
     if isinstance(ranker, Auto):
         ranker.forget_preparation()
     give_back_freed()
@@ -108,6 +107,8 @@ class Asked:
     settings: dict[str, Any]
     problems: list[str]
     """What is wrong with the examples."""
+    device: str | None
+    """The GPU that does the work, where there is one."""
 
 
 def asked(
@@ -141,7 +142,7 @@ def asked(
     give_back_freed()
     settings = {"method": method, "params": params or {}, "seed": seed, "selection": str(selection)}
     problems = examples.problems + (others.problems if others else []) + material.problems
-    return Asked(material, ranker, selection, top, seed, settings, problems)
+    return Asked(material, ranker, selection, top, seed, settings, problems, device)
 
 
 def device_for(asked: str | None, engine: AnyEngine) -> str | None:

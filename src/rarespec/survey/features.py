@@ -55,6 +55,8 @@ class FeatureSet:
     """Rows the survey had when the recipe learned from it."""
     prepared: PreparedBlocks = field(repr=False)
     """What the last steps of the recipe are given."""
+    held: dict[int, dict[str, NDArray[Any]]] = field(default_factory=dict, repr=False, compare=False)
+    """Blocks whose file could not be written."""
 
     def __len__(self) -> int:
         return len(self.survey)
@@ -107,6 +109,8 @@ class FeatureSet:
 
         Anew when that is damaged, or was swept away because the survey has grown since.
         """
+        if i in self.held:
+            return self.held[i]
         try:
             return load_arrays(self.file(i))
         except UNREADABLE:
@@ -127,9 +131,10 @@ class FeatureSet:
         return arrays
 
     def keep(self, i: int, arrays: dict[str, NDArray[Any]]) -> None:
-        """Write what was computed of a block to its file, where that is possible."""
-        if self.folder.is_dir():  # a model that was replaced meanwhile has lost its directory
-            keep_if_possible(self.file(i), npz(arrays))
+        """Write what was computed of a block to its file, or hold it where that is not possible."""
+        # a model that was replaced meanwhile has lost its directory
+        if not self.folder.is_dir() or not keep_if_possible(self.file(i), npz(arrays)):
+            self.held[i] = arrays
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What another process needs to compute blocks, without anything that was read or learned on the way."""
@@ -160,8 +165,9 @@ def features_of(
 
     The recipe learns once from all spectra the survey has, and what it learned is kept: when the survey grows, the new
     spectra are transformed as the old ones were, so the old features stay valid. `refit` learns anew from all. What
-    cannot be kept, in a survey that cannot be written for instance, is computed when it is asked for, with a warning.
-    While the recipe learns, a temporary file in the survey's directory holds the filtered spectra, up to 8 GB of them.
+    cannot be kept, in a survey that cannot be written for instance, is computed when asked for and held in memory, and
+    a warning says so. While the recipe learns, a temporary file in the survey's directory holds filtered spectra, up
+    to 8 GB of them.
 
     engine : where the blocks are computed: threads of this process by default, or a Dask cluster, given by its address,
         its client or as a DaskCluster. The features are the same to the last bit.
@@ -235,7 +241,7 @@ def _compute_missing(features: FeatureSet, progress: Progress | None, engine: En
 
 def _compute_block(features: FeatureSet, i: int) -> bool:
     """Whether its file is there now."""
-    if not features.file(i).exists():
+    if i not in features.held and not features.file(i).exists():
         features.compute(i)
         return features.file(i).exists()
     return True

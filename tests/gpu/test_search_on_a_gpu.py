@@ -1,0 +1,51 @@
+"""A whole search on a graphics card finds what it finds on the CPU."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+import rarespec as rs
+from rarespec.mock.simulate import SkyChoice, simulate_survey
+from rarespec.rankers import BaggingTopPush
+from rarespec.searching import fitting
+
+TOLERANCE = 1e-3
+"""Of a score's distance to that of the best; what is closer may change places."""
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory):
+    path = tmp_path_factory.mktemp("searched") / "mock.survey"
+    simulate_survey(SkyChoice(3000, (("carbon", 40),), seed=5), path)
+    return rs.Survey.open(path)
+
+
+def known_in(survey):
+    return survey.ids[survey.catalogue["class"] == "CARBON"].tolist()[:5]
+
+
+@pytest.mark.parametrize("method", ["auto", "bagging_top_push", "lrga"])
+def test_the_first_thousand_are_the_same(gpu, survey, tmp_path, method):
+    copy = rs.Survey.open(shutil.copytree(survey.path, tmp_path / "copy.survey"))
+    here = rs.search(survey, known_in(survey), method=method, top=1000)
+    there = rs.search(copy, known_in(survey), method=method, top=1000, device="cuda")
+    slack = TOLERANCE * np.ptp(here.scores)
+    assert np.abs(here.scores - there.scores).max() <= slack
+    apart = np.asarray(here.table["id"]) != np.asarray(there.table["id"])
+    assert np.abs(np.asarray(here.table["score"] - there.table["score"])[apart]).max(initial=0) <= slack
+
+
+def test_bags_are_solved_on_the_device(survey, monkeypatch):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    given, fit = [], BaggingTopPush.fit
+    monkeypatch.setattr(BaggingTopPush, "fit", lambda self, X, y: given.append(type(X)) or fit(self, X, y))
+    material = rs.search(survey, known_in(survey), method="bagging_top_push").material
+    here, there = BaggingTopPush(random_state=0), BaggingTopPush(random_state=0)
+    del given[:]
+    fitting.fit(here, material)
+    fitting.fit(there, material, device="cpu")
+    assert given == [np.ndarray, torch.Tensor]
+    assert np.allclose(there.coef_, here.coef_, rtol=1e-4, atol=1e-4 * np.abs(here.coef_).max())
