@@ -173,11 +173,11 @@ def components(n: int, random: torch.Generator, best: Ceilings) -> None:
     pca = StreamingPCA(N_FEATURES, n_passes=5)
     few = rows[:20_000]
     here = StreamingPCA(N_FEATURES, n_passes=5, solver="randomised").fit(few.cpu().numpy())
-    there = fitted_components(StreamingPCA(N_FEATURES, n_passes=5), lambda: [few])
+    there = fitted_components(StreamingPCA(N_FEATURES, n_passes=5), lambda: [few], [len(few)])
     ratio = there.explained_variance_ratio_.sum() / here.explained_variance_ratio_.sum()
     assert abs(ratio - 1) < 1e-5, ratio
     start = time.perf_counter()
-    fitted_components(pca, lambda: [rows])
+    fitted_components(pca, lambda: [rows], [len(rows)])
     ms = 1e3 * (time.perf_counter() - start)
     floor = best.floor(12 * rows.nbytes, 2 * 6 * 2 * rows.numel() * 68, "float32")
     peer_ms = milliseconds(lambda: torch.pca_lowrank(rows, q=68, niter=5), 1)

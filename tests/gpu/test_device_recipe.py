@@ -23,6 +23,14 @@ def recipe():
     return PaperFeatures(8, grid=SMALL_GRID, solver="randomised").fit(made_up.flux(600, SMALL_GRID))
 
 
+def numbered(blocks):
+    return lambda numbers: (blocks[i] for i in numbers)
+
+
+def sizes_of(blocks):
+    return [block.shape[0] for block in blocks]
+
+
 def test_features_lost_rows_and_bad_pixels(device, recipe):
     blocks = [made_up.with_bad_pixels(made_up.flux(n, SMALL_GRID, seed=n), seed=n) for n in (60, 200, 31)]
     for block, found in zip(blocks, DeviceRecipe(recipe, device).transform_blocks(iter(blocks)), strict=True):
@@ -42,7 +50,7 @@ def test_double_precision_takes_the_general_way(device, recipe):
 def test_learning_from_blocks(device):
     blocks = [made_up.with_bad_pixels(made_up.flux(300, SMALL_GRID, seed=i)) for i in range(4)]
     here = PaperFeatures(8, grid=SMALL_GRID, solver="randomised").fit_blocks(lambda: iter(blocks))
-    there = DeviceRecipe(clone(here), device).fit_blocks(lambda: iter(blocks))
+    there = DeviceRecipe(clone(here), device).fit_blocks(numbered(blocks), sizes_of(blocks))
     assert there.steps_[2].n_samples_seen_ == here.steps_[2].n_samples_seen_
     assert there.steps_[2].n_left_out_ == here.steps_[2].n_left_out_ > 0
     expected, found = here.transform(blocks[0]), there.transform(blocks[0])
@@ -56,7 +64,7 @@ def test_learning_from_blocks(device):
 def test_the_exact_solver_is_left_to_the_cpu(device):
     blocks = [made_up.flux(150, SMALL_GRID, seed=i) for i in range(2)]
     here = PaperFeatures(5, grid=SMALL_GRID).fit_blocks(lambda: iter(blocks))
-    there = DeviceRecipe(clone(here), device).fit_blocks(lambda: iter(blocks))
+    there = DeviceRecipe(clone(here), device).fit_blocks(numbered(blocks), sizes_of(blocks))
     assert there.steps_[2].solver_ == here.steps_[2].solver_ == "exact"
     assert np.allclose(there.transform(blocks[0]), here.transform(blocks[0]), atol=1e-4)
 
@@ -65,7 +73,7 @@ def test_components_of_arrays_of_any_library(arrays):
     rows = made_up.flux(500, SMALL_GRID) * 0.01
     rows[17, 5] = np.nan
     blocks = [arrays.of(rows[:200]), arrays.of(rows[200:])]
-    there = fitted_components(StreamingPCA(6, n_passes=4), lambda: blocks)
+    there = fitted_components(StreamingPCA(6, n_passes=4), lambda: blocks, sizes_of(blocks))
     here = StreamingPCA(6, n_passes=4, solver="randomised").fit(rows)
     assert there.n_left_out_ == 1 and there.solver_ == "randomised"
     assert np.allclose(there.explained_variance_, here.explained_variance_, rtol=1e-3)
@@ -74,9 +82,9 @@ def test_components_of_arrays_of_any_library(arrays):
 
 def test_no_rows_to_learn_from(torch):
     with pytest.raises(ValueError, match="no rows"):
-        DeviceRecipe(PaperFeatures(3, grid=SMALL_GRID), "cpu").fit_blocks(lambda: iter([]))
+        DeviceRecipe(PaperFeatures(3, grid=SMALL_GRID), "cpu").fit_blocks(numbered([]), [])
     with pytest.raises(ValueError, match="none of them finite"):
-        fitted_components(StreamingPCA(3), lambda: [torch.full((5, 30), torch.nan)])
+        fitted_components(StreamingPCA(3), lambda: [torch.full((5, 30), torch.nan)], [5])
 
 
 def test_a_step_that_needs_the_cpu_is_named(monkeypatch):

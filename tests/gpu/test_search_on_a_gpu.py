@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 import rarespec as rs
+from rarespec.features import PaperFeatures
+from rarespec.gpu.device_recipe import DeviceRecipe
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.rankers import BaggingTopPush
 from rarespec.searching import fitting
+from rarespec.survey.device_features import learned_on
 
 TOLERANCE = 1e-3
 """Of a score's distance to that of the best; what is closer may change places."""
@@ -36,6 +39,19 @@ def test_the_first_thousand_are_the_same(gpu, survey, tmp_path, method):
     assert np.abs(here.scores - there.scores).max() <= slack
     apart = np.asarray(here.table["id"]) != np.asarray(there.table["id"])
     assert np.abs(np.asarray(here.table["score"] - there.table["score"])[apart]).max(initial=0) <= slack
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_all_components_are_those_of_the_cpu(survey, device):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("there is no CUDA device here")
+    here = rs.features_of(survey, PaperFeatures())
+    assert here.recipe.steps_[-1].solver_ == "randomised"
+    there = learned_on(DeviceRecipe(PaperFeatures(), device), survey)
+    flux = survey.masked_flux(0)[:500]
+    apart = np.nanmax(np.abs(there.transform(flux) - here.recipe.transform(flux)), axis=0)
+    assert (apart / np.nanstd(here.values, axis=0)).max() < 1e-3
 
 
 def test_bags_are_solved_on_the_device(survey, monkeypatch):

@@ -135,7 +135,7 @@ class BlockReadings:
         return moments
 
     def mean_and_sample(self, rng: np.random.Generator) -> tuple[NDArray[np.float64], Rows] | None:
-        drawn = _drawn(sum(self._blocks.sizes), rng)
+        drawn = drawn_rows(sum(self._blocks.sizes), rng)
         total, n_finite, samples = None, 0, []
         self._finite = []
         for seen in self._blocks.map(_first_look, None, self._by_block(drawn)):
@@ -162,7 +162,7 @@ class BlockReadings:
         """Drawn again, now that it is known which rows are finite; needed where most are not."""
         masks = zip(self._finite, self._blocks.sizes, strict=True)
         finite = np.flatnonzero(np.concatenate([np.ones(size, bool) if mask is None else mask for mask, size in masks]))
-        drawn = self._by_block(finite[_drawn(len(finite), rng)])
+        drawn = self._by_block(finite[drawn_rows(len(finite), rng)])
         return np.concatenate(list(self._blocks.map(_some_rows, None, drawn)))
 
     def _by_block(self, rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
@@ -220,7 +220,7 @@ def _shares(rows: Rows) -> Iterator[Rows]:
     return (rows[i : i + SHARE_ROWS] for i in range(0, len(rows), SHARE_ROWS))
 
 
-def _drawn(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def drawn_rows(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """SAMPLE_ROWS of the numbers below n, or all if they are fewer, rising."""
     return np.sort(rng.choice(n, min(SAMPLE_ROWS, n), replace=False))
 

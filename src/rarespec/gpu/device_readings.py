@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from rarespec.features import _subspace
 from rarespec.features._moments import Moments
-from rarespec.features._readings import SAMPLE_ROWS, Look, Projection, Sums
+from rarespec.features._readings import SAMPLE_ROWS, Look, Projection, Sums, drawn_rows
 from rarespec.features._rows import Rows
-from rarespec.rankers._other_arrays import as_numpy, like
+from rarespec.rankers._other_arrays import as_numpy, like, rows_at
 
 Array = Any
 ArrayBlocks = Callable[[], Iterable[Array]]
@@ -24,60 +24,67 @@ ROWS_AT_ONCE = 1 << 15
 
 
 class DeviceReadings:
-    """As `features._readings.Readings`. Rows that are not finite are left out."""
+    """As `features._readings.BlockReadings`, of which it draws the same sample. Rows that are not finite are left out.
 
-    def __init__(self, blocks: ArrayBlocks) -> None:
+    sizes : rows of each block
+    """
+
+    def __init__(self, blocks: ArrayBlocks, sizes: Sequence[int]) -> None:
         self._blocks = blocks
+        self._n_all = sum(sizes)
         self.n_rows: int | None = None
-        self.n_left_out = 0
+
+    @property
+    def n_left_out(self) -> int:
+        return self._n_all - (self.n_rows or 0)
 
     def moments(self) -> Moments | None:
         raise NotImplementedError("the exact solver runs on the CPU")
 
     def mean_and_sample(self, rng: np.random.Generator) -> tuple[NDArray[np.float64], Rows] | None:
-        total, n_rows, n_seen, sample = None, 0, 0, _FetchedSample(SAMPLE_ROWS, rng)
-        for rows, n_all in self._finite_parts():
-            n_rows, n_seen = n_rows + rows.shape[0], n_seen + n_all
-            if rows.shape[0]:
-                xp = array_namespace(rows)
-                sums = as_numpy(xp.sum(xp.astype(rows, xp.float64), axis=0))
-                total = sums if total is None else total + sums
-                sample.look_at(rows)
-        self.n_rows, self.n_left_out = n_rows, n_seen - n_rows
-        return None if total is None else (total / n_rows, np.stack(sample.rows))
+        drawn, total, finite = drawn_rows(self._n_all, rng), None, []
+        for rows, mask in self._parts():
+            xp = array_namespace(rows)
+            sums = as_numpy(xp.sum(xp.astype(_of(rows, mask), xp.float64), axis=0))
+            total = sums if total is None else total + sums
+            finite.append(as_numpy(mask))
+        usable = np.flatnonzero(np.concatenate(finite)) if finite else np.empty(0, np.intp)
+        self.n_rows = len(usable)
+        if total is None or not len(usable):
+            return None
+        sample = np.intersect1d(drawn, usable, assume_unique=True)
+        if 2 * len(sample) < min(len(usable), SAMPLE_ROWS):
+            sample = usable[drawn_rows(len(usable), rng)]
+        return total / len(usable), self._rows_numbered(sample)
 
     def looks(self, look: Look, projection: Projection) -> Iterator[Sums]:
         there: Projection | None = None
-        for rows, _ in self._finite_parts():
+        for part, mask in self._parts():
+            rows = _of(part, mask)
             if rows.shape[0]:
                 there = there or _there(projection, rows)
                 yield tuple(as_numpy(one) for one in LOOKS[look](there, rows))
 
-    def _finite_parts(self) -> Iterator[tuple[Array, int]]:
-        """Finite rows, and how many rows they were taken from."""
+    def _parts(self) -> Iterator[tuple[Array, Array]]:
+        """Rows, (m, p), and which of them are finite, (m,) bool."""
         for block in self._blocks():
             for start in range(0, block.shape[0], ROWS_AT_ONCE):
                 rows = block[start : min(start + ROWS_AT_ONCE, block.shape[0]), :]
                 xp = array_namespace(rows)
-                finite = xp.isfinite(xp.sum(rows * rows, axis=1))
-                yield (rows if bool(xp.all(finite)) else rows[finite]), rows.shape[0]
+                yield rows, xp.isfinite(xp.sum(rows * rows, axis=1))
+
+    def _rows_numbered(self, numbers: NDArray[np.intp]) -> Rows:
+        """Rows of these numbers among all, rising, brought here."""
+        found, start = [], 0
+        for block in self._blocks():
+            here = numbers[(numbers >= start) & (numbers < start + block.shape[0])] - start
+            found.append(as_numpy(rows_at(block, here)))
+            start += block.shape[0]
+        return np.concatenate(found)
 
 
-class _FetchedSample:
-    """A uniform random sample of a stream (Vitter 1985, algorithm R), of which only the rows drawn are brought here."""
-
-    def __init__(self, size: int, rng: np.random.Generator) -> None:
-        self._size, self._rng, self._n_seen = size, rng, 0
-        self.rows: list[NDArray[Any]] = []
-
-    def look_at(self, rows: Array) -> None:
-        number = np.arange(self._n_seen, self._n_seen + rows.shape[0])
-        slot = np.where(number < self._size, number, self._rng.integers(0, number + 1))
-        drawn = np.flatnonzero(slot < self._size)
-        fetched = as_numpy(array_namespace(rows).take(rows, like(rows, drawn), axis=0))
-        for place, row in zip(slot[drawn].tolist(), fetched, strict=True):
-            self.rows[place : place + 1] = [row]
-        self._n_seen += rows.shape[0]
+def _of(rows: Array, mask: Array) -> Array:
+    return rows if bool(array_namespace(rows).all(mask)) else rows[mask]
 
 
 def _there(projection: Projection, rows: Array) -> Projection:

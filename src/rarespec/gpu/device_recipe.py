@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,6 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rarespec.features._rows import Blocks
 from rarespec.features._subspace import find_subspace
 from rarespec.features.bridging import Bridge
 from rarespec.features.pca import StreamingPCA
@@ -25,6 +24,8 @@ from rarespec.gpu.pinned_stream import through_device
 from rarespec.rankers._other_arrays import as_numpy
 
 Array = Any
+ReadBlocks = Callable[[Sequence[int]], Iterable[NDArray[Any]]]
+"""Gives the blocks of these numbers, (n_i, p) each, in their order."""
 
 ON_ANY_ARRAY = (Bridge, MedianFilter, MinMax, UnitNorm, RobustPercentiles, StreamingPCA)
 """Steps that take arrays of other libraries."""
@@ -66,14 +67,16 @@ class DeviceRecipe:
         self._fused: FusedFeatures | None = None
         self._fused_for: Any = None
 
-    def fit_blocks(self, blocks: Blocks) -> Recipe:
-        """Learn from blocks of flux, (n_i, p) NumPy arrays; read again for every pass unless they fit on the device."""
-        first = next(iter(blocks()), None)
-        if first is None:
-            raise ValueError("no rows to learn from: the stream has no blocks")
-        self.recipe.fit_preparation(first[:1])
+    def fit_blocks(self, read: ReadBlocks, sizes: Sequence[int]) -> Recipe:
+        """Learn from blocks of flux, (n_i, p) NumPy arrays; those that fit on the device are read once.
+
+        sizes : rows of each block
+        """
+        if not sizes:
+            raise ValueError("no rows to learn from: there are no blocks")
+        self.recipe.fit_preparation(next(iter(read([0])))[:1])
         for step in self.recipe._chain()[len(self.recipe.steps_) :]:
-            prepared = _Kept(self.device, blocks, list(self.recipe.steps_))
+            prepared = _Kept(self.device, read, sizes, list(self.recipe.steps_))
             self.recipe.steps_.append(_fitted(clone(step), prepared))
         return self.recipe
 
@@ -120,12 +123,12 @@ def _fitted(pca: StreamingPCA, prepared: _Kept) -> StreamingPCA:
     """By the solver that the CPU would take; the exact one is left to it."""
     if pca._chosen_solver(next(prepared()).shape[1]) == "exact":
         return pca.fit_blocks(lambda: (as_numpy(rows) for rows in prepared()))
-    return fitted_components(pca, prepared)
+    return fitted_components(pca, prepared, prepared.sizes)
 
 
-def fitted_components(pca: StreamingPCA, blocks: ArrayBlocks) -> StreamingPCA:
+def fitted_components(pca: StreamingPCA, blocks: ArrayBlocks, sizes: Sequence[int]) -> StreamingPCA:
     """Learned by the randomised solver from blocks of arrays of any library, whose products are made where they are."""
-    readings = DeviceReadings(blocks)
+    readings = DeviceReadings(blocks, sizes)
     pca._check_parameters()
     found = find_subspace(readings, pca._search())
     pca._check_size(readings, 0 if found is None else len(found.mean))
@@ -138,24 +141,28 @@ def fitted_components(pca: StreamingPCA, blocks: ArrayBlocks) -> StreamingPCA:
 class _Kept:
     """Blocks after some steps, on the device: as many as fit there are kept, the others are made again each time."""
 
-    def __init__(self, device: str, blocks: Blocks, steps: list[Any]) -> None:
-        self._device, self._blocks, self._steps = device, blocks, steps
+    def __init__(self, device: str, read: ReadBlocks, sizes: Sequence[int], steps: list[Any]) -> None:
+        self.sizes = sizes
+        self._device, self._read, self._steps = device, read, steps
         self._kept: dict[int, Array] = {}
         self._room = _free_memory(device) * SHARE_OF_MEMORY
 
     def __call__(self) -> Iterator[Array]:
+        missing = [number for number in range(len(self.sizes)) if number not in self._kept]
+        read = iter(self._read(missing))
+        for number in range(len(self.sizes)):
+            yield self._kept[number] if number in self._kept else self._prepared(number, next(read))
+
+    def _prepared(self, number: int, block: NDArray[Any]) -> Array:
         import torch
 
-        for number, block in enumerate(self._blocks()):
-            rows = self._kept.get(number)
-            if rows is None:
-                rows = torch.as_tensor(block, device=self._device)
-                for step in self._steps:
-                    rows = step.transform(rows)
-                if rows.nbytes <= self._room:
-                    self._kept[number] = rows
-                    self._room -= rows.nbytes
-            yield rows
+        rows = torch.as_tensor(block, device=self._device)
+        for step in self._steps:
+            rows = step.transform(rows)
+        if rows.nbytes <= self._room:
+            self._kept[number] = rows
+            self._room -= rows.nbytes
+        return rows
 
 
 def _free_memory(device: str) -> float:

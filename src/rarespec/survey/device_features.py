@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 def learned_on(on_device: DeviceRecipe, survey: Survey) -> Recipe:
     """The recipe, fitted to all spectra."""
-    return on_device.fit_blocks(lambda: _flux(survey, range(survey.n_blocks)))
+    sizes = [record.rows for record in survey.manifest.blocks]
+    return on_device.fit_blocks(lambda numbers: _flux(survey, numbers), sizes)
 
 
 def compute_on(on_device: DeviceRecipe, features: FeatureSet, progress: Callable[[int, int], None] | None) -> None:
