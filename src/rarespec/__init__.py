@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rarespec._version import __version__
 
 if TYPE_CHECKING:
+    from rarespec.fetching import fetch as fetch
     from rarespec.formats import read as read
     from rarespec.formats.specutils_objects import from_specutils as from_specutils
     from rarespec.hats.search import search_hats as search_hats
@@ -37,6 +38,7 @@ _HOME_OF = {
     "Survey": "rarespec.survey",
     "WavelengthGrid": "rarespec.spectrum",
     "features_of": "rarespec.survey.features",
+    "fetch": "rarespec.fetching",
     "from_specutils": "rarespec.formats.specutils_objects",
     "graph_of": "rarespec.survey.neighbours",
     "ingest": "rarespec.survey.ingest",

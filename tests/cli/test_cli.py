@@ -13,7 +13,19 @@ from conftest import make_spectra, small_survey_files
 from rarespec.cli.app import app
 from rarespec.survey import Survey
 
-VERBS = ("demo", "simulate", "ingest", "info", "verify", "experiment", "search", "inspect", "labels", "report")
+VERBS = (
+    "demo",
+    "simulate",
+    "ingest",
+    "info",
+    "verify",
+    "experiment",
+    "search",
+    "inspect",
+    "labels",
+    "report",
+    "doctor",
+)
 
 
 def rarespec(*words):

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from matplotlib.colors import to_hex
 
-from rarespec.plots.candidate_svg import HEIGHT, WIDTH, _pieces, _ticks, candidate_svg
+from rarespec.pages.svg_path import path_through, round_numbers
+from rarespec.plots.candidate_svg import HEIGHT, WIDTH, candidate_svg
 from rarespec.plots.candidates import draw_candidate, flux_limits
 from rarespec.plots.canvas import BLUE, GREY, RED, empty_figure
-from rarespec.plots.fewer_points import extreme_points, mean_points
 from rarespec.searching.portrait import Portrait
 from rarespec.searching.spectral_features import LINE, SpectralFeature
+from rarespec.spectrum.fewer_points import extreme_points, mean_points
 
 WAVELENGTH = np.linspace(4000.0, 9000.0, 2000)
 
@@ -101,10 +102,10 @@ def test_a_picture_on_the_page_is_small() -> None:
 @given(arrays(float, st.integers(0, 60), elements=st.one_of(st.just(np.nan), st.integers(-99, 999).map(float))))
 def test_paths_go_through_every_point_and_break_at_gaps(y: np.ndarray) -> None:
     x = np.arange(len(y)) * 3.0
-    drawn = [place for place in points("".join(_pieces(x, y))) if np.isfinite(place[0])]
+    drawn = [place for place in points(path_through(x, y)) if np.isfinite(place[0])]
     assert drawn == [(a, b) for a, b in zip(x, y, strict=True) if np.isfinite(b)]
     n_runs = np.count_nonzero(np.diff(np.isfinite(y).astype(int), prepend=0) == 1)
-    assert "".join(_pieces(x, y)).count("M") == n_runs
+    assert path_through(x, y).count("M") == n_runs
 
 
 @given(arrays(float, st.integers(1, 300), elements=st.floats(-1e3, 1e3) | st.just(np.nan)), st.integers(2, 80))
@@ -121,7 +122,7 @@ def test_fewer_points_keep_the_extremes_and_the_gaps(values: np.ndarray, n: int)
 
 @given(st.floats(-1e4, 1e4), st.floats(1e-3, 1e5), st.integers(3, 9))
 def test_scales_have_a_few_round_numbers(low: float, span: float, most: int) -> None:
-    ticks = _ticks(low, low + span, most)
+    ticks = round_numbers(low, low + span, most)
     assert 1 <= len(ticks) <= most + 1
     assert all(low - 1e-9 * span <= tick <= low + span * (1 + 1e-9) for tick in ticks)
 
@@ -130,4 +131,4 @@ def test_scales_have_a_few_round_numbers(low: float, span: float, most: int) -> 
     ("low", "high", "expected"), [(0, 10, [0, 2, 4, 6, 8, 10]), (3900, 9000, list(range(4000, 9001, 1000)))]
 )
 def test_scales_of_known_ranges(low: float, high: float, expected: list[float]) -> None:
-    assert _ticks(low, high, 6) == expected
+    assert round_numbers(low, high, 6) == expected

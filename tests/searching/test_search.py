@@ -82,6 +82,12 @@ def test_examples_from_another_survey_are_used(survey, carbon, tmp_path_factory,
     assert np.isin(ranking.table["id"], carbon).sum() >= 15
 
 
+@pytest.mark.parametrize("none", [[], (), None])
+def test_no_non_members(survey, carbon, ranking, none):
+    again = rs.search(survey, known=carbon[:5], non_members=none, top=100)
+    assert list(again.table["id"]) == list(ranking.table["id"][:100])
+
+
 def test_non_members_are_not_listed(survey, carbon, ranking):
     refused = ranking.table["id"][:3].tolist()
     again = rs.search(survey, known=carbon[:5], non_members=refused, top=100)

@@ -7,7 +7,20 @@ from typing import Annotated
 import typer
 
 from rarespec._version import __version__
-from rarespec.cli import demo, experiment, info, ingest, inspect, labels, report, search, simulate, verify
+from rarespec.cli import (
+    demo,
+    doctor,
+    experiment,
+    fetch,
+    info,
+    ingest,
+    inspect,
+    labels,
+    report,
+    search,
+    simulate,
+    verify,
+)
 
 app = typer.Typer(
     help="Find the rare spectra: rank a whole survey so that the objects you are looking for come first.",
@@ -30,5 +43,6 @@ def _options(
     pass
 
 
-for verb in (demo, simulate, ingest, info, verify, search, inspect, labels, report, experiment):
+for verb in (demo, simulate, ingest, info, verify, search, inspect, labels, report, experiment, doctor):
     app.command(verb.__name__.rpartition(".")[2])(verb.command)
+app.add_typer(fetch.app, name="fetch")

@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from specutils import Spectrum
 
 
+SCALARS = (str, int, float, bytes)
+
+
 def from_specutils(spectrum: Spectrum, id: str | list[str] | None = None, air: bool = False) -> Spectra:
     """One stack: flux (p,) or (n, p), its uncertainty of any kind as inverse variance, its mask as bad pixels.
 
-    `id` is one text for one spectrum, or a list. Without it the ids come from `spectrum.meta`. Scalars in `meta` become
-    catalogue columns. `air` says that the spectral axis is in air; a header in `meta` that says so is believed.
+    `id` is one text for one spectrum, or a list. Without it the ids come from `spectrum.meta`. Scalars in `meta`, and
+    lists of one value for each spectrum, become catalogue columns. `air` says that the spectral axis is in air; a
+    header in `meta` that says so is believed.
     """
     flux = _rows(spectrum, spectrum.flux.value)
     axis = Axis.of(_angstroms(spectrum), air=air or _says_air(spectrum.meta))
@@ -68,7 +72,7 @@ def _says_air(meta: Any) -> bool:
 
 def _catalogue(spectrum: Spectrum, id: str | list[str] | None, n: int) -> dict[str, list[Any]]:
     meta = dict(spectrum.meta or {})
-    columns: dict[str, Column] = {str(k): [v] * n for k, v in meta.items() if isinstance(v, str | int | float | bytes)}
+    columns: dict[str, Column] = {str(k): _one_each(v, n) for k, v in meta.items() if _is_column(v, n)}
     redshift = np.ravel(getattr(spectrum.redshift, "value", spectrum.redshift))
     if not find(columns, ("z", "redshift")) and redshift.any():
         columns["z"] = np.broadcast_to(redshift, (n,))
@@ -76,3 +80,11 @@ def _catalogue(spectrum: Spectrum, id: str | list[str] | None, n: int) -> dict[s
     if id is not None:
         catalogue["id"] = ids_of([id] if isinstance(id, str) else list(id), catalogue["id"])
     return catalogue
+
+
+def _is_column(value: Any, n: int) -> bool:
+    return isinstance(value, SCALARS) or (isinstance(value, list) and len(value) == n)
+
+
+def _one_each(value: Any, n: int) -> Column:
+    return value if isinstance(value, list) else [value] * n

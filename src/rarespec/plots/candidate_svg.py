@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.pages.html_element import Html, element
+from rarespec.pages.svg_path import path_through, round_numbers
 from rarespec.plots.candidates import flux_limits
-from rarespec.plots.fewer_points import extreme_points, mean_points
 from rarespec.searching.portrait import Portrait
 from rarespec.searching.spectral_features import SpectralFeature
+from rarespec.spectrum.fewer_points import extreme_points, mean_points
 
 WIDTH, HEIGHT = 2000, 600
 """Whole units in which points are written."""
@@ -56,9 +57,8 @@ class _Frame:
         return (self.top - np.asarray(flux)) / (self.top - self.bottom)
 
     def path(self, wavelength: NDArray[np.floating], flux: NDArray[np.floating], kind: str) -> Html:
-        x = np.round(WIDTH * self.across(wavelength))
-        y = np.round(HEIGHT * np.clip(self.down(flux), -0.02, 1.02))  # what is outside ends just beyond the edge
-        return element("path", class_=kind, d="".join(_pieces(x, y)))
+        y = HEIGHT * np.clip(self.down(flux), -0.02, 1.02)  # what is outside ends just beyond the edge
+        return element("path", class_=kind, d=path_through(WIDTH * self.across(wavelength), y))
 
     def upright(self, feature: SpectralFeature, kind: str) -> Html:
         x = round(float(WIDTH * self.across(feature.wavelength)))
@@ -72,36 +72,13 @@ class _Frame:
             yield element("span", feature.name, class_=line, title=told, style=self._left(feature.wavelength))
 
     def wavelengths(self) -> Iterator[Html]:
-        for tick in _ticks(self.first, self.last, N_WAVELENGTHS):
+        for tick in round_numbers(self.first, self.last, N_WAVELENGTHS):
             yield element("span", f"{tick:.0f}", class_="across", style=self._left(tick))
 
     def fluxes(self) -> Iterator[Html]:
-        for tick in _ticks(self.bottom, self.top, N_FLUXES):
+        for tick in round_numbers(self.bottom, self.top, N_FLUXES):
             style = f"top:{100 * float(self.down(tick)):.1f}%"
             yield element("span", f"{tick:.6g}", class_="up", style=style)
 
     def _left(self, wavelength: float) -> str:
         return f"left:{100 * float(self.across(wavelength)):.1f}%"
-
-
-def _pieces(x: NDArray[np.floating], y: NDArray[np.floating]) -> Iterator[str]:
-    """Steps from point to point; a new start after every gap."""
-    drawn = np.isfinite(y)
-    before = None
-    for this_x, this_y, is_drawn in zip(x.tolist(), np.where(drawn, y, 0).tolist(), drawn.tolist(), strict=True):
-        if not is_drawn:
-            before = None
-        elif before is None:
-            yield f"M{this_x:.0f} {this_y:.0f}l0 0"  # so that a point between two gaps is seen
-            before = this_x, this_y
-        else:
-            step_y = f"{this_y - before[1]:.0f}"
-            yield f" {this_x - before[0]:.0f}{step_y if step_y.startswith('-') else ' ' + step_y}"
-            before = this_x, this_y
-
-
-def _ticks(low: float, high: float, most: int) -> list[float]:
-    """A few round numbers between these."""
-    step = 10.0 ** np.floor(np.log10((high - low) / most))
-    step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (factor * step) <= most)
-    return [float(number * step) for number in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rarespec.plots.canvas import BLUE, GREY, RED, SMALL_SIZE
-from rarespec.plots.fewer_points import extreme_points, mean_points
 from rarespec.searching.portrait import Portrait
+from rarespec.spectrum.fewer_points import extreme_points, mean_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def draw_filtering(spectrum: Spectrum, filtered: NDArray[np.floating], path: str | os.PathLike[str]) -> None:
+def draw_filtering(spectrum: Spectrum, filtered: NDArray[np.floating], path: str | os.PathLike[str]) -> Axes:
     """The paper's Figure 1: a spectrum as observed and after the median filter, (p,) each."""
     figure, (panel,) = stacked_panels(1, height=3.6)
     draw_before_and_after(panel, spectrum, filtered)
     panel.set_ylabel(FLUX, fontsize=9)
     panel.legend(frameon=False, fontsize=9)
     save(figure, path)
+    return panel
 
 
 def draw_before_and_after(panel: Axes, spectrum: Spectrum, filtered: NDArray[np.floating]) -> None:
@@ -34,7 +35,7 @@ def draw_before_and_after(panel: Axes, spectrum: Spectrum, filtered: NDArray[np.
 
 def draw_components(
     components: NDArray[np.floating], shares: NDArray[np.floating], grid: WavelengthGrid, path: str | os.PathLike[str]
-) -> None:
+) -> list[Axes]:
     """Principal components (k, p) as spectra, with the share of the variance (k,) that each explains."""
     figure, panels = stacked_panels(len(components), height=1.25)
     for number, (panel, component, share) in enumerate(zip(panels, components, shares, strict=True), start=1):
@@ -43,3 +44,4 @@ def draw_components(
         panel.set_title(f"component {number}: {100 * share:.2f} % of the variance", loc="left", fontsize=8.5, pad=3)
     figure.supylabel("weight of the rescaled flux", fontsize=10)
     save(figure, path)
+    return panels

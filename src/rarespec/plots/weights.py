@@ -21,7 +21,7 @@ def draw_weights(
     typical: NDArray[np.floating],
     grid: WavelengthGrid,
     path: str | os.PathLike[str],
-) -> None:
+) -> tuple[Axes, Axes]:
     """Weights on the pixels (p,), the mean known spectrum and the mean of the survey (p,), filtered and rescaled.
 
     Flux counts in favour of a spectrum where the weights are positive, and against it where they are negative.
@@ -29,6 +29,7 @@ def draw_weights(
     figure, (above, below) = stacked_panels(2, height=2.2)
     draw_weights_on(above, below, weights, known, typical, grid.wavelength)
     save(figure, path)
+    return above, below
 
 
 def draw_weights_on(

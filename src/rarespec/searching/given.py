@@ -37,7 +37,11 @@ def given_in(known: Any, survey: Survey) -> Iterator[Given]:
 
 def _flat(known: Any) -> Iterator[Any]:
     """Single things out of lists within lists. Numbers and bytes that stand for ids become words."""
-    if isinstance(known, bytes | int | float | np.generic) and not isinstance(known, str | bool):
+    if known is np.ma.masked:
+        yield Unusable("a masked cell: no id")
+    elif isinstance(known, np.ndarray) and known.ndim == 0:
+        yield from _flat(known.item())
+    elif isinstance(known, bytes | int | float | np.generic) and not isinstance(known, str | bool):
         yield from _word(known)
     elif hasattr(known, "as_py"):
         yield from _flat(known.as_py())

@@ -48,9 +48,9 @@ class Portrait:
     bands: tuple[Band, ...]
 
 
-def portraits_of(ranking: Ranking, n: int) -> list[Portrait]:
-    """Of the best n candidates, or of all when there are fewer."""
-    table = ranking.table[:n]
+def portraits_of(ranking: Ranking, n: int, first: int = 0) -> list[Portrait]:
+    """Of the best n candidates, or of all when there are fewer; of those behind the `first` ones."""
+    table = ranking.table[first : first + n]
     spectra = ranking.survey.select([str(id) for id in table["id"]])
     filtered = _filtered(ranking, spectra)
     known = _KnownCurves(ranking, [str(id) for id in table["nearest_known"]])

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from astropy.table import Table
 
-ROWS_IN_A_NOTEBOOK = 10
-
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
@@ -87,8 +85,6 @@ class Ranking:
         return f"<Ranking of {self.n_listed} spectra of {self.survey.path} by {self.method}: the best {len(self)}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from rarespec.searching.notebook_view import ranking_html
 
-        lines = [escape(repr(self)), escape(self.why), escape(self.yield_curve.why)]
-        first = self.table[:ROWS_IN_A_NOTEBOOK]
-        return "".join(f"<p>{line}</p>" for line in lines) + first._repr_html_()
+        return ranking_html(self)

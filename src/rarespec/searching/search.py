@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,7 +133,7 @@ def asked(
         raise WrongUseError(f"top: a whole number from 1 up is needed, not {top!r}")
     device = device_for(device, engine)
     examples = examples_of(opened, known, radius_arcsec)
-    others = None if non_members is None else examples_of(opened, non_members, radius_arcsec)
+    others = None if _is_nothing(non_members) else examples_of(opened, non_members, radius_arcsec)
     made_by = recipe_named(recipe) if isinstance(recipe, str) else recipe
     features = features_of(opened, made_by, progress=progress, engine=engine, device=device)
     give_back_freed()
@@ -143,6 +143,10 @@ def asked(
     settings = {"method": method, "params": params or {}, "seed": seed, "selection": str(selection)}
     problems = examples.problems + (others.problems if others else []) + material.problems
     return Asked(material, ranker, selection, top, seed, settings, problems, device)
+
+
+def _is_nothing(given: Any) -> bool:
+    return given is None or (isinstance(given, Sized) and not isinstance(given, str) and not len(given))
 
 
 def device_for(asked: str | None, engine: AnyEngine) -> str | None:

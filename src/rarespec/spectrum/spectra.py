@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import specutils
+    from astropy.table import Table
 
 Catalogue = dict[str, list[Any]]
 """Column name -> one value per spectrum (None where unknown). `id` is always there and holds strings."""
@@ -26,6 +30,32 @@ class Spectrum:
     ivar: NDArray[np.floating] | None
     bad: NDArray[np.bool_]
     catalogue: dict[str, Any] = field(default_factory=dict)
+
+    def to_specutils(self, unit: Any = "") -> specutils.Spectrum:
+        """For specutils, which must be installed; `unit` is that of the flux, which files do not always say."""
+        from rarespec.spectrum.specutils_objects import specutils_of
+
+        return specutils_of(self, unit)
+
+    def to_table(self) -> Table:
+        """An astropy Table of wavelength, flux, ivar where it is known, and bad; the catalogue's row is its `meta`."""
+        from astropy.table import Table
+
+        columns: dict[str, Any] = {"wavelength": self.wavelength, "flux": self.flux}
+        columns |= {} if self.ivar is None else {"ivar": self.ivar}
+        table = Table(columns | {"bad": self.bad}, meta=self.catalogue | {"id": self.id})
+        table["wavelength"].unit = "Angstrom"
+        return table
+
+    def __repr__(self) -> str:
+        from rarespec.spectrum.notebook_view import spectrum_in_words
+
+        return f"<Spectrum {spectrum_in_words(self)}>"
+
+    def _repr_html_(self) -> str:
+        from rarespec.spectrum.notebook_view import spectrum_html
+
+        return spectrum_html(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +112,25 @@ class Spectra:
             self.bad[rows],
             {name: [column[i] for i in rows] for name, column in self.catalogue.items()},
         )
+
+    def to_specutils(self, unit: Any = "") -> specutils.Spectrum:
+        """One object with flux (n, p), for specutils, which must be installed; the catalogue is its `meta`."""
+        from rarespec.spectrum.specutils_objects import specutils_of
+
+        return specutils_of(self, unit)
+
+    def to_table(self) -> Table:
+        """The catalogue as an astropy Table, masked where nothing is known; one row a spectrum."""
+        from rarespec.spectrum.catalogue_table import table_of
+
+        return table_of(self.catalogue)
+
+    def __repr__(self) -> str:
+        from rarespec.spectrum.notebook_view import stack_in_words
+
+        return f"<Spectra: {stack_in_words(self)}>"
+
+    def _repr_html_(self) -> str:
+        from rarespec.spectrum.notebook_view import spectra_html
+
+        return spectra_html(self)

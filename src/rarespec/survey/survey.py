@@ -22,6 +22,7 @@ from rarespec.survey.manifest import Manifest, WrongUseError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from astropy.table import Table
 
     from rarespec.survey.report import IngestReport
     from rarespec.survey.verify import Verification
@@ -41,7 +42,15 @@ class Block:
 
 
 class Survey:
-    """Spectra on disk. An open survey shows one published state, whatever is appended meanwhile."""
+    """Spectra on disk. An open survey shows one published state, whatever is appended meanwhile.
+
+    `survey[id]` is one spectrum, `len(survey)` how many there are, and `id in survey` whether this one is there.
+
+    path      : its directory
+    catalogue : its columns, `survey.catalogue["z"]`, each read when it is asked for
+    grid      : the wavelengths that all its spectra share
+    manifest  : what it consists of, with a digest of every file
+    """
 
     def __init__(self, root: Path, manifest: Manifest) -> None:
         self.path = root
@@ -81,6 +90,19 @@ class Survey:
 
     def __repr__(self) -> str:
         return f"<Survey {self.path}: {len(self)} spectra on {self.grid}>"
+
+    def _repr_html_(self) -> str:
+        from rarespec.survey.notebook_view import survey_html
+
+        return survey_html(self)
+
+    def to_table(self, columns: list[str] | None = None) -> Table:
+        """These columns (all by default) of the catalogue as an astropy Table; numbers unknown are NaN, text empty."""
+        table = self.catalogue.table(columns)
+        for name in table.colnames:
+            if table[name].dtype.kind == "O":  # text of fixed width, which every format of astropy can write
+                table[name] = table[name].astype(str)
+        return table
 
     @cached_property
     def ids(self) -> NDArray[Any]:

@@ -1,0 +1,47 @@
+"""`rarespec doctor`: is this installation well, in a text made for a bug report."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rarespec.cli.exits import Exit, told
+
+
+@told
+def command(
+    survey: Annotated[Path | None, typer.Argument(help="A survey to look at as well.", show_default=False)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    licences: Annotated[bool, typer.Option("--licences", help="Print the licences of what is used instead.")] = False,
+) -> None:
+    """Check this installation: versions, optional parts, write access, and a search that must find what is hidden.
+
+    Takes some seconds. The text is made for bug reports: it has no names, and home folders are written as ~.
+
+    Example: rarespec doctor
+    """
+    if licences:
+        _print_licences(as_json)
+        return
+    from rarespec.doctor.checkup import checkup
+    from rarespec.doctor.text import as_json as plain_values
+    from rarespec.doctor.text import as_text
+
+    if sys.stderr.isatty():
+        typer.echo("looking at everything, which takes some seconds ...", err=True)
+    result = checkup(survey)
+    typer.echo(json.dumps(plain_values(result)) if as_json else as_text(result))
+    raise typer.Exit(Exit.DEFECTS if result.problems else Exit.DONE)
+
+
+def _print_licences(as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from rarespec.doctor.licences import as_markdown, licences_used
+
+    used = licences_used()
+    typer.echo(json.dumps([asdict(one) for one in used]) if as_json else as_markdown(used))

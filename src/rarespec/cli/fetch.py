@@ -1,0 +1,274 @@
+"""`rarespec fetch`: spectra from the public archives into a survey."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rarespec.cli.exits import Exit, told
+
+if TYPE_CHECKING:
+    from rarespec.fetching.job import Place
+    from rarespec.fetching.outcome import FetchReport
+    from rarespec.fetching.question import Question
+    from rarespec.fetching.sizes import Preview
+    from rarespec.survey.report import IngestReport
+
+app = typer.Typer(
+    help="Fetch spectra from the public archives: SDSS, LAMOST, DESI, SPARCL.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+SHOWN = 20
+"""Files and failures that are shown to a person; the rest is counted."""
+
+Table = Annotated[
+    Path | None, typer.Option(help="Table of objects: FITS, CSV, ECSV, VOTable, Parquet; or a list of ids.")
+]
+Into = Annotated[Path | None, typer.Option(help="Survey to make or grow from what is fetched.")]
+Out = Annotated[Path | None, typer.Option(help="Folder for the files; SURVEY.files if only --into is given.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="List what would be fetched, and how large it is.")]
+Archives = Annotated[Path | None, typer.Option(help="TOML file with addresses that replace the built-in ones.")]
+Connections = Annotated[int, typer.Option(help="Requests to the archive at the same time, 16 at most.")]
+NoChecksums = Annotated[bool, typer.Option("--no-checksums", help="Do not ask for the archive's checksums.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the account as JSON.")]
+
+
+@app.command("sdss")
+@told
+def sdss(
+    ids: Annotated[list[str] | None, typer.Argument(help="plate-mjd-fiber or field-mjd-catalogid.")] = None,
+    table: Table = None,
+    sql: Annotated[str | None, typer.Option(help="Query to SkyServer that gives plate, mjd, fiberid, run2d.")] = None,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="The sample of the paper: 450 carbon stars and 100 000 other stars.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draw of --paper.")] = 0,
+    release: Annotated[str | None, typer.Option(help="10 to 20; 17 for plates and 20 for fields if not given.")] = None,
+    run2d: Annotated[str | None, typer.Option(help="Reduction of all objects: 26, 103, 104, v5_13_2 ...")] = None,
+    into: Into = None,
+    out: Out = None,
+    dry_run: DryRun = False,
+    archives: Archives = None,
+    connections: Connections = 4,
+    no_checksums: NoChecksums = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch spec-lite files of SDSS I to V.
+
+    Example: rarespec fetch sdss 0355-51788-0579 --into dr17.survey
+    """
+    from rarespec.fetching.job import Place
+    from rarespec.fetching.question import Question
+
+    question = Question("sdss", tuple(ids or ()), table, sql, paper, seed, release, run2d)
+    carry_out(question, Place(out, into, archives, connections, not no_checksums), dry_run, as_json)
+
+
+@app.command("lamost")
+@told
+def lamost(
+    ids: Annotated[list[str] | None, typer.Argument(help="Obsids.")] = None,
+    table: Table = None,
+    release: Annotated[str | None, typer.Option(help="Such as dr10/v2.0, which it is if not given.")] = None,
+    into: Into = None,
+    out: Out = None,
+    dry_run: DryRun = False,
+    archives: Archives = None,
+    connections: Connections = 4,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch low-resolution spectra of LAMOST by obsid.
+
+    Recent releases need a token: put it into the environment variable RARESPEC_LAMOST_TOKEN.
+
+    Example: rarespec fetch lamost 437513049 --into lamost.survey
+    """
+    from rarespec.fetching.job import Place
+    from rarespec.fetching.question import Question
+
+    question = Question("lamost", tuple(ids or ()), table, release=release)
+    carry_out(question, Place(out, into, archives, connections), dry_run, as_json)
+
+
+@app.command("desi")
+@told
+def desi(
+    ids: Annotated[list[str] | None, typer.Argument(help="survey-program-healpix, or TARGETIDs.")] = None,
+    table: Table = None,
+    release: Annotated[str | None, typer.Option(help="edr or dr1; dr1 if not given.")] = None,
+    into: Into = None,
+    out: Out = None,
+    dry_run: DryRun = False,
+    archives: Archives = None,
+    connections: Connections = 4,
+    no_checksums: NoChecksums = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch coadds of DESI, whole, with the redrock files that hold the classes.
+
+    Example: rarespec fetch desi main-dark-23040 --into desi.survey
+    """
+    from rarespec.fetching.job import Place
+    from rarespec.fetching.question import Question
+
+    question = Question("desi", tuple(ids or ()), table, release=release)
+    carry_out(question, Place(out, into, archives, connections, not no_checksums), dry_run, as_json)
+
+
+@app.command("sparcl")
+@told
+def sparcl(
+    ids: Annotated[list[str] | None, typer.Argument(help="sparcl_ids, or specids.")] = None,
+    table: Table = None,
+    into: Into = None,
+    out: Out = None,
+    dry_run: DryRun = False,
+    archives: Archives = None,
+    connections: Connections = 2,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch spectra of SPARCL, NOIRLab's archive of several surveys.
+
+    Example: rarespec fetch sparcl 00000dd7-b1ff-48ed-b162-46d9d65f829c --into sparcl.survey
+    """
+    from rarespec.fetching.job import Place
+    from rarespec.fetching.question import Question
+
+    question = Question("sparcl", tuple(ids or ()), table)
+    carry_out(question, Place(out, into, archives, connections), dry_run, as_json)
+
+
+def carry_out(question: Question, place: Place, dry_run: bool, as_json: bool) -> None:
+    """Run it, show the account, and end with the exit code that it deserves."""
+    from rarespec.fetching.job import run_fetch, run_preview
+
+    if dry_run:
+        with stages() as stage:
+            view = run_preview(question, place, stage)
+        typer.echo(json.dumps(view.to_json()) if as_json else preview_in_words(view))
+        raise typer.Exit(Exit.DEFECTS if view.failures else Exit.DONE)
+    with stages() as stage:
+        report = run_fetch(question, place, stage, _ingest_progress(stage))
+    typer.echo(json.dumps(report.to_json()) if as_json else account(report, place.into))
+    raise typer.Exit(exit_code(report))
+
+
+def exit_code(report: FetchReport) -> Exit:
+    """Failed when nothing came at all; with defects when something did not."""
+    if report.counts["failed"] == len(report.objects):
+        return Exit.FAILED
+    defective = report.ingest is not None and report.ingest.spectra["defective"] > 0
+    return Exit.DEFECTS if report.failures or defective else Exit.DONE
+
+
+@contextmanager
+def stages() -> Iterator[Callable[[str], Callable[[int, int, str], None]]]:
+    """A progress bar for each stage, one after the other."""
+    from rarespec.cli.progress import progress
+
+    units = {"ask": "queries", "fetch": "files", "sizes": "files", "ingest": "files"}
+    with ExitStack() as open_now:
+
+        def stage(name: str) -> Callable[[int, int, str], None]:
+            shown: list[Callable[[int, int, str], None]] = []
+
+            def show(done: int, total: int, note: str) -> None:
+                if not shown:  # a stage with nothing to do shows no bar
+                    open_now.close()
+                    shown.append(open_now.enter_context(progress(name, units[name])))
+                shown[0](done, total, note)
+
+            return show
+
+        yield stage
+
+
+def _ingest_progress(
+    stage: Callable[[str], Callable[[int, int, str], None]],
+) -> Callable[[IngestReport, int], None]:
+    show = stage("ingest")
+
+    def after_file(report: IngestReport, total: int) -> None:
+        show(report.files_seen + report.files["set aside"], total, "")
+
+    return after_file
+
+
+def account(report: FetchReport, into: Path | None) -> str:
+    """What became of the objects, for a person."""
+    lines = [f"{len(report.objects)} objects asked for"]
+    lines += [f"  {outcome:<14} {report.counts[outcome]:>9}" for outcome in ("fetched", "already there", "failed")]
+    fetched = [result for result in report.results if result.outcome == "fetched"]
+    if fetched:
+        n_checked = sum(result.verified for result in fetched)
+        lines.append(f"{len(fetched)} files, {size_in_words(report.n_bytes)}, in {report.folder}")
+        lines.append(
+            f"  compared with the checksum of the archive: {n_checked}; it has none: {len(fetched) - n_checked}"
+        )
+    lines += failures_in_words(report)
+    if into is not None and report.ingest is not None:
+        lines.append(_ingest_account(into, report.ingest))
+    return "\n".join(lines)
+
+
+def _ingest_account(into: Path, ingested: IngestReport) -> str:
+    from rarespec.cli.ingest import account as account_of_ingest
+    from rarespec.survey import Survey
+
+    return account_of_ingest(Survey.open(into), ingested)
+
+
+def failures_in_words(report: FetchReport) -> list[str]:
+    from rarespec.fetching.job import FAILED_NAME
+    from rarespec.spectrum.printable import printable
+
+    failures = [(id, result.reason) for result in report.failures for id in result.asked]
+    lines = [f"  {printable(id)}: {reason}" for id, reason in failures[:SHOWN]]
+    if len(failures) > SHOWN:
+        lines.append(f"  and {len(failures) - SHOWN} more")
+    if failures:
+        lines.append(f"  listed in {report.folder / FAILED_NAME}; run the same command again to try them again")
+    return lines
+
+
+def preview_in_words(view: Preview) -> str:
+    """What would be fetched, for a person."""
+    from rarespec.spectrum.printable import printable
+
+    lines = [f"{_size(view, one.name):>12}  {printable(one.addresses[0])}" for one in view.missing[:SHOWN]]
+    if len(view.missing) > SHOWN:
+        lines.append(f"{'':>12}  and {len(view.missing) - SHOWN} more")
+    lines += [f"  {printable(', '.join(one.asked))}: {one.reason}" for one in view.failures[:SHOWN]]
+    there = f", {len(view.there)} already there" if view.there else ""
+    bad = f", {len(view.failures)} that cannot be fetched" if view.failures else ""
+    return "\n".join([*lines, f"{len(view.missing)} files to fetch, {_total(view)}{there}{bad}"])
+
+
+def _size(view: Preview, name: str) -> str:
+    if name in view.sizes:
+        return size_in_words(view.sizes[name])
+    return "not asked" if view.looked_at and name not in view.looked_at else "size unknown"
+
+
+def _total(view: Preview) -> str:
+    if view.total is None:
+        return "of unknown size" if view.missing else "nothing"
+    if view.total_is_exact:
+        return size_in_words(view.total)
+    return f"about {size_in_words(view.total)}, from the sizes of {len(view.sizes)} of them"
+
+
+def size_in_words(n_bytes: int) -> str:
+    size = float(n_bytes)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"

@@ -1,0 +1,76 @@
+"""What the machine has: system, cores, memory, and the threads of its linear algebra."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from rarespec.processes import available_cores
+
+MEMORY = Path("/proc/meminfo")
+LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+"""What a container or a batch system allows; there is one or none of them."""
+
+
+def machine_facts() -> dict[str, str]:
+    return {
+        "python": f"{platform.python_version()} ({platform.python_implementation()}{_environment()})",
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "cores": f"{available_cores()} usable of {os.cpu_count() or 'an unknown number'}",
+        "memory": memory_in_words(),
+        "linear algebra": "; ".join(_libraries()) or "unknown",
+    }
+
+
+def _environment() -> str:
+    return ", virtual environment" if sys.prefix != sys.base_prefix else ""
+
+
+def memory_in_words(memory: Path = MEMORY, limits: tuple[Path, ...] = LIMITS) -> str:
+    total, available = _of_the_machine(memory)
+    allowed = next(filter(None, map(_limit, limits)), None)
+    words = [f"{_gigabytes(total)}" if total else "unknown"]
+    words += [f"{_gigabytes(available)} of it available"] if available else []
+    words += [f"{_gigabytes(allowed)} allowed to this process"] if allowed and total and allowed < total else []
+    return ", ".join(words)
+
+
+def _of_the_machine(memory: Path) -> tuple[int | None, int | None]:
+    """Bytes in all, and available; Linux tells both, most others only the first."""
+    try:
+        lines = dict(line.split(":", 1) for line in memory.read_text().splitlines() if ":" in line)
+        total, available = (1024 * int(lines[name].split()[0]) for name in ("MemTotal", "MemAvailable"))
+        return total, available
+    except (OSError, KeyError, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), None
+    except (AttributeError, ValueError, OSError):
+        return None, None
+
+
+def _limit(file: Path) -> int | None:
+    try:
+        return int(file.read_text())
+    except (OSError, ValueError):  # "max" stands for none
+        return None
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:.1f} GB"
+
+
+def _libraries() -> Iterator[str]:
+    """Libraries that NumPy has loaded, each once."""
+    import numpy  # noqa: F401  so that its library is there to be seen
+    from threadpoolctl import threadpool_info
+
+    seen = {
+        f"{one['internal_api']} {one.get('version') or ''}".strip(): one["num_threads"]
+        for one in threadpool_info()
+        if one["user_api"] == "blas"
+    }
+    yield from (f"{name}, {threads} thread{'s' * (threads != 1)}" for name, threads in seen.items())

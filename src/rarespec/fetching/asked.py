@@ -1,0 +1,61 @@
+"""What the user asks for: ids, with what a table says of them beside (run2d, healpix ...)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rarespec.formats.catalogue import read_catalogue
+from rarespec.spectrum import DefectError
+from rarespec.survey.manifest import WrongUseError
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One object: its id, and the columns of its row in lower case."""
+
+    id: str
+    row: dict[str, Any] = field(default_factory=dict)
+
+    def word(self, *names: str) -> str:
+        """The first of these columns that has a value, as text; empty when none has."""
+        values = (str(self.row[name]).strip() for name in names if self.row.get(name) is not None)
+        return next(filter(None, values), "")
+
+
+def asked_ids(ids: Iterable[str]) -> list[Asked]:
+    """Every id once."""
+    return [Asked(id) for id in dict.fromkeys(id.strip() for id in ids) if id]
+
+
+def asked_in(path: str | os.PathLike[str]) -> list[Asked]:
+    """The objects of a table: FITS, CSV, ECSV, VOTable or Parquet; or of a list with an id a line."""
+    try:
+        found = _of_list(Path(path)) or _of_table(path)
+    except DefectError as error:
+        raise WrongUseError(f"{path}: {error.reason}: {error.detail}") from None
+    except OSError as error:
+        raise WrongUseError(f"{path}: {error.strerror or error}") from None
+    return list({one.id: one for one in reversed(found)}.values())[::-1]
+
+
+def _of_table(path: str | os.PathLike[str]) -> list[Asked]:
+    table = read_catalogue(path)
+    return [Asked(row["id"], row) for row in table.to_pylist()]
+
+
+def _of_list(path: Path) -> list[Asked]:
+    """Lines with one word each, of which the first is an id and no heading; nothing when it is not such a list."""
+    with open(path, "rb") as file:
+        if b"\0" in file.read(4096):
+            return []
+    try:
+        lines = [line.strip() for line in path.read_text("utf-8-sig").splitlines()]
+    except UnicodeDecodeError:
+        return []
+    words = [line for line in lines if line and not line.startswith("#")]
+    is_list = words and words[0][-1:].isdigit() and not any(set(word) & set(" ,;\t<|") for word in words[:100])
+    return asked_ids(words) if is_list else []

@@ -1,0 +1,155 @@
+"""The fetch itself: from a question to files in a folder, and from there into a survey."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rarespec.fetching.addresses import Table, load_addresses
+from rarespec.fetching.checksums import Checksums
+from rarespec.fetching.desi import without_classes
+from rarespec.fetching.download import Downloads
+from rarespec.fetching.outcome import FetchReport, Outcome, Result
+from rarespec.fetching.patience import Patience
+from rarespec.fetching.question import Question
+from rarespec.fetching.record import Record, sole_user
+from rarespec.fetching.run import Progress, Task, run_all
+from rarespec.fetching.sizes import Preview, preview
+from rarespec.fetching.sparcl import SparclDownloads
+from rarespec.fetching.wanted import Wanted
+from rarespec.fetching.web import Web
+from rarespec.survey.ingest.options import IngestOptions
+from rarespec.survey.ingest.run import Progress as IngestProgress
+from rarespec.survey.ingest.run import run_ingest
+from rarespec.survey.manifest import NAME as MANIFEST
+from rarespec.survey.manifest import WrongUseError
+from rarespec.survey.survey import Survey
+from rarespec.whole_file import write_whole
+
+CONNECTIONS = 4
+MOST_CONNECTIONS = 16
+FAILED_NAME = ".failed.csv"
+Told = Callable[[str], Progress]
+"""Gives a way to show progress for a stage of this name."""
+
+
+def silent(stage: str) -> Progress:
+    return lambda done, total, note: None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the files go, and how.
+
+    out         : folder for the files; beside the survey, with the ending .files, when it is not given
+    into        : survey that is made or grown from them
+    archives    : TOML file with addresses that replace the built-in ones
+    connections : requests to the archive at the same time
+    checksums   : whether the lists of checksums that archives publish are asked for
+    """
+
+    out: Path | None = None
+    into: Path | None = None
+    archives: Path | None = None
+    connections: int = CONNECTIONS
+    checksums: bool = True
+    patience: Patience | None = None
+
+    def check(self, dry_run: bool = False) -> None:
+        if not dry_run and self.out is None and self.into is None:
+            raise WrongUseError("say where to: --into SURVEY, or --out FOLDER, or both")
+        if not 1 <= self.connections <= MOST_CONNECTIONS:
+            raise WrongUseError(f"{self.connections} connections: between 1 and {MOST_CONNECTIONS}, out of politeness")
+
+    @property
+    def folder(self) -> Path:
+        if self.out is not None:
+            return self.out
+        return Path() if self.into is None else self.into.with_name(f"{self.into.name}.files")
+
+
+def run_fetch(
+    question: Question, place: Place, told: Told = silent, ingest_progress: IngestProgress | None = None
+) -> FetchReport:
+    """Fetch all files, then store them in the survey if there is to be one."""
+    question.check()
+    place.check()
+    with _web(question, place) as (table, web):
+        files, failures = question.files(table, web, told("ask"))
+        with sole_user(place.folder):
+            record = Record(place.folder, _names_in(place.into))
+            tasks = _tasks(question, place, table, web, record, files)
+            results = run_all(tasks, place.connections, web.stop, _noting(record), told("fetch"))
+            report = FetchReport(place.folder, [*results, *failures])
+            _write_failures(report)
+    if place.into is not None and (ready := _ready(report)):
+        _, report.ingest = run_ingest(ready, place.into, IngestOptions(), progress=ingest_progress)
+    return report
+
+
+def _ready(report: FetchReport) -> list[Path]:
+    """The files that can be stored."""
+    held_back = {report.folder / name for name in without_classes(report.failures)}
+    return [path for path in report.files if path not in held_back]
+
+
+def run_preview(question: Question, place: Place, told: Told = silent) -> Preview:
+    """What `run_fetch` would ask for, with sizes; nothing is written."""
+    question.check()
+    place.check(dry_run=True)
+    with _web(question, place) as (table, web):
+        files, failures = question.files(table, web, told("ask"))
+        record = Record(place.folder, _names_in(place.into))
+        tells_sizes = question.archive != "sparcl"
+        return preview(files, failures, place.folder, record, web, place.connections, told("sizes"), tells_sizes)
+
+
+@contextmanager
+def _web(question: Question, place: Place) -> Iterator[tuple[Table, Web]]:
+    table = load_addresses(place.archives)
+    with Web(place.patience, question.secret(table), place.connections) as web:
+        yield table, web
+
+
+def _names_in(survey: Path | None) -> list[str]:
+    """Files of which the survey has all spectra."""
+    if survey is None or not (survey / MANIFEST).exists():
+        return []
+    opened = Survey.open(survey)
+    sources = opened.catalogue.arrow(["source"]).column(0).unique().to_pylist() if len(opened) else []
+    return [name for name in sources if name and name not in opened.manifest.unfinished]
+
+
+def _tasks(
+    question: Question, place: Place, table: Table, web: Web, record: Record, files: Sequence[Wanted]
+) -> list[Task]:
+    if question.archive == "sparcl":
+        return list(SparclDownloads(web, place.folder, record, question.addresses(table)).tasks(files))
+    downloads = Downloads(web, place.folder, record, Checksums(web) if place.checksums else None)
+    return [Task(partial(downloads.results, one), one.asked) for one in files]
+
+
+def _noting(record: Record) -> Callable[[Result], None]:
+    def note(result: Result) -> None:
+        if result.outcome == Outcome.FETCHED:
+            record.add(result)
+
+    return note
+
+
+def _write_failures(report: FetchReport) -> None:
+    """A hidden table in the folder, which can be given to `--table`; none when nothing failed."""
+    path = report.folder / FAILED_NAME
+    if not report.failures:
+        path.unlink(missing_ok=True)
+        return
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(("id", "reason", "address"))
+    rows.writerows((id, one.reason, one.address) for one in report.failures for id in one.asked)
+    write_whole(path, text.getvalue().encode())

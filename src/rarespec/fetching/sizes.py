@@ -1,0 +1,98 @@
+"""What would be fetched, and how large it is, without fetching it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rarespec.fetching.fault import FaultError
+from rarespec.fetching.outcome import Cause, Outcome, Result, failed
+from rarespec.fetching.record import Record
+from rarespec.fetching.run import Progress, Task, run_all
+from rarespec.fetching.secret import origin_of
+from rarespec.fetching.wanted import Wanted
+from rarespec.fetching.web import Web, length_of
+
+HEADS = 200
+"""Files whose size is asked for; of more, that many are asked for, evenly spread, and the rest estimated from them."""
+
+
+@dataclass
+class Preview:
+    """The files that a fetch would ask for.
+
+    sizes     : name -> bytes, of those whose size the archive told
+    looked_at : names of those whose size was asked for
+    """
+
+    folder: Path
+    missing: list[Wanted]
+    there: list[Result]
+    failures: list[Result]
+    sizes: dict[str, int] = field(default_factory=dict)
+    looked_at: frozenset[str] = frozenset()
+
+    @property
+    def total(self) -> int | None:
+        """Bytes of all that would be fetched, from the mean of those that are known; None when none is."""
+        return round(sum(self.sizes.values()) / len(self.sizes) * len(self.missing)) if self.sizes else None
+
+    @property
+    def total_is_exact(self) -> bool:
+        return len(self.sizes) == len(self.missing)
+
+    def to_json(self) -> dict[str, Any]:
+        files = [{"ids": list(one.asked), "file": one.name, "addresses": list(one.addresses),
+                  "bytes": self.sizes.get(one.name)} for one in self.missing]  # fmt: skip
+        return {"folder": str(self.folder), "to fetch": files, "already there": [one.to_json() for one in self.there],
+                "failed": [one.to_json() for one in self.failures], "bytes": self.total,
+                "bytes are exact": self.total_is_exact, "sizes asked for": len(self.looked_at)}  # fmt: skip
+
+
+def preview(
+    files: Sequence[Wanted],
+    failures: Sequence[Result],
+    folder: Path,
+    record: Record,
+    web: Web,
+    connections: int,
+    progress: Progress,
+    ask_sizes: bool = True,
+) -> Preview:
+    found = {one.name: record.already_there(one) for one in files}
+    missing = [one for one in files if not found[one.name]]
+    view = Preview(folder, missing, [there for there in found.values() if there], list(failures))
+    if ask_sizes:
+        chosen = missing if len(missing) <= HEADS else [missing[i * len(missing) // HEADS] for i in range(HEADS)]
+        tasks = [Task(partial(_sizes, one, web), one.asked) for one in chosen]
+        results = run_all(tasks, connections, web.stop, lambda _: None, progress)
+        view.looked_at = frozenset(one.name for one in chosen)
+        view.sizes = {result.name: result.n_bytes for result in results if result.n_bytes}
+        absent = {result.name: result for result in results if result.cause == Cause.ABSENT}
+        view.failures += absent.values()
+        view.missing = [one for one in missing if one.name not in absent]
+    return view
+
+
+def _sizes(wanted: Wanted, web: Web) -> list[Result]:
+    return [_size(wanted, web)]
+
+
+def _size(wanted: Wanted, web: Web) -> Result:
+    for address in wanted.addresses:
+        try:
+            n_bytes = web.patience.insist(partial(_length, address, web), origin_of(address))
+            return Result(wanted.asked, Outcome.FETCHED, wanted.name, address, n_bytes=n_bytes)
+        except FaultError as fault:
+            if not fault.absent or address == wanted.addresses[-1]:
+                cause = Cause.ABSENT if fault.absent else Cause.FAULT
+                return failed(wanted.asked, web.hidden(fault.reason), wanted.name, address, cause)
+    return failed(wanted.asked, "no address is known for it", wanted.name)
+
+
+def _length(address: str, web: Web) -> int:
+    with web.asked("HEAD", address) as response:
+        return length_of(response) or 0

@@ -1,0 +1,138 @@
+"""SPARCL, NOIRLab's archive of spectra of many surveys: by its ids, some spectra a request, as JSON.
+
+Its own client downgrades NumPy and unpickles what the server sends; here its HTTP interface is asked for JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rarespec.fetching.addresses import Archive
+from rarespec.fetching.asked import Asked
+from rarespec.fetching.fault import FaultError
+from rarespec.fetching.outcome import Cause, Outcome, Result, failed
+from rarespec.fetching.record import Record
+from rarespec.fetching.run import Task
+from rarespec.fetching.secret import origin_of
+from rarespec.fetching.sparcl_file import FIELDS, parquet_of
+from rarespec.fetching.wanted import Wanted, once
+from rarespec.fetching.web import QUERY_SECONDS, Web, page_title
+from rarespec.spectrum.printable import printable
+from rarespec.survey.manifest import SurveyError
+from rarespec.whole_file import write_whole
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+SPECTRA_AT_A_TIME = 25
+"""A spectrum is about a third of a megabyte of JSON."""
+SPECTRA_SECONDS = 120.0
+"""Longest silence before they come."""
+SPECIDS_AT_A_TIME = 500
+MATCHES_EACH = 20
+"""The same specid may be in several data sets."""
+NO_ID = "no id of SPARCL: write a sparcl_id (00000dd7-b1ff-48ed-b162-46d9d65f829c) or a specid, a whole number"
+NOT_THERE = "not in the archive: SPARCL has no such spectrum"
+
+
+def sparcl_files(asked: Sequence[Asked], archive: Archive, web: Web) -> list[Wanted | Result]:
+    """A file for each spectrum; specids (of SDSS, of DESI the TARGETID) are looked up, and may have several."""
+    specids = {one.id: one for one in asked if one.id.isascii() and one.id.isdigit()}
+    matches = _looked_up(list(specids), archive, web)
+    files: list[Wanted] = []
+    failures: list[Result] = []
+    for one in asked:
+        is_uuid = UUID.fullmatch(one.id.lower())
+        uuids = [one.id.lower()] if is_uuid else matches.get(one.id, [])
+        files += [Wanted((one.id,), f"{uuid[:2]}/sparcl-{uuid}.parquet", (uuid,)) for uuid in uuids]
+        if not uuids:
+            reason, cause = (NOT_THERE, Cause.ABSENT) if one.id in specids else (NO_ID, Cause.NO_ID)
+            failures.append(failed([one.id], reason, cause=cause))
+    return [*once(files), *failures]
+
+
+def _looked_up(specids: Sequence[str], archive: Archive, web: Web) -> dict[str, list[str]]:
+    """specid -> sparcl_ids."""
+    found: dict[str, list[str]] = {}
+    for first in range(0, len(specids), SPECIDS_AT_A_TIME):
+        some = {str(int(id)): id for id in specids[first : first + SPECIDS_AT_A_TIME]}
+        search = {"outfields": ["sparcl_id", "specid"], "search": [["specid", *map(int, some)]]}
+        address = archive.filled(archive.text("find"), limit=MATCHES_EACH * len(some))
+        try:
+            records = _records(web.text("POST", address, json=search, seconds=QUERY_SECONDS))
+        except FaultError as fault:
+            raise SurveyError(f"SPARCL cannot be asked for the specids: {fault.reason}") from None
+        for record in records:
+            id = some.get(str(record.get("specid")))
+            if id is not None and UUID.fullmatch(str(record.get("sparcl_id"))):
+                found.setdefault(id, []).append(record["sparcl_id"])
+    return found
+
+
+def _records(text: str) -> list[dict[str, Any]]:
+    """The records of an answer; the first element of the list is a header."""
+    title = page_title(text.encode()[:65536])
+    if title is not None:
+        raise FaultError(f"a web page instead of data{f': {title!r}' if title else ''}")
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        raise FaultError(f"the answer is no JSON: {printable(text[:100])!r}", passing=True) from None
+    if not isinstance(answer, list) or not answer or not all(isinstance(record, dict) for record in answer):
+        raise FaultError(f"an answer of an unknown form: {printable(text[:200])!r}")
+    return answer[1:]
+
+
+@dataclass(frozen=True)
+class SparclDownloads:
+    """Spectra of SPARCL into one folder, a Parquet file each."""
+
+    web: Web
+    folder: Path
+    record: Record
+    archive: Archive
+
+    def tasks(self, files: Sequence[Wanted]) -> Iterator[Task]:
+        for first in range(0, len(files), SPECTRA_AT_A_TIME):
+            some = files[first : first + SPECTRA_AT_A_TIME]
+            yield Task(partial(self._fetch, some), [id for wanted in some for id in wanted.asked], len(some))
+
+    def _fetch(self, files: Sequence[Wanted]) -> list[Result]:
+        there = {wanted.name: self.record.already_there(wanted) for wanted in files}
+        missing = [wanted for wanted in files if not there[wanted.name]]
+        fetched = {result.name: result for result in self._fetched(missing)} if missing else {}
+        return [there[wanted.name] or fetched[wanted.name] for wanted in files]
+
+    def _fetched(self, files: Sequence[Wanted]) -> Iterator[Result]:
+        address = self.archive.filled(self.archive.text("spectra"), include=",".join(FIELDS))
+        uuids = [wanted.addresses[0] for wanted in files]
+
+        def ask() -> list[dict[str, Any]]:
+            with self.web.asked("POST", address, seconds=SPECTRA_SECONDS, json=uuids) as response:
+                return _records(response.read().decode("utf-8", "replace"))
+
+        try:
+            records = {
+                str(record.get("sparcl_id")): record for record in self.web.patience.insist(ask, origin_of(address))
+            }
+        except FaultError as fault:
+            yield from (failed(wanted.asked, fault.reason, wanted.name, address) for wanted in files)
+            return
+        for wanted in files:
+            yield self._stored(wanted, records.get(wanted.addresses[0]), address)
+
+    def _stored(self, wanted: Wanted, record: dict[str, Any] | None, address: str) -> Result:
+        if record is None:
+            return failed(wanted.asked, NOT_THERE, wanted.name, address, Cause.ABSENT)
+        try:
+            content = parquet_of(record)
+        except FaultError as fault:
+            return failed(wanted.asked, fault.reason, wanted.name, address)
+        path = self.folder / wanted.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content)
+        return Result(wanted.asked, Outcome.FETCHED, wanted.name, address, "", len(content))

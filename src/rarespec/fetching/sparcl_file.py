@@ -1,0 +1,68 @@
+"""A record of SPARCL as a file: Parquet in the layout of the Multimodal Universe, which `ingest` reads."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.fetching.fault import FaultError
+from rarespec.formats.reader import SDSS_BAD_BITS
+
+SCALARS = ("sparcl_id", "specid", "targetid", "data_release", "ra", "dec", "redshift", "redshift_warning", "spectype")
+VECTORS = ("wavelength", "flux", "ivar", "mask")
+FIELDS = (*SCALARS, *VECTORS)
+"""What is asked for: fields that spectra of every data set have."""
+
+
+def parquet_of(record: dict[str, Any]) -> bytes:
+    """The file; a FaultError when the record lacks a vector, or its vectors differ in length.
+
+    The mask becomes true where a pixel is bad: of SDSS and BOSS spectra only the bits of single pixels count.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    vectors = _vectors(record)
+    release = str(record.get("data_release") or "")
+    bits = SDSS_BAD_BITS if release.upper().startswith(("SDSS", "BOSS")) else -1
+    spectrum = pa.StructArray.from_arrays(
+        [
+            _one_row(vectors["flux"].astype(np.float32)),
+            _one_row(vectors["ivar"].astype(np.float32)),
+            _one_row(vectors["wavelength"]),
+            _one_row(vectors["mask"].astype(np.int64) & bits != 0),
+        ],
+        ["flux", "ivar", "lambda", "mask"],
+    )
+    table = pa.table({"spectrum": spectrum, **{name: [value] for name, value in _scalars(record).items()}})
+    out = io.BytesIO()
+    pq.write_table(table, out, write_page_checksum=True)
+    return out.getvalue()
+
+
+def _one_row(values: NDArray[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.ListArray.from_arrays([0, len(values)], pa.array(values))
+
+
+def _vectors(record: dict[str, Any]) -> dict[str, NDArray[np.float64]]:
+    try:
+        vectors = {name: np.asarray(record[name], float) for name in VECTORS}
+    except (KeyError, TypeError, ValueError):
+        raise FaultError(f"a record without {', '.join(VECTORS)}; there is {', '.join(record)}") from None
+    lengths = {vector.shape for vector in vectors.values()}
+    if len(lengths) != 1 or not next(iter(lengths)) or next(iter(lengths)) == (0,):
+        raise FaultError("a record whose vectors differ in length, or are empty")
+    return vectors
+
+
+def _scalars(record: dict[str, Any]) -> dict[str, Any]:
+    """Under the names that the readers know. Ids are text: they are larger than a float can hold."""
+    ids = {name: str(record[name]) for name in ("specid", "targetid") if record.get(name) is not None}
+    plain = {name: record.get(name) for name in ("ra", "dec", "redshift_warning")}
+    return {"object_id": record["sparcl_id"], **ids, **plain, "z": record.get("redshift"),
+            "class": record.get("spectype"), "survey": record.get("data_release")}  # fmt: skip

@@ -1,0 +1,36 @@
+"""Curves as the path of an SVG picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def path_through(x: NDArray[np.floating], y: NDArray[np.floating]) -> str:
+    """The `d` of a path through points in whole units, both (n,); a gap where y is not finite."""
+    return "".join(_pieces(np.round(x), np.round(y)))
+
+
+def _pieces(x: NDArray[np.floating], y: NDArray[np.floating]) -> Iterator[str]:
+    """Steps from point to point; a new start after every gap."""
+    drawn = np.isfinite(y)
+    before = None
+    for this_x, this_y, is_drawn in zip(x.tolist(), np.where(drawn, y, 0).tolist(), drawn.tolist(), strict=True):
+        if not is_drawn:
+            before = None
+        elif before is None:
+            yield f"M{this_x:.0f} {this_y:.0f}l0 0"  # so that a point between two gaps is seen
+            before = this_x, this_y
+        else:
+            step_y = f"{this_y - before[1]:.0f}"
+            yield f" {this_x - before[0]:.0f}{step_y if step_y.startswith('-') else ' ' + step_y}"
+            before = this_x, this_y
+
+
+def round_numbers(low: float, high: float, most: int) -> list[float]:
+    """A few round numbers between these, for a scale."""
+    step = 10.0 ** np.floor(np.log10((high - low) / most))
+    step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (factor * step) <= most)
+    return [float(number * step) for number in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]

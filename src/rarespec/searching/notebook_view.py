@@ -1,0 +1,58 @@
+"""What a ranking shows of itself in a notebook: what was asked, how far to look, and the best candidates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rarespec.pages.html_element import Html, element
+from rarespec.pages.notebook import note, shown, small_table
+from rarespec.searching.ranking import Ranking
+from rarespec.searching.report import number_or, sentence
+from rarespec.spectrum.printable import printable
+from rarespec.thousands import thousands
+
+FIRST = 10
+MOST_PROBLEMS = 5
+COLUMNS = {
+    "rank": "",
+    "id": "",
+    "class": "",
+    "subclass": "",
+    "snr": "z.1f",
+    "z": "z.5f",
+    "score": ".4g",
+    "expected_precision": ".2f",
+    "nearest_known": "",
+    "flags": "",
+}
+"""Columns of the table that are shown, and how numbers in them are written."""
+
+
+def ranking_html(ranking: Ranking) -> str:
+    names = [name for name in COLUMNS if name in ranking.table.colnames]
+    rows = ([_written(row[name], COLUMNS[name]) for name in names] for row in ranking.table[:FIRST])
+    return shown(
+        f"Ranking of {thousands(ranking.n_listed)} spectra of {printable(ranking.survey.path.name)}",
+        element("div", sentence(ranking.yield_curve.why), style="max-width:50em"),
+        note(sentence(f"by {ranking.method}: {ranking.why}")),
+        small_table([name.replace("_", " ") for name in names], rows),
+        *_rest(ranking),
+        *_problems(ranking.problems),
+    )
+
+
+def _written(value: Any, form: str) -> str:
+    return number_or(value, form, "") if form else printable(str(value))
+
+
+def _rest(ranking: Ranking) -> list[Html]:
+    n = len(ranking) - FIRST
+    return [note(f"and {thousands(n)} more in .table, an astropy Table")] if n > 0 else []
+
+
+def _problems(problems: list[str]) -> list[Html]:
+    if not problems:
+        return []
+    items = [element("li", printable(problem)) for problem in problems[:MOST_PROBLEMS]]
+    more = len(problems) - MOST_PROBLEMS
+    return [element("ul", *items, *([element("li", f"and {more} more in .problems")] if more > 0 else []))]

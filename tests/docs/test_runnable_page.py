@@ -1,0 +1,70 @@
+"""How pages are read and compared, on a small page of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runnable_page import Run, Step, rewritten, same, steps_of
+
+PAGE = """# A page
+
+```python
+x = 2
+print(x + 1)
+```
+
+```text
+3
+```
+
+```bash
+never run
+```
+
+```console
+$ echo one \\
+      two
+one two
+$ echo three
+```
+"""
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    path = tmp_path / "page.md"
+    path.write_text(PAGE)
+    return path
+
+
+def test_steps_are_found_in_order_with_what_they_should_print(page: Path) -> None:
+    found = [(step.code.strip(), step.expected.strip()) for step in steps_of(page)]
+    assert found == [("x = 2\nprint(x + 1)", "3"), ("echo one two", "one two"), ("echo three", "")]
+
+
+def test_later_blocks_see_what_earlier_ones_defined() -> None:
+    run = Run()
+    run.output_of(Step("python", "x = 2", "", 1))
+    assert run.output_of(Step("python", "print(x)", "", 2)) == "2\n"
+
+
+def test_outputs_are_compared_but_for_spaces_and_what_is_left_open() -> None:
+    assert same("a   b\n", "a b\n")
+    assert same("first\n...\nlast\n", "first\n17\n18\nlast\n")
+    assert not same("3\n", "4\n")
+    assert not same("", "unexpected\n")
+
+
+def test_a_command_that_fails_fails_the_page() -> None:
+    with pytest.raises(AssertionError, match="ended with 2"):
+        Run().output_of(Step("console", "rarespec info no-such.survey", "", 1))
+
+
+def test_a_page_is_rewritten_where_it_is_wrong_and_kept_where_it_is_right(page: Path) -> None:
+    page.write_text(PAGE.replace("\n3\n", "\nold\n").replace("one two\n$", "one ...\n$"))
+    text = rewritten(page, ["3\n", "one two\n", "three\n"])
+    assert "```text\n3\n```" in text
+    assert "$ echo one \\\n      two\none ...\n" in text
+    assert "$ echo three\nthree\n" in text

@@ -1,0 +1,76 @@
+"""A ranking shows itself: how far to look, the best candidates, what went wrong; names are no markup."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from astropy.coordinates import SkyCoord
+from astropy.table import MaskedColumn, QTable, Table
+
+from rarespec.searching.known import examples_of
+from rarespec.searching.ranking import Ranking
+from rarespec.survey import Survey
+from search_rankings import HOSTILE, ranking_of, spectra_with_bands, survey_with_bands
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory: pytest.TempPathFactory) -> Survey:
+    return survey_with_bands(tmp_path_factory.mktemp("view") / "b.survey")
+
+
+@pytest.fixture(scope="module")
+def ranking(survey: Survey) -> Ranking:
+    return ranking_of(survey, known=[*survey.ids[:4].tolist(), "no-such-id"])
+
+
+def test_yield_method_first_rows_and_problems(ranking: Ranking) -> None:
+    shown = ranking._repr_html_()
+    assert shown.count("<tr>") == 11 and "and 30 more" in shown
+    assert str(ranking.table["id"][0]) in shown and str(ranking.table["id"][12]) not in shown
+    assert "expected to be true objects" in shown and "matched_filter" in shown
+    assert "&#x27;no-such-id&#x27;" in shown
+
+
+def test_names_of_files_are_no_markup(ranking: Ranking) -> None:
+    shown = ranking._repr_html_()
+    listed = ranking.table["id"][:10].tolist()
+    assert any(name in listed for name in HOSTILE), "nothing hostile is shown, so nothing is tested"
+    assert "<script" not in shown and "<img" not in shown and "<b>C" not in shown and "\u202e" not in shown
+
+
+def test_unknown_numbers_are_empty_and_long_lists_of_problems_are_cut(ranking: Ranking) -> None:
+    table = ranking.table.copy()
+    table["z"] = np.nan
+    shown = replace(ranking, table=table[:3], problems=[f"problem {i}" for i in range(9)])._repr_html_()
+    assert (
+        "nan" not in shown and "problem 4" in shown and "problem 5" not in shown and "and 4 more in .problems" in shown
+    )
+
+
+def test_known_examples_out_of_astropy(survey: Survey) -> None:
+    """Columns, rows, tables with units or coordinates, and masked cells, which name nothing and are told."""
+    ids = survey.ids[:3].tolist()
+    table = Table({"id": ids, "ra": survey.catalogue["ra"][:3], "dec": survey.catalogue["dec"][:3]})
+    sky = SkyCoord(table["ra"], table["dec"], unit="deg")
+    for known in (table["id"], table, QTable({"where": sky}), sky):
+        assert examples_of(survey, known).ids == ids
+    assert examples_of(survey, table[1]).ids == ids[1:2] and examples_of(survey, np.array(ids[2])).ids == ids[2:]
+    partly = examples_of(survey, MaskedColumn(ids, mask=[False, True, False]))
+    assert partly.ids == [ids[0], ids[2]] and partly.n_given == 3 and partly.problems == ["a masked cell: no id"]
+
+
+def test_known_examples_out_of_specutils(survey: Survey) -> None:
+    specutils = pytest.importorskip("specutils")
+    stack = spectra_with_bands(3)
+    for known in (
+        stack.to_specutils(),
+        [one.to_specutils() for one in stack],
+        specutils.SpectrumList(one.to_specutils() for one in stack),
+    ):
+        examples = examples_of(survey, known)
+        assert examples.ids == stack.ids and not examples.problems
+    assert examples_of(survey, stack[1].to_specutils()).ids == stack.ids[1:2]
+    in_survey = survey[survey.ids[2]].to_specutils()
+    assert examples_of(survey, in_survey).rows.tolist() == [2]
