@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from rarespec.memory import give_back_freed
 from rarespec.rankers._auto_edges import spreading
 from rarespec.rankers._known import Rows
 from rarespec.rankers._signal_space import SignalSpace, root_lengths
@@ -55,7 +56,9 @@ def same_rows(X: Rows, Y: Rows) -> bool:
 def prepared(X: Rows, space: SignalSpace, graph: NeighbourGraph) -> Prepared:
     """Rows whose graph in the space of signal is known."""
     lrga = LRGA().prepare(X) if len(X) <= SMALL else None
-    return replace(without_edges(X, space), S=spreading(graph), lrga=lrga)
+    S = spreading(graph)  # it takes most memory on the way, so it comes before the rows are copied
+    give_back_freed()
+    return replace(without_edges(X, space), S=S, lrga=lrga)
 
 
 def without_edges(X: Rows, space: SignalSpace) -> Prepared:
