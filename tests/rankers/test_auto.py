@@ -8,9 +8,9 @@ from rarespec.rankers import Auto, MatchedFilter, load_model, save_model
 from rarespec.rankers._auto_filters import expanded_direction
 from rarespec.rankers._auto_query import query_of
 from rarespec.rankers._auto_trust import PRIOR, shares_by_agreement, shares_by_places
+from rarespec.rankers._ranks_among import ranks_among
 from rarespec.rankers._signal import signal_of_rows
 from rarespec.rankers._signal_space import signal_space
-from rarespec.rankers.auto import _ranks
 
 
 def survey(n_rare=40, n_common=3000, noise=0.3, families=1, seed=0):
@@ -109,6 +109,40 @@ def test_rows_like_refused_ones_sink():
     left = other_family & (y == 0)
     assert median_place(after, left, y == 0) > median_place(before, left, y == 0)
     assert all(len(levels) == (y == 0).sum() for levels in auto.levels_.values())
+
+
+def leant(refused):
+    """Three of the rare rows of `survey` known, which are unusual, and these rows refused."""
+    X, rare = survey()
+    y = np.where(np.arange(len(X)) < 3, 1, 0)
+    y[refused(X, rare)] = -1
+    return Auto().fit(X, y), X, y
+
+
+def by_length(X, rare):
+    """Common rows, the most usual first."""
+    return np.flatnonzero(~rare)[np.argsort(np.linalg.norm((X - X.mean(axis=0))[~rare], axis=1))]
+
+
+def test_unusual_rows_come_earlier_when_members_are_more_unusual_than_what_was_refused():
+    auto, X, y = leant(lambda X, rare: by_length(X, rare)[:20])
+    assert auto.leaning_ > 0.1 and "unusual spectra come earlier" in auto.why_
+    added = auto._leaned(X)
+    assert added[:40].mean() > added[y == 0].mean() + 0.1
+
+
+def test_unusual_rows_come_later_when_what_was_refused_is_more_unusual_than_members():
+    def artefacts(X, rare):
+        X[100:120] *= 30
+        return np.arange(100, 120)
+
+    auto, _, _ = leant(artefacts)
+    assert auto.leaning_ < -0.1 and "unusual spectra come later" in auto.why_
+
+
+def test_without_refused_rows_nothing_is_known_of_unusual_ones():
+    auto, X, _ = leant(lambda X, rare: [])
+    assert auto.leaning_ == 0 and not auto._leaned(X).any() and "unusual" not in auto.why_
 
 
 def test_y_of_three_values_marks_refused_rows_and_of_two_does_not():
@@ -217,9 +251,9 @@ def test_what_several_known_do_not_have_in_common_is_noise():
 
 def test_ranks_fall_with_the_score_and_go_on_above_the_best():
     levels = np.array([0.0, 1.0, 1.0, 4.0])
-    assert _ranks(np.array([0.0, 4.0]), levels).tolist() == [4, 1]
+    assert ranks_among(np.array([0.0, 4.0]), levels).tolist() == [4, 1]
     scores = np.linspace(-1, 9, 300)
-    ranks = _ranks(scores, levels)
+    ranks = ranks_among(scores, levels)
     assert (np.diff(ranks) <= 0).all() and (np.diff(ranks[scores > 4]) < 0).all() and ranks.min() > 0
 
 
@@ -241,9 +275,12 @@ def test_the_signal_of_other_rows_is_refused():
         Auto(signal=signal_of_rows(X[:-1])).fit(X, np.arange(len(X)) == 0)
 
 
-def test_a_model_file_gives_the_same_scores(tmp_path):
+@pytest.mark.parametrize("refused", [[], [300, 301, 302]])
+def test_a_model_file_gives_the_same_scores(tmp_path, refused):
     X, _ = survey(n_common=500)
-    auto = Auto(signal=signal_of_rows(X)).fit(X, np.arange(len(X)) < 4)
+    y = np.where(np.arange(len(X)) < 4, 1, 0)
+    y[refused] = -1
+    auto = Auto(signal=signal_of_rows(X)).fit(X, y)
     save_model(tmp_path / "auto.safetensors", auto)
     again = load_model(tmp_path / "auto.safetensors").ranker
     np.testing.assert_array_equal(again.decision_function(X), auto.decision_function(X))

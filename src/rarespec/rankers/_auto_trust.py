@@ -29,6 +29,9 @@ STANDING_ALONE = 0.02
 NEGLIGIBLE = 1e-3
 """Share below which a part is left out."""
 
+NOTEWORTHY = 0.1
+"""Leaning to unusual rows that is mentioned."""
+
 WORDS = {
     "expanded": "the mean of the known and of the best candidates, cleared of noise",
     "push": "BaggingTopPush",
@@ -93,13 +96,22 @@ def _normalised(shares: dict[str, float]) -> dict[str, float]:
     return {name: share / sum(shares.values()) for name, share in shares.items()}
 
 
-def in_words(weights: Mapping[str, float], places: Places) -> str:
-    """Which parts were used, and why."""
+def in_words(weights: Mapping[str, float], places: Places, leaning: float = 0.0) -> str:
+    """Which parts were used, and why; `leaning` is that to unusual rows."""
     used = sorted((name for name in weights if weights[name] >= 0.01), key=lambda name: -weights[name])
     shares = ", ".join(f"{WORDS[name]} ({weights[name]:.0%}{_found(places[name])})" for name in used)
     if any(len(found) for found in places.values()):
-        return f"combined by how well hidden known examples are found again (median place): {shares}"
-    return f"one known example cannot be hidden, so these are combined by how far they agree: {shares}"
+        why = f"combined by how well hidden known examples are found again (median place): {shares}"
+    else:
+        why = f"one known example cannot be hidden, so these are combined by how far they agree: {shares}"
+    return why + _leaning_in_words(leaning)
+
+
+def _leaning_in_words(leaning: float) -> str:
+    if abs(leaning) < NOTEWORTHY:
+        return ""
+    more, earlier = ("more", "earlier") if leaning > 0 else ("less", "later")
+    return f"; members are {more} unusual than what was refused, so unusual spectra come {earlier}"
 
 
 def _found(places: NDArray[np.float64]) -> str:

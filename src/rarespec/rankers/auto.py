@@ -17,11 +17,13 @@ from rarespec.rankers._auto_parts import learned_parts
 from rarespec.rankers._auto_prepared import Prepared, prepared, same_rows
 from rarespec.rankers._auto_query import query_of
 from rarespec.rankers._auto_trust import in_words, trust
+from rarespec.rankers._auto_unusual import leaning, standing, unusualness
 from rarespec.rankers._auto_wide import Wide, wide_parts, wide_query
 from rarespec.rankers._known import Rows, checked_rows, known_and_refused
 from rarespec.rankers._linear import BLOCK_ROWS, weighted_sums
 from rarespec.rankers._parameters import require_count
 from rarespec.rankers._ranker import Ranker, Scores
+from rarespec.rankers._ranks_among import ranks_among
 from rarespec.rankers._signal import Signal, signal_of_rows
 from rarespec.rankers._signal_space import SignalSpace
 
@@ -45,6 +47,7 @@ class Auto(Ranker):
     - "given": LRGA on the features as given, in surveys of at most three thousand rows.
 
     y may hold -1 for rows that are known not to be of the kind: "spread" learns from them, and none is a candidate.
+    They also tell whether members are more unusual rows than what was refused, or less so.
 
     Parameters
     ----------
@@ -64,6 +67,7 @@ class Auto(Ranker):
     weights_ : dict of part -> share, which sum to 1
     hidden_places_ : dict of part -> (h,) float64, places of the known examples that were hidden, 1 = first
     hidden_scores_ : (h,) float64, the scores that these places give
+    leaning_ : float, how much is added to the score of a row for being unusual; 0 where nothing was refused
     why_ : str, the same in words
 
     Notes
@@ -91,6 +95,8 @@ class Auto(Ranker):
     kept_rows_: dict[str, Rows]
     kept_scores_: dict[str, Scores]
     levels_: dict[str, NDArray[np.float64]]
+    leaning_: float
+    unusual_levels_: NDArray[np.float64]
 
     def __init__(
         self,
@@ -161,23 +167,42 @@ class Auto(Ranker):
         else:
             query = query_of(ready, known, refused, seed)
             parts = learned_parts(query, self.balanced)
+        hidden = query.ready.X[query.hidden]
         self.directions_, self.hidden_places_ = parts.directions, parts.places
         self.kept_rows_ = {name: kept.rows for name, kept in parts.kept.items()}
         self.kept_scores_ = {name: kept.scores for name, kept in parts.kept.items()}
         self._fitted_rows = X
         self._fitted = {name: self._along(name, X) for name in self.directions_} | parts.whole
+        self._lean(X, known, refused)
         self._combine(np.flatnonzero(~known & ~refused), space.seen(query.ready.whitened(query.known)))
+        self.hidden_scores_ = _fused(self.hidden_places_, self.weights_) + self._leaned(hidden)
+
+    def _lean(self, X: Rows, known: NDArray[np.bool_], refused: NDArray[np.bool_]) -> None:
+        self.leaning_, self.unusual_levels_ = 0.0, np.empty(0)
+        if refused.any():
+            values = self._unusualness(X)
+            self.unusual_levels_ = np.sort(values[~known & ~refused])
+            self.leaning_ = leaning(*(standing(values[rows], self.unusual_levels_) for rows in (known, refused)))
+
+    def _leaned(self, X: Rows) -> Scores:
+        """What is added to the scores of rows for being unusual, (n,)."""
+        if not self.leaning_:
+            return np.zeros(len(X))
+        return self.leaning_ * standing(self._unusualness(X), self.unusual_levels_)
+
+    def _unusualness(self, X: Rows) -> Scores:
+        return _by_blocks(X, lambda rows: unusualness(self._space.whitened(rows), self._space))
 
     def _combine(self, unlabelled: NDArray[np.intp], seen: float) -> None:
         self.weights_ = trust(self.hidden_places_, self._fitted, unlabelled, seen)
         used = [name for name, weight in self.weights_.items() if weight > 0]
         self.levels_ = {name: np.sort(self._fitted[name][unlabelled]) for name in used}
-        self.hidden_scores_ = _fused(self.hidden_places_, self.weights_)
-        self.why_ = in_words(self.weights_, self.hidden_places_)
+        self.why_ = in_words(self.weights_, self.hidden_places_, self.leaning_)
 
     def _scores(self, X: Rows) -> Scores:
         scores = self._part_scores(X)
-        return _fused({name: _ranks(scores[name], levels) for name, levels in self.levels_.items()}, self.weights_)
+        ranks = {name: ranks_among(scores[name], levels) for name, levels in self.levels_.items()}
+        return _fused(ranks, self.weights_) + self._leaned(X)
 
     def _part_scores(self, X: Rows) -> dict[str, Scores]:
         """Scores of all rows under each part that has a weight."""
@@ -217,21 +242,9 @@ def _one_thread() -> threadpool_limits:
 
 
 def _by_blocks(X: Rows, scores_of: Callable[[Rows], Scores]) -> Scores:
-    return np.concatenate([scores_of(X[start : start + BLOCK_ROWS]) for start in range(0, len(X), BLOCK_ROWS)])
+    return np.concatenate([scores_of(X[start : start + BLOCK_ROWS]) for start in range(0, max(len(X), 1), BLOCK_ROWS)])
 
 
 def _fused(ranks: Mapping[str, NDArray[np.float64]], weights: Mapping[str, float]) -> Scores:
     """Scores of rows that have these ranks under the parts."""
     return np.log(sum(weight / np.sqrt(ranks[name]) for name, weight in weights.items() if weight > 0))
-
-
-def _ranks(scores: Scores, levels: Scores) -> Scores:
-    """Rank of each score among the unlabelled ones, whose scores `levels` are rising; in between, in between.
-
-    Above them all ranks go on from 1 towards 0, so that rows that no fitted one reaches are still told apart.
-    """
-    ranks = np.interp(scores, levels, np.arange(len(levels), 0.0, -1.0))
-    spread = levels[-1] - levels[len(levels) // 2]
-    beyond = scores > levels[-1]
-    ranks[beyond] = 1 / (1 + (scores[beyond] - levels[-1]) / spread) if spread > 0 else 0.5
-    return ranks
