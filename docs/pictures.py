@@ -14,7 +14,8 @@ from rarespec.plots.features import draw_components, draw_filtering
 from rarespec.plots.weights import draw_weights
 from rarespec.rankers import BaggingTopPush
 from rarespec.survey import Survey
-from rarespec.survey.features import FeatureSet, features_of
+from rarespec.survey.feature_set import FeatureSet
+from rarespec.survey.features import features_of
 
 HERE = Path(__file__).parent
 SHOWN = 6

@@ -66,6 +66,22 @@ def test_defects_are_summarised_and_set_the_exit_code(files, tmp_path):
     assert "page.fits" in (tmp_path / "a.survey" / "defects.csv").read_text()
 
 
+def test_where_nothing_is_stored_the_reason_is_told_at_once(tmp_path):
+    result = rarespec("ingest", tmp_path / "none" / "*.fits", "--into", tmp_path / "a.survey")
+    assert result.exit_code == 1
+    assert f"{tmp_path}/none/*.fits: no file matches this pattern" in result.stdout
+
+
+def test_a_warning_is_one_line():
+    code = (
+        "import warnings, rarespec.cli as cli, rarespec.cli.app as verbs\n"
+        "verbs.app = lambda: warnings.warn('look here')\n"
+        "cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "rarespec: look here\n"
+
+
 def test_ingest_account_as_json(files, tmp_path):
     result = rarespec("ingest", files, "--into", tmp_path / "a.survey", "--json")
     assert json.loads(result.stdout)["files"] == {
@@ -100,9 +116,9 @@ def test_verify_sound_and_damaged(files, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["info", "nowhere"], "not a survey"),
+        (["info", "nowhere"], "not a survey (there is nothing of this name)"),
         (["verify", "nowhere"], "not a survey"),
-        (["info", "afile"], "not a survey"),
+        (["info", "afile"], "not a survey (no manifest.json)"),
         (["ingest", "x.fits", "--into", "afile"], "is a file"),
         (["ingest", "x.fits", "--into", "a.survey", "--bad-bits", "xx"], "0xFFFF0000"),
         (["simulate", "--n", "5", "--as", "sdss", "--out", "d", "--grid", "paper"], "leave out --grid"),
@@ -152,6 +168,15 @@ def test_the_demo_runs_and_draws(tmp_path):
     found = re.search(r"of the 27 other carbon stars (\d+) are among the first 27", result.stdout)
     assert found and int(found[1]) > 15
     assert "defects by reason" in result.stdout
+    assert f"rarespec inspect {tmp_path}/demo/demo.survey --known " in result.stdout.splitlines()[-1]
+
+
+def test_the_demo_never_removes_labels(tmp_path):
+    (tmp_path / ".rarespec-demo").touch()
+    (tmp_path / "demo.survey.labels.sqlite").write_text("precious")
+    result = rarespec("demo", "--out", tmp_path)
+    assert result.exit_code == 2 and "holds labels" in result.stderr
+    assert (tmp_path / "demo.survey.labels.sqlite").read_text() == "precious"
 
 
 def loaded_by(statement):

@@ -31,6 +31,7 @@ def test_help_has_an_example() -> None:
 def test_the_files_are_written_and_named(survey: Survey, tmp_path: Path) -> None:
     result = report(survey, "--known", "s000,s001,s002", "--out", tmp_path / "r", "--top", 2)
     assert result.exit_code == 0, result.output
+    assert "report: 2 of 2 pages" in result.stderr
     named = [Path(line) for line in result.stdout.split()]
     assert named == [tmp_path / "r" / "report.html", tmp_path / "r" / "contact-sheet.pdf"]
     assert named[0].read_text().count("<article") == 3  # three are asked for, though the list is of two

@@ -20,7 +20,7 @@ from rarespec.spectrum.spectra import COMMON_COLUMNS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::astropy.utils.exceptions.AstropyWarning"),
-    pytest.mark.filterwarnings("ignore:The data type:zarr.errors.UnstableSpecificationWarning"),
+    pytest.mark.filterwarnings("ignore:The data type:FutureWarning"),
 ]
 
 NUMBERS, TEXTS = ("ra", "dec", "z", "snr"), ("class", "subclass", "survey", "source")

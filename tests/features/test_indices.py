@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
@@ -250,7 +250,8 @@ def test_missing_pixels_do_not_bend_a_straight_continuum(seed: int) -> None:
     flux = sloped(PAPER_GRID)[None, :].copy()
     flux[:, np.random.default_rng(seed).random(3601) < 0.1] = np.nan
     values = measure(flux, None, PAPER_GRID, [LINE, DEPTH]).values
-    assert np.isnan(values).all() or np.abs(values).max() < 1e-9
+    assume(not np.isnan(values).all())  # too few pixels were left
+    assert np.abs(values).max() < 1e-9
 
 
 @pytest.mark.parametrize("window", [LINE.feature[0], *LINE.continuum])

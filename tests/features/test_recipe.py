@@ -22,7 +22,8 @@ from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.processes import map_in_order
 from rarespec.spectrum import Reason, WavelengthGrid
 from rarespec.survey import Survey, WrongUseError
-from rarespec.survey.features import FeatureSet, features_of
+from rarespec.survey.feature_set import FeatureSet
+from rarespec.survey.features import features_of
 from rarespec.survey.writer import SurveyWriter
 
 

@@ -1,3 +1,5 @@
+"""Rows of a chunk of the store, read without reading all of it."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -11,7 +11,8 @@ from rarespec.rankers.label_propagation import LabelPropagation
 from rarespec.rankers.neighbours import build_neighbours
 from rarespec.survey import Survey, SurveyError
 from rarespec.survey import neighbours as kept_graphs
-from rarespec.survey.features import FeatureSet, features_of
+from rarespec.survey.feature_set import FeatureSet
+from rarespec.survey.features import features_of
 from rarespec.survey.neighbours import graph_of, rows_of_graph
 from rarespec.survey.verify import verify
 from rarespec.survey.writer import SurveyWriter

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 
 def main() -> None:
     from rarespec.cli.app import app
 
+    warnings.formatwarning = one_line
     app()
+
+
+def one_line(message: Warning | str, *_: Any, **__: Any) -> str:
+    """A warning as a command tells it: without the place in the code, which says nothing to its user."""
+    return f"rarespec: {message}\n"

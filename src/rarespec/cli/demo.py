@@ -11,14 +11,12 @@ import typer
 from rarespec.cli.exits import told
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from rarespec.searching.ranking import Ranking
     from rarespec.survey import Survey
 
 MARK = ".rarespec-demo"
 """Shows that a directory may be removed by the next demo."""
+SURVEY = "demo.survey"
 
 N_COMMON, N_CARBON, N_DAMAGED = 1500, 30, 3
 N_KNOWN, N_CANDIDATES, N_REPORTED = 3, 200, 40
@@ -34,33 +32,39 @@ def command(
 ) -> None:
     """The whole job on a small mock survey: simulate SDSS files, ingest them, search for carbon stars, report.
 
-    Takes about a minute.
+    Takes less than a minute.
 
     Example: rarespec demo
     """
-    files, survey_path, picture = out / "files", out / "demo.survey", out / "spectra.png"
+    files, survey_path, picture = out / "files", out / SURVEY, out / "spectra.png"
     _start_afresh(out)
     _simulate(files, seed, jobs)
     survey = _ingest(files, survey_path, jobs)
     _show(survey)
     _draw(survey, picture)
     _report(_search(survey, out), out / "report")
+    _go_on(survey)
 
 
 def _start_afresh(out: Path) -> None:
-    """A directory that an earlier demo made is replaced; any other with something in it is left alone."""
+    """A directory that an earlier demo made is replaced; one that holds labels, or anything else, is left alone."""
+    from rarespec.labels.log import path_beside
     from rarespec.survey.manifest import WrongUseError
 
     if out.exists() and any(out.iterdir()):
         if not (out / MARK).exists():
             raise WrongUseError(f"{out}: exists and was not made by the demo; choose another with --out")
+        if path_beside(out / SURVEY).exists():
+            raise WrongUseError(f"{out}: holds labels that somebody gave; choose another with --out, or remove it")
         shutil.rmtree(out)
     out.mkdir(parents=True, exist_ok=True)
     (out / MARK).touch()
 
 
 def _step(title: str, real: str) -> None:
-    typer.echo(f"\n{title}\n  for your own data:  {real}\n")
+    typer.echo()
+    typer.secho(title, bold=True)
+    typer.echo(f"  for your own data:  {typer.style(real, fg='cyan')}\n")
 
 
 def _simulate(files: Path, seed: int, jobs: int | None) -> None:
@@ -71,9 +75,9 @@ def _simulate(files: Path, seed: int, jobs: int | None) -> None:
     from rarespec.mock.simulate import SkyChoice, simulate_files
 
     _step(
-        f"1. A mock survey: {N_COMMON} ordinary objects and {N_CARBON} carbon stars as SDSS files in {files},"
-        f" {N_DAMAGED} of them damaged on purpose",
-        "fetch spectra from your archive, for example the spec-PLATE-MJD-FIBER.fits files of SDSS",
+        f"1. A mock survey as SDSS files: {N_COMMON} ordinary objects, {N_CARBON} carbon stars,"
+        f" {N_DAMAGED} files damaged on purpose",
+        "rarespec fetch sdss 0355-51788-0579 --out dr17",
     )
     choice = SkyChoice(N_COMMON, (("carbon", N_CARBON),), seed, layout="sdss")
     with progress("simulate", "spectra") as show:
@@ -124,8 +128,8 @@ def _search(survey: Survey, out: Path) -> Ranking:
         f"5. {N_KNOWN} carbon stars are known: where are the others?",
         f"rarespec search dr17.survey --known carbon-stars.csv --out {candidates.name}",
     )
-    carbon = survey.ids[_is_carbon(survey)]
-    ranking = search(survey, carbon[:N_KNOWN].tolist(), top=N_CANDIDATES)
+    carbon = _carbon_stars(survey)
+    ranking = search(survey, carbon[:N_KNOWN], top=N_CANDIDATES)
     show(ranking)
     _count_found(ranking, set(carbon[N_KNOWN:]))
     typer.echo(f"{len(ranking)} candidates in {ranking.write(candidates)}")
@@ -143,17 +147,25 @@ def _count_found(ranking: Ranking, others: set[str]) -> None:
 
 
 def _report(ranking: Ranking, folder: Path) -> None:
+    from rarespec.cli.progress import progress
     from rarespec.plots.search_report import write_report
 
     _step("6. The candidates to look at", "rarespec report dr17.survey --known carbon-stars.csv --out report")
-    for path in write_report(ranking, folder, N_REPORTED):
+    with progress("report", "pages") as show:
+        written = write_report(ranking, folder, N_REPORTED, show)
+    for path in written:
         typer.echo(f"written {path}")
 
 
-def _is_carbon(survey: Survey) -> NDArray[np.bool_]:
+def _go_on(survey: Survey) -> None:
+    typer.echo("\nOpen report.html in a browser, or look at the candidates one by one and label them:")
+    typer.secho(f"  rarespec inspect {survey.path} --known {','.join(_carbon_stars(survey)[:N_KNOWN])}", fg="cyan")
+
+
+def _carbon_stars(survey: Survey) -> list[str]:
     import numpy as np
 
-    return np.char.startswith(survey.catalogue["subclass"].astype(str), "Carbon")
+    return survey.ids[np.char.startswith(survey.catalogue["subclass"].astype(str), "Carbon")].tolist()
 
 
 def _examples(survey: Survey) -> list[str]:

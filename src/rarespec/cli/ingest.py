@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from rarespec.survey import Survey
     from rarespec.survey.report import IngestReport
 
+N_TOLD = 3
+"""Defects that are told at once where they are all that was found."""
+
 
 @told
 def command(
@@ -91,5 +94,7 @@ def account(survey: Survey, report: IngestReport) -> str:
     if report.reasons:
         lines.append("  defects by reason")
         lines += [f"    {reason:<34} {count:>6}" for reason, count in report.reasons.most_common()]
+        if not len(survey):
+            lines += [f"  {defect.source}: {defect.detail}" for defect in survey.defects[:N_TOLD]]
         lines.append(f"  listed with path and detail in {survey.path / 'defects.csv'}")
     return "\n".join(lines)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rarespec.cli.exits import Exit, told
+from rarespec.cli.progress import progress
 from rarespec.cli.search_options import (
     Classes,
     Cone,
@@ -74,7 +75,9 @@ def command(
     ranking = ranking_of(options)
     for problem in ranking.problems:
         typer.echo(problem, err=True)
-    for path in write_report(ranking, out, n):
+    with progress("report", "pages") as show:
+        written = write_report(ranking, out, n, show)
+    for path in written:
         typer.echo(path)
     typer.echo(ranking.yield_curve.why, err=True)
     if ranking.examples_lost:

@@ -42,9 +42,10 @@ def command(
         sky_of(choice)
     with progress("simulate", "spectra") as show:
         if into is not None:
-            typer.echo(f"{into}: {len(simulate_survey(choice, into, jobs, show))} spectra")
+            made = f"{into}: {len(simulate_survey(choice, into, jobs, show))} spectra"
         elif out is not None:
-            typer.echo(f"{out}: {len(simulate_files(choice, out, jobs, show))} {layout} files")
+            made = f"{out}: {len(simulate_files(choice, out, jobs, show))} {layout} files"
+    typer.echo(made)
 
 
 def rare_counts(words: list[str]) -> tuple[tuple[str, int], ...]:

@@ -1,4 +1,4 @@
-"""Survey files to spectra. The only room that knows FITS; recognition is by structure, once per file."""
+"""Survey files to spectra. The only room that reads FITS; recognition is by structure, once per file."""
 
 from rarespec.formats.reader import Reader, ReadOptions
 from rarespec.formats.source import Container, Source

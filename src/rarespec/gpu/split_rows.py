@@ -17,7 +17,6 @@ Array = Any
 
 PART = 64
 """Columns that a kernel multiplies at a time."""
-N_PARTS_OF_SQUARE = 3
 LARGEST = 200.0
 """Length of a row that float16 can square."""
 ROUNDING = 2.0**-17

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,8 +38,16 @@ LINE_HEIGHT = 0.0155
 """Of a line of text on the first page, as a share of the page."""
 
 
-def write_contact_sheet(ranking: Ranking, portraits: Sequence[Portrait], path: str | os.PathLike[str]) -> Path:
-    """Write a PDF: a page with the yield curve and the template, then the candidates in their order."""
+def write_contact_sheet(
+    ranking: Ranking,
+    portraits: Sequence[Portrait],
+    path: str | os.PathLike[str],
+    progress: Callable[[int, int], None] | None = None,
+) -> Path:
+    """Write a PDF: a page with the yield curve and the template, then the candidates in their order.
+
+    progress : called with the number of pages done and in all.
+    """
     from matplotlib import rc_context
     from matplotlib.backends.backend_pdf import PdfPages
 
@@ -47,20 +55,26 @@ def write_contact_sheet(ranking: Ranking, portraits: Sequence[Portrait], path: s
     title = f"Candidates in {printable(ranking.survey.path.name)}"
     # Letters stay letters: they can be searched and copied.
     with rc_context({"pdf.fonttype": 42}), PdfPages(memory, metadata={"Title": title, "CreationDate": None}) as sheet:
-        for page in sheets(ranking, portraits):
+        for number, page in enumerate(sheets(ranking, portraits), start=1):
             sheet.savefig(page)
+            if progress:
+                progress(number, 1 + len(_starts(portraits)))
     write_whole(Path(path), memory.getvalue())
     return Path(path)
 
 
 def sheets(ranking: Ranking, portraits: Sequence[Portrait]) -> Iterator[Figure]:
     """The pages, one after the other, so that memory holds a single one."""
-    per_page = ROWS * COLUMNS
-    starts = range(0, len(portraits), per_page)
+    starts = _starts(portraits)
     n_pages = 1 + len(starts)
     yield _signed(_first_page(ranking, portraits), ranking, 1, n_pages)
     for number, start in enumerate(starts, start=2):
-        yield _signed(_page_of_spectra(portraits[start : start + per_page]), ranking, number, n_pages)
+        yield _signed(_page_of_spectra(portraits[start : start + starts.step]), ranking, number, n_pages)
+
+
+def _starts(portraits: Sequence[Portrait]) -> range:
+    """The first spectrum of each page of spectra."""
+    return range(0, len(portraits), ROWS * COLUMNS)
 
 
 def _signed(page: Figure, ranking: Ranking, number: int, n_pages: int) -> Figure:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from base64 import b64encode
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,10 +31,16 @@ WIDTH = 4.8
 DPI = 200
 
 
-def write_report(ranking: Ranking, folder: str | os.PathLike[str], n: int = 100) -> list[Path]:
+def write_report(
+    ranking: Ranking,
+    folder: str | os.PathLike[str],
+    n: int = 100,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Path]:
     """Write report.html and contact-sheet.pdf with the best n candidates into the folder, which is made if absent.
 
-    Both stand alone: the page has its pictures in itself and loads nothing.
+    Both stand alone: the page has its pictures in itself and loads nothing. `progress` is called with the number of
+    printed pages done and in all.
     """
     if n < 1:
         raise WrongUseError(f"n: at least one candidate must be shown, not {n}")
@@ -41,7 +48,7 @@ def write_report(ranking: Ranking, folder: str | os.PathLike[str], n: int = 100)
     into.mkdir(parents=True, exist_ok=True)
     portraits = portraits_of(ranking, n)
     write_whole(into / PAGE, report_page(ranking, portraits, _pictures(ranking, portraits)).encode())
-    return [into / PAGE, write_contact_sheet(ranking, portraits, into / SHEET)]
+    return [into / PAGE, write_contact_sheet(ranking, portraits, into / SHEET, progress)]
 
 
 def _pictures(ranking: Ranking, portraits: list[Portrait]) -> Pictures:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rarespec.engines.engine import Engine
 from rarespec.rankers._ranker import Ranker, Scores
-from rarespec.survey.features import FeatureSet
+from rarespec.survey.feature_set import FeatureSet
 
 
 class RowScores(NamedTuple):

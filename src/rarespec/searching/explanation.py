@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rarespec.searching._recipe_parts import rescaled
 from rarespec.searching.template import NoTemplate, Template
 from rarespec.spectrum import Spectrum
-from rarespec.survey.features import FeatureSet
+from rarespec.survey.feature_set import FeatureSet
 from rarespec.survey.manifest import WrongUseError
 
 Vector = NDArray[np.float64]

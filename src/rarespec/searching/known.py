@@ -82,6 +82,8 @@ class _Gathering:
     def add(self, given: Given | Spectrum) -> None:
         if isinstance(given, ExampleTable):
             self._n_given += len(given)
+            if not len(given) and given.where:
+                self._problems.append(f"{given.where}: no example is in it")
             self._found += self._rows.of(given).tolist()
         elif isinstance(given, Unusable):
             self._n_given += given.count
@@ -155,4 +157,7 @@ def _nothing_usable(survey: Survey, examples: Examples) -> str:
         return f"{survey.path}: no examples were given; {wanted}"
     more = len(examples.problems) - TOLD
     problems = "; ".join(examples.problems[:TOLD]) + (f"; and {more} more" if more > 0 else "")
-    return f"{survey.path}: none of the {examples.n_given} examples given can be used: {problems}. To go on, {wanted}"
+    said = (
+        f"none of the {examples.n_given} examples given can be used" if examples.n_given else "no examples were given"
+    )
+    return f"{survey.path}: {said}: {problems}. To go on, {wanted}"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rarespec.features.recipe import Recipe
 from rarespec.searching.known import Examples
 from rarespec.spectrum import Spectra
-from rarespec.survey.features import FeatureSet
+from rarespec.survey.feature_set import FeatureSet
 from rarespec.survey.manifest import WrongUseError
 
 

@@ -22,7 +22,8 @@ from rarespec.searching.selection import Selection
 from rarespec.spectrum import WavelengthGrid
 from rarespec.survey import Survey
 from rarespec.survey.engine_for import AnyEngine, engine_for
-from rarespec.survey.features import FeatureSet, features_by
+from rarespec.survey.feature_set import FeatureSet
+from rarespec.survey.features import features_by
 from rarespec.survey.manifest import WrongUseError
 
 

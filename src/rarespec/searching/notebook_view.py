@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rarespec.pages.html_element import Html, element
 from rarespec.pages.notebook import note, shown, small_table
@@ -10,6 +10,9 @@ from rarespec.searching.ranking import Ranking
 from rarespec.searching.report import number_or, sentence
 from rarespec.spectrum.printable import printable
 from rarespec.thousands import thousands
+
+if TYPE_CHECKING:
+    from astropy.table import Table
 
 FIRST = 10
 MOST_PROBLEMS = 5
@@ -29,28 +32,29 @@ COLUMNS = {
 
 
 def ranking_html(ranking: Ranking) -> str:
-    names = [name for name in COLUMNS if name in ranking.table.colnames]
-    rows = ([_written(row[name], COLUMNS[name]) for name in names] for row in ranking.table[:FIRST])
     return shown(
         f"Ranking of {thousands(ranking.n_listed)} spectra of {printable(ranking.survey.path.name)}",
         element("div", sentence(ranking.yield_curve.why), style="max-width:50em"),
         note(sentence(f"by {ranking.method}: {ranking.why}")),
-        small_table([name.replace("_", " ") for name in names], rows),
-        *_rest(ranking),
-        *_problems(ranking.problems),
+        *first_candidates(ranking.table),
+        *first_problems(ranking.problems),
     )
+
+
+def first_candidates(table: Table) -> list[Html]:
+    """The best rows of a table of candidates, and how many more there are."""
+    names = [name for name in COLUMNS if name in table.colnames]
+    rows = ([_written(row[name], COLUMNS[name]) for name in names] for row in table[:FIRST])
+    more = len(table) - FIRST
+    rest = [note(f"and {thousands(more)} more in .table, an astropy Table")] if more > 0 else []
+    return [small_table([name.replace("_", " ") for name in names], rows), *rest]
 
 
 def _written(value: Any, form: str) -> str:
     return number_or(value, form, "") if form else printable(str(value))
 
 
-def _rest(ranking: Ranking) -> list[Html]:
-    n = len(ranking) - FIRST
-    return [note(f"and {thousands(n)} more in .table, an astropy Table")] if n > 0 else []
-
-
-def _problems(problems: list[str]) -> list[Html]:
+def first_problems(problems: list[str]) -> list[Html]:
     if not problems:
         return []
     items = [element("li", printable(problem)) for problem in problems[:MOST_PROBLEMS]]

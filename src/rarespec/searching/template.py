@@ -14,7 +14,7 @@ from rarespec.rankers._known import Rows, require_finite
 from rarespec.rankers._linear import BLOCK_ROWS, weighted_sums
 from rarespec.rankers._ranker import best_first
 from rarespec.searching._recipe_parts import feature_names, pixel_weights, spectrum_of, why_not_linear
-from rarespec.survey.features import FeatureSet
+from rarespec.survey.feature_set import FeatureSet
 
 Vector = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from rarespec.survey.survey import Survey
 
 if TYPE_CHECKING:
     from rarespec.gpu.device_recipe import DeviceRecipe
-    from rarespec.survey.features import FeatureSet
+    from rarespec.survey.feature_set import FeatureSet
 
 
 def learned_on(on_device: DeviceRecipe, survey: Survey) -> Recipe:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rarespec.spectrum import WavelengthGrid
-from rarespec.survey.location import content_of
+from rarespec.survey.location import content_of, is_remote
 
 NAME = "manifest.json"
 FORMAT = "rarespec-survey"
@@ -88,7 +88,8 @@ class Manifest:
         try:
             text = content_of(path)
         except (FileNotFoundError, NotADirectoryError):
-            raise WrongUseError(f"{root}: not a survey (no {NAME}); make one with `rarespec ingest`") from None
+            missing = f"no {NAME}" if is_remote(root) or root.exists() else "there is nothing of this name"
+            raise WrongUseError(f"{root}: not a survey ({missing}); make one with `rarespec ingest`") from None
         except OSError as error:
             raise SurveyError(f"{path}: {error.strerror or error}") from None
         return cls.from_bytes(text, path)

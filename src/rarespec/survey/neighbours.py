@@ -21,7 +21,8 @@ from rarespec.gpu.neighbour_graph import neighbours_on
 from rarespec.rankers._exact_neighbours import pair_distances
 from rarespec.rankers._row_identity import fingerprint_of_rows
 from rarespec.rankers.neighbours import NeighbourGraph, extend_neighbours, require_neighbours
-from rarespec.survey.features import FeatureSet, Progress
+from rarespec.survey.feature_set import FeatureSet
+from rarespec.survey.features import Progress
 from rarespec.survey.kept_arrays import UNREADABLE, keep_if_possible, load_arrays, npz
 from rarespec.survey.location import remove_tree
 from rarespec.survey.manifest import SurveyError

@@ -19,7 +19,7 @@ from rarespec.gpu.neighbour_graph import neighbours_on
 from rarespec.rankers._row_identity import fingerprint_of_rows
 from rarespec.rankers._signal import WIDE, Signal, signal_of_rows
 from rarespec.rankers._signal_space import SignalSpace
-from rarespec.survey.features import FeatureSet
+from rarespec.survey.feature_set import FeatureSet
 from rarespec.survey.kept_arrays import UNREADABLE, keep_if_possible, load_arrays, npz
 from rarespec.survey.neighbours import graph_arrays, graph_from, graphs_home, rows_of_graph
 

@@ -14,7 +14,8 @@ from rarespec.evaluation.experiment.rare_class import rare_class
 from rarespec.evaluation.experiment.results import Facts
 from rarespec.features import PaperFeatures
 from rarespec.survey import Survey
-from rarespec.survey.features import FeatureSet, features_of
+from rarespec.survey.feature_set import FeatureSet
+from rarespec.survey.features import features_of
 
 Progress = Callable[[int, int], None]
 """Called with how much is done and how much there is in all."""
