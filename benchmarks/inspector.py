@@ -5,17 +5,19 @@
 
 `rarespec inspect` serves the survey (a mock survey of n spectra when none is given), and headless Chromium, by
 Playwright, opens the page and labels candidates by key presses, answered from the catalogue: y for the rare class, n
-for all others. The ranking learns after every ten labels. First with a pause before each key press, as of a person who
-looks; then without any. Labels are kept in a temporary folder.
+for all others. The ranking learns after every ten labels. With a pause before each key press, as of a person who looks,
+and without any. Labels are kept in a temporary folder.
 
 All times are taken in the page: from the time stamp of the key press to the frame after the drawing. The peer is the
-same page without reading ahead: a plain HTTP fetch of spectra that nobody has asked for yet. Printed: median and worst
-of each, and the ratio of the medians. It ends with an error unless the log holds what was pressed, in that order.
+same page that does not fetch ahead: each spectrum is asked for when its turn comes. Printed: median and worst of each,
+and the ratio of the medians; and what the re-rankings take by themselves, also in time of processors, which a busy
+machine does not lengthen. It ends with an error unless the log holds what was pressed, in that order.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import signal
 import subprocess
@@ -30,6 +32,8 @@ from typing import NamedTuple
 import numpy as np
 from playwright.sync_api import Page, sync_playwright
 
+from rarespec.labels.campaign import Campaign
+from rarespec.labels.label import Label
 from rarespec.labels.log import LabelLog
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.survey import Survey
@@ -58,15 +62,10 @@ WATCH = """() => {
   }).observe(document.getElementById("relearn"), { attributeFilter: ["aria-busy"] });
 }"""
 
-UNSEEN = """async (n) => {
-  const { candidates } = await (await fetch("/api/candidates?start=500&n=" + n)).json();
-  const times = [];
-  for (const { id } of candidates) {
-    const start = performance.now();
-    await (await fetch("/api/spectrum?id=" + encodeURIComponent(id))).arrayBuffer();
-    times.push(performance.now() - start);
-  }
-  return times;
+DO_NOT_FETCH_AHEAD = """async () => {
+  const { Spectra } = await import("/static/prefetch.js");
+  Spectra.prototype.fetchAhead = async () => {};
+  Spectra.prototype.now = Spectra.prototype.before = () => undefined;
 }"""
 
 
@@ -77,6 +76,7 @@ class Pressed(NamedTuple):
     reranked: list[float]
     seconds: float
     labels: list[tuple[str, str]]
+    is_paused: bool
 
 
 @contextmanager
@@ -105,13 +105,13 @@ def labelled(page: Page, classes: dict[str, str], rare: str, n: int, pause: floa
         page.wait_for_function("n => window.drawn.length > n", arg=done)
         labels.append((id, {"y": "yes", "n": "no"}[key]))
     seconds = time.perf_counter() - start
-    page.wait_for_selector("#relearn:not([aria-busy])")
+    page.wait_for_function("() => !document.querySelector('.saving, #relearn[aria-busy]')")
     page.wait_for_load_state("networkidle")
-    return Pressed(page.evaluate("window.drawn"), page.evaluate("window.reranked"), seconds, labels)
+    return Pressed(page.evaluate("window.drawn"), page.evaluate("window.reranked"), seconds, labels, pause > 0)
 
 
-def measured(address: str, classes: dict[str, str], chosen: argparse.Namespace) -> tuple[list[Pressed], list[float]]:
-    """With pauses and without, and the times of plain fetches."""
+def measured(address: str, classes: dict[str, str], chosen: argparse.Namespace) -> dict[str, Pressed]:
+    """How it was labelled -> what was measured; the peer is the last."""
     with sync_playwright() as starter:
         browser = starter.chromium.launch(executable_path=shutil.which("chromium"))
         page = browser.new_page(viewport=SIZE)
@@ -122,31 +122,42 @@ def measured(address: str, classes: dict[str, str], chosen: argparse.Namespace) 
         page.wait_for_selector("#plot[data-shown]")
         page.wait_for_load_state("networkidle")
         page.evaluate(WATCH)
-        runs = [labelled(page, classes, chosen.rare, chosen.labels, pause) for pause in (chosen.pause, 0.0)]
-        unseen = page.evaluate(UNSEEN, chosen.labels)
+        looking = f"after {chosen.pause:g} s of looking"
+        runs = {looking: labelled(page, classes, chosen.rare, chosen.labels, chosen.pause)}
+        runs["without a pause"] = labelled(page, classes, chosen.rare, chosen.labels, 0.0)
+        page.evaluate(DO_NOT_FETCH_AHEAD)
+        runs[f"{looking}, not fetched ahead"] = labelled(page, classes, chosen.rare, chosen.labels, chosen.pause)
         browser.close()
-    return runs, unseen
+    return runs
 
 
-def report(runs: list[Pressed], unseen: list[float], pauses: tuple[float, ...]) -> None:
-    print(f"{'':42s} median   worst")
-    for pause, run in zip(pauses, runs, strict=True):
-        said = f"after {pause:g} s of looking" if pause else "without a pause"
-        print_times(f"key press to the next spectrum, {said}", run.drawn)
-        print_times(f"re-ranking to the new list, {said}", run.reranked)
-        print(f"{len(run.labels)} labels by key presses, {said}: {run.seconds:.1f} s")
-    print_times("peer: plain fetch, not read ahead", unseen)
-    for pause, run in zip(pauses, runs, strict=True):
-        ratio = np.median(unseen) / np.median(run.drawn)
-        print(f"plain fetch / key press to spectrum ({pause:g} s): {ratio:.2f}")
+def rerankings_alone(survey: Survey, known: list[str], labels: list[tuple[str, str]]) -> list[tuple[float, float]]:
+    """Of each re-ranking after ten of these labels, without page and server: milliseconds, and those of processors."""
+    campaign, times = Campaign.start(survey, known), []
+    for n in range(10, len(labels) + 1, 10):
+        began = time.perf_counter(), time.process_time()
+        campaign.relearn({id: Label(label) for id, label in labels[:n]})
+        times.append((1000 * (time.perf_counter() - began[0]), 1000 * (time.process_time() - began[1])))
+    return times
+
+
+def report(runs: dict[str, Pressed]) -> None:
+    for said, run in runs.items():
+        print(f"{len(run.labels)} labels {said}: {run.seconds:.1f} s")
+        print_times("key press to the next spectrum", run.drawn)
+        if run.is_paused:  # else one follows the other, and none can be told from the next
+            print_times("re-ranking, to the new list", run.reranked)
+    ours, *_, peer = runs.values()
+    ratio = np.median(peer.drawn) / np.median(ours.drawn)
+    print(f"key press to spectrum, not fetched ahead / fetched ahead: {ratio:.1f}")
 
 
 def print_times(name: str, ms: list[float]) -> None:
-    print(f"{name:58s} {np.median(ms):6.0f} {np.max(ms):6.0f} ms, {len(ms)} times" if ms else f"{name}: none")
+    print(f"  {name:35s} median {np.median(ms):5.0f} ms, worst {np.max(ms):5.0f} ms, {len(ms)} times")
 
 
-def check_log(log: Path, runs: list[Pressed]) -> None:
-    pressed = [label for run in runs for label in run.labels]
+def check_log(log: Path, runs: dict[str, Pressed]) -> None:
+    pressed = [label for run in runs.values() for label in run.labels]
     with LabelLog(log, read_only=True) as opened:
         stored = [(event.spectrum, str(event.label)) for _, event in opened.events()]
     if stored != pressed:
@@ -168,11 +179,15 @@ def main() -> None:
         classes = dict(zip(survey.ids.tolist(), survey.catalogue["class"].tolist(), strict=True))
         members = [id for id, kind in classes.items() if kind == chosen.rare]
         known = np.random.default_rng(chosen.seed).choice(members, chosen.known, replace=False).tolist()
-        print(f"{len(survey)} spectra, {len(members)} {chosen.rare}, {len(known)} known", flush=True)
+        busy = f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+        print(f"{len(survey)} spectra, {len(members)} {chosen.rare}, {len(known)} known; {busy}", flush=True)
         with inspector(survey, known, log) as address:
-            runs, unseen = measured(address, classes, chosen)
+            runs = measured(address, classes, chosen)
         check_log(log, runs)
-    report(runs, unseen, (chosen.pause, 0.0))
+        alone = rerankings_alone(survey, known, next(iter(runs.values())).labels)
+    report(runs)
+    print_times("re-ranking without page and server", [wall for wall, _ in alone])
+    print_times("the same, in time of processors", [cpu for _, cpu in alone])
 
 
 def opened(chosen: argparse.Namespace, folder: Path) -> Survey:

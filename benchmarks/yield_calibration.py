@@ -3,6 +3,7 @@
     python benchmarks/yield_calibration.py [--survey mock | --survey PATH/make_survey.py] [--rare CARBON WD ...]
                                            [--n 30000] [--n-rare 0 30 150 600] [--seed 1] [--draws 5]
                                            [--known 3 5 10 30] [--methods lda cosine ...] [--folds 5]
+                                           [--looks 20 50 100 200]
 
 Features are those of the paper. From each survey, members of the rare class are dropped until `n-rare` are left, some
 of them are known, and the others hidden in the list; 0 stands for a survey in which the known are the only ones. The
@@ -13,28 +14,41 @@ and N R(k) are expected among the first k; its interval is that of a Bayesian bo
 Printed for each class, number of known examples and depth, and for all: the share of queries whose 90 % interval holds
 the true number, the median width of the interval and the median of expected - true, both relative to the number of
 members in the list; for lists without any the width and `expected` themselves.
+
+With `--looks` campaigns are judged instead, with Auto alone: an inspector who knows the truth looks at the best
+candidate, Auto learns after every ten looks, and after so many looks the number that is expected to remain is compared
+with the number that does. The peer is the curve from before the first look, less what was found since.
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from looks import RankedLooks
 from rankings import features_of_survey
 from rarespec.evaluation import hide_known
 from rarespec.evaluation.experiment.methods import method
+from rarespec.labels.label import Label
+from rarespec.labels.simulated_inspector import simulate_looks
 from rarespec.rankers._graph_ranker import GraphRanker
 from rarespec.rankers._ranker import Ranker
+from rarespec.searching.yield_after_looks import yield_after_looks
 from rarespec.searching.yield_curve import YieldCurve, places_among, yield_curve
 
 DEPTHS = ("20", "100", "N", "500", "1000", "stop")
 METHODS = ["auto", "lda", "cosine", "bagging_top_push", "label_propagation"]
 N_BOOTSTRAP = 1000
+LEARN_EVERY = 10
+"""Looks after which a campaign learns."""
+
+Draw = tuple[Ranker, NDArray, NDArray[np.bool_], NDArray[np.intp]]
+"""A ranker, prepared where it can be; (n, d) features; (n,) bool members; rows that are known."""
 
 
 @dataclass(frozen=True)
@@ -152,10 +166,46 @@ def print_rows(title: str, cases: list[Judged], *keys: str) -> None:
         print(f"{name:38s}{len(group):7d}   {figures(group, 'ours')} |      {figures(group, 'peer')}")
 
 
-def queries_of(
-    chosen: argparse.Namespace, X: NDArray, rare: NDArray[np.bool_], n_rare: int, name: str
-) -> Iterator[Query]:
-    """Of one survey and method, with `n_rare` members; the same draws for every method."""
+class WatchedLooks(RankedLooks):
+    """A campaign of Auto that notes what is said to remain after some of the looks.
+
+    said : number of looks -> curve of what is left, members found; 0 for before the first look
+    """
+
+    def __init__(self, prepared: Ranker, X: NDArray, known: NDArray[np.intp], watched: list[int]) -> None:
+        super().__init__(prepared, X, known)
+        self.watched = watched
+        self.said = {0: (self._curve({}), 0)}
+
+    def relearn(self, labels: Mapping[str, Label]) -> None:
+        super().relearn(labels)
+        if len(labels) in self.watched:
+            self.said[len(labels)] = self._curve(labels), self.n_found
+
+    def _curve(self, labels: Mapping[str, Label]) -> YieldCurve:
+        listed = np.ones(len(self.X), bool)
+        listed[[*self.start, *map(int, labels)]] = False
+        falling = np.sort(self.ranker.edge_scores(self.X)[listed])[::-1]
+        return yield_after_looks(falling, self.hidden, len(self.start), self.n_looked, self.n_found)
+
+
+def judged_looks(draw: Draw, rare: str, looks: list[int]) -> Iterator[Judged]:
+    """One for each number of looks; none if the curve cannot tell."""
+    prepared, X, is_rare, known = draw
+    campaign = WatchedLooks(prepared, X, known, looks)
+    members = np.setdiff1d(np.flatnonzero(is_rare), known)
+    simulate_looks(campaign, frozenset(map(str, members.tolist())), max(looks) + LEARN_EVERY, LEARN_EVERY)
+    first, _ = campaign.said[0]
+    for n in looks if first.can_tell else ():
+        curve, n_found = campaign.said[n]
+        ours = (curve.n_total, curve.n_total_low, curve.n_total_high)
+        peer = np.maximum(np.array([first.n_total, first.n_total_low, first.n_total_high]) - n_found, 0).tolist()
+        left = len(members) - n_found
+        yield Judged(rare, "auto", len(known), len(members), f"{n} looks", left, ours, tuple(peer))
+
+
+def draws_of(chosen: argparse.Namespace, X: NDArray, rare: NDArray[np.bool_], n_rare: int, name: str) -> Iterator[Draw]:
+    """Of one survey and method, with `n_rare` members; the same for every method."""
     rng = np.random.default_rng([chosen.seed, n_rare])
     members, common = rng.permutation(np.flatnonzero(rare)), np.flatnonzero(~rare)
     left = np.append(members[:n_rare], common)
@@ -166,7 +216,7 @@ def queries_of(
                 left = np.append(rng.permutation(members)[:n_known], common)
                 ranker = prepared(name, chosen.seed, X[left])
             known = rng.permutation(n_rare or n_known)[:n_known]
-            yield asked(ranker, X[left], rare[left], known, chosen.folds)
+            yield ranker, X[left], rare[left], known
 
 
 def prepared(name: str, seed: int, X: NDArray) -> Ranker:
@@ -187,7 +237,12 @@ def main() -> None:
         "--methods", nargs="+", default=["auto", "lda", "cosine", "bagging_top_push", "label_propagation"]
     )
     parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--looks", type=int, nargs="+", help="judge what remains after so many looks, by Auto")
     chosen = parser.parse_args()
+    if chosen.looks:
+        chosen.methods = ["auto"]
+    if any(n < 1 or n % LEARN_EVERY for n in chosen.looks or ()):
+        parser.error(f"--looks: a campaign learns after every {LEARN_EVERY} looks; give multiples of that")
     warnings.filterwarnings("ignore", message=".*cut off.*")
     cases: list[Judged] = []
     n_asked = n_silent = 0
@@ -197,12 +252,19 @@ def main() -> None:
         print(f"{chosen.survey}: {len(X)} spectra, {is_rare.sum()} {rare}, seed {chosen.seed}", flush=True)
         for n_rare in chosen.n_rare:
             for name in chosen.methods:
-                for query in queries_of(chosen, X, is_rare, n_rare, name):
-                    said = list(judged(query, rare, name, chosen.seed))
+                for draw in draws_of(chosen, X, is_rare, n_rare, name):
+                    said = list(judged_draw(chosen, draw, rare, name))
                     cases += said
                     n_asked, n_silent = n_asked + 1, n_silent + (not said)
-    print(f"{n_asked} queries; in {n_silent} of them the curve says that it cannot tell: not counted below")
+    kind = "campaigns" if chosen.looks else "queries"
+    print(f"{n_asked} {kind}; in {n_silent} of them the curve says that it cannot tell: not counted below")
     report(cases)
+
+
+def judged_draw(chosen: argparse.Namespace, draw: Draw, rare: str, name: str) -> Iterator[Judged]:
+    if chosen.looks:
+        return judged_looks(draw, rare, chosen.looks)
+    return judged(asked(*draw, chosen.folds), rare, name, chosen.seed)
 
 
 def report(cases: list[Judged]) -> None:

@@ -187,7 +187,12 @@ def test_what_others_said(server: Running) -> None:
     assert [row["disagree"] for row in rows] == [True, False, False]
     assert rows[1]["label"] is None and rows[1]["others"] == {"Vera": "yes"}
     (one,) = server.get("/api/disagreements").json
-    assert one == {"id": ids[0], "labels": {"Ada": "yes", "Grace": "no"}, "merged": None}
+    assert one == {
+        "id": ids[0],
+        "labels": {"Ada": "yes", "Grace": "no"},
+        "remarks": {"Ada": "<i>mine</i>"},
+        "merged": None,
+    }
     assert server.get("/api/progress").json["found"] == 1  # the other is not decided
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from rarespec.features import PaperFeatures
 from rarespec.labels.campaign import Campaign
-from rarespec.labels.campaign_start import start_beside
+from rarespec.labels.campaign_start import CampaignStart, start_beside
 from rarespec.labels.label import Label
 from rarespec.rankers._ranker import Ranker
 from rarespec.searching import kept_candidates
@@ -311,6 +312,16 @@ def test_it_is_kept_beside_the_survey(campaign: Campaign, survey: Survey) -> Non
     place.unlink()
     with pytest.raises(WrongUseError, match=r"a\.survey\.campaign\.json: no campaign was kept"):
         Campaign.resume(survey)
+
+
+def test_whether_it_is_blind_is_kept_with_it(campaign: Campaign, survey: Survey, tmp_path: Path) -> None:
+    place = campaign.keep(tmp_path / "c.json", blind=True)
+    assert CampaignStart.read(place).blind
+    assert Campaign.resume(survey, path=place).listed() == campaign.listed()
+    kept = json.loads(place.read_text())
+    del kept["blind"]  # as it was written before there was such a thing
+    place.write_text(json.dumps(kept))
+    assert not CampaignStart.read(place).blind
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "other", "version": 1}', "\x00"])

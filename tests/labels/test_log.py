@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rarespec.labels import database
 from rarespec.labels.event import MAX_COMMENT, LabelEvent, new_event_id
 from rarespec.labels.label import Label
-from rarespec.labels.log import DifferentEventError, LabelLog, LabelLogError, path_beside
+from rarespec.labels.log import DifferentEventError, LabelLog, LabelLogError, check_place, path_beside
 from rarespec.labels.standing import standing
 from rarespec.survey import Survey, WrongUseError
 
@@ -337,6 +337,16 @@ def test_in_a_folder_of_others_what_is_still_in_the_write_ahead_log_is_read_too(
         assert events_in(path) == [event]
         os.seteuid(os.getuid())
         foreign_folder.chmod(0o700)
+
+
+def test_a_place_is_looked_at_without_making_a_log(path, tmp_path):
+    check_place(path)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(WrongUseError, match="no folder"):
+        check_place(tmp_path / "none" / "a.sqlite")
+    path.write_text("something else " * 100)
+    with pytest.raises(WrongUseError, match="not a log of labels"):
+        check_place(path)
 
 
 def test_a_log_opened_to_be_read_takes_no_label(path):

@@ -29,6 +29,7 @@ from rarespec.cli.search_options import (
 
 if TYPE_CHECKING:
     from rarespec.labels.campaign import Campaign
+    from rarespec.labels.event import LabelEvent
     from rarespec.labels.log import LabelLog
     from rarespec.survey import Survey
 
@@ -46,6 +47,15 @@ def command(
     relearn_every: Annotated[int, typer.Option(min=0, help="Learn after so many labels; 0 for on a key alone.")] = 10,
     labels: Annotated[
         Path | None, typer.Option(help="Where labels are kept; beside the survey when not given.")
+    ] = None,
+    blind: Annotated[
+        bool | None,
+        typer.Option(
+            "--blind/--no-blind",
+            help="Hide what others say of a spectrum until you have labelled it, and learn from your labels alone; "
+            "kept with the campaign.",
+            show_default=False,
+        ),
     ] = None,
     method: Method = "auto",
     top: Top = 1000,
@@ -69,7 +79,7 @@ def command(
     from rarespec.inspector.own_lines import own_lines
     from rarespec.inspector.server import listening, serve
     from rarespec.labels.campaign_start import start_beside
-    from rarespec.labels.log import LabelLog, path_beside
+    from rarespec.labels.log import LabelLog, check_place, path_beside
     from rarespec.labels.person import person_named
     from rarespec.survey import Survey
 
@@ -80,27 +90,32 @@ def command(
     who = person_named(person)
     opened = Survey.open(survey)
     kept = start_beside(opened) if labels is None else labels.with_name(f"{labels.name}.campaign.json")
-    with listening(port) as listener, LabelLog(labels or path_beside(opened.path)) as log:
-        campaign = _campaign(opened, options, kept)
-        for said in (*campaign.ranking.problems, campaign.ranking.why):
-            typer.echo(said, err=True)
-        typer.echo(f"{who} labels; every label is kept in {log.path}", err=True)
-        _say_what_counts(log)
-        serve(campaign, log, who, listener, not no_browser, own, relearn_every, _say(no_browser))
-        typer.echo(f"stopped; every label is in {log.path}", err=True)
+    place = labels or path_beside(opened.path)
+    check_place(place)  # before the search; the log itself is made when there is something to label
+    with listening(port) as listener:
+        campaign, is_blind = _campaign(opened, options, kept, blind)
+        with LabelLog(place) as log:
+            _say_what_is_there(campaign, log, who, is_blind)
+            serve(campaign, log, who, listener, not no_browser, own, relearn_every, _say(no_browser), is_blind)
+        typer.echo(f"stopped; every label is in {place}", err=True)
 
 
-def _campaign(survey: Survey, options: SearchOptions, kept: Path) -> Campaign:
-    """Started anew from what is known; without anything known, the one that was kept in this file."""
+def _campaign(survey: Survey, options: SearchOptions, kept: Path, blind: bool | None) -> tuple[Campaign, bool]:
+    """Started anew from what is known; without anything known, the one that was kept here. And whether it is blind."""
     from rarespec.labels.campaign import Campaign
+    from rarespec.labels.campaign_start import CampaignStart
 
     with progress("features", "blocks") as show:
         if options.known is None:
             _refuse_other_settings(options, kept)
-            return Campaign.resume(survey, path=kept, progress=show)
-        campaign = Campaign.start(survey, **options.arguments, progress=show)
-    _keep(campaign, kept)
-    return campaign
+            was_blind = CampaignStart.read(kept).blind
+            campaign = Campaign.resume(survey, path=kept, progress=show)
+            if blind in (None, was_blind):
+                return campaign, was_blind
+        else:
+            campaign = Campaign.start(survey, **options.arguments, progress=show)
+    _keep(campaign, kept, bool(blind))
+    return campaign, bool(blind)
 
 
 def _refuse_other_settings(options: SearchOptions, kept: Path) -> None:
@@ -110,23 +125,33 @@ def _refuse_other_settings(options: SearchOptions, kept: Path) -> None:
         raise WrongUseError(f"{kept}: goes on as it was started; to start with other settings, give --known as well")
 
 
-def _keep(campaign: Campaign, kept: Path) -> None:
+def _keep(campaign: Campaign, kept: Path, blind: bool) -> None:
     """Labels are safe without it; only what was known would have to be said again."""
     from rarespec.survey.manifest import WrongUseError
 
     try:
-        campaign.keep(kept)
+        campaign.keep(kept, blind)
     except (WrongUseError, OSError) as error:
         typer.echo(f"give the same options when you go on, as they could not be kept: {error}", err=True)
 
 
-def _say_what_counts(log: LabelLog) -> None:
+def _say_what_is_there(campaign: Campaign, log: LabelLog, who: str, blind: bool) -> None:
+    for said in (*campaign.ranking.problems, campaign.ranking.why):
+        typer.echo(said, err=True)
+    typer.echo(f"{who} labels; every label is kept in {log.path}", err=True)
+    if blind:
+        typer.echo("blind: what others say of a spectrum is hidden until you have labelled it", err=True)
+    events = [event for _, event in log.events()]
+    _say_what_counts([event for event in events if event.person == who] if blind else events)
+
+
+def _say_what_counts(events: list[LabelEvent]) -> None:
     """Labels that are there already are learned from, and they may have been about something else."""
     from collections import Counter
 
     from rarespec.labels.merging import merged
 
-    counts = Counter(one.label for one in merged(log.events()).values() if one.label is not None)
+    counts = Counter(one.label for one in merged(events).values() if one.label is not None)
     if counts:
         said = ", ".join(f"{count} {label}" for label, count in counts.items())
         typer.echo(f"labels that are there count: {said}; --labels FILE keeps those of another kind apart", err=True)

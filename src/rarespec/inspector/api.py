@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rarespec.inspector.candidates import MOST as MOST_CANDIDATES
-from rarespec.inspector.candidates import candidates_payload, disagreements_payload
+from rarespec.inspector.candidates import candidates_payload, disagreements_payload, others_payload
 from rarespec.inspector.inspection import Inspection
 from rarespec.inspector.plain_json import PlainJSON
 from rarespec.inspector.refusal import RefusedError
@@ -54,6 +54,7 @@ class Api:
             "rest_frame": inspection.survey.manifest.rest_frame,
             "problems": listing.ranking.problems,
             "examples_lost": listing.ranking.examples_lost,
+            "blind": inspection.blind,
             "relearn_every": inspection.relearn_every,
             "species": species_of(inspection.lines),
             "sky": sky_of(inspection.survey),
@@ -68,7 +69,7 @@ class Api:
         start, n = _whole(request, "start", 0, 0), _whole(request, "n", 100, 1)
         if n > MOST_CANDIDATES:
             raise RefusedError(400, f"n: {MOST_CANDIDATES} candidates at most are given at once")
-        return PlainJSON(candidates_payload(inspection.listing, inspection.said(), inspection.person, start, n))
+        return PlainJSON(candidates_payload(inspection.listing, inspection.shown(), inspection.person, start, n))
 
     def thumbnails(self, request: Request) -> Response:
         ids = request.query_params.getlist("id")
@@ -90,7 +91,7 @@ class Api:
         return PlainJSON(asdict(self._inspection.progress()))
 
     def disagreements(self, request: Request) -> Response:
-        return PlainJSON(disagreements_payload(self._inspection.said()))
+        return PlainJSON(disagreements_payload(self._inspection.shown()))
 
     async def label(self, request: Request) -> Response:
         body = await body_of(request, LABEL_FIELDS)
@@ -105,13 +106,18 @@ class Api:
             comment=body.text("comment", MAX_COMMENT, otherwise=""),
         )
         stored = await run_in_threadpool(self._inspection.label, event)
-        return PlainJSON({"event": asdict(stored)})
+        return await run_in_threadpool(self._stored, stored)
 
     async def undo(self, request: Request) -> Response:
         body = await body_of(request, ("event_id", "undoes"))
         ids = body.event_id("event_id"), body.event_id_or_none("undoes")
         stored = await run_in_threadpool(self._inspection.undo, *ids)
-        return PlainJSON({"event": asdict(stored), "id": stored.spectrum})
+        return await run_in_threadpool(self._stored, stored)
+
+    def _stored(self, event: LabelEvent) -> Response:
+        """With what others say, which may be shown only now or no longer."""
+        others = others_payload(self._inspection.shown(event.spectrum), self._inspection.person, event.spectrum)
+        return PlainJSON({"event": asdict(event), "id": event.spectrum, **others})
 
     async def relearn(self, request: Request) -> Response:
         await body_of(request, ())

@@ -39,13 +39,15 @@ def app_for(
     port: int,
     lines: Sequence[SpectralFeature] = (),
     relearn_every: int = RELEARN_EVERY,
+    blind: bool = False,
 ) -> Starlette:
     """The application for this port; `app.state.inspection` is what it shows, to be closed at the end.
 
     lines : the user's own, at rest
     relearn_every : labels after which the page asks for the ranking to be learned again; 0 for never by itself
+    blind : whether what others say is hidden until this person has labelled the same spectrum, and not learned from
     """
-    inspection = Inspection(campaign, log, person, lines, relearn_every)
+    inspection = Inspection(campaign, log, person, lines, relearn_every, blind)
     app = Starlette(
         routes=[*_page_routes(), *_api_routes(Api(inspection, secrets))],
         middleware=[Middleware(Gate, secrets=secrets, port=port)],

@@ -20,8 +20,7 @@ def candidates_payload(listing: Listing, said: Said, person: str, start: int, n:
 
 
 def _candidate(listing: Listing, said: Said, person: str, id: str, position: int) -> dict[str, Any]:
-    facts = listing.facts[id]
-    own, together = said.standing.get((id, person)), said.merged.get(id)
+    facts, own = listing.facts[id], said.standing.get((id, person))
     return {
         **facts,
         "position": position,
@@ -29,10 +28,19 @@ def _candidate(listing: Listing, said: Said, person: str, id: str, position: int
         "moved": listing.moved.get(id),
         "label": own.label if own else None,
         "comment": own.comment if own else "",
-        "others": {who: label for who, label in together.by.items() if who != person} if together else {},
-        "disagree": together.disagree if together else False,
+        **others_payload(said, person, id),
         "links": [{"name": name, "url": url} for name, url in _links(facts).items()],
     }
+
+
+def others_payload(said: Said, person: str, id: str) -> dict[str, Any]:
+    """What the others say of a spectrum: labels and comments by their names, and whether not all say the same."""
+    together = said.merged.get(id)
+    if together is None:
+        return {"others": {}, "remarks": {}, "disagree": False}
+    others = {who: label for who, label in together.by.items() if who != person}
+    remarks = {who: comment for who, comment in together.comments.items() if who != person}
+    return {"others": others, "remarks": remarks, "disagree": together.disagree}
 
 
 def _links(facts: dict[str, Any]) -> dict[str, str]:
@@ -43,4 +51,4 @@ def _links(facts: dict[str, Any]) -> dict[str, str]:
 def disagreements_payload(said: Said) -> list[dict[str, Any]]:
     """Spectra on which people do not say the same."""
     found = ((id, one) for id, one in said.merged.items() if one.disagree)
-    return [{"id": id, "labels": one.by, "merged": one.label} for id, one in found]
+    return [{"id": id, "labels": one.by, "remarks": one.comments, "merged": one.label} for id, one in found]

@@ -44,8 +44,11 @@ class Inspection:
         person: str,
         lines: Sequence[SpectralFeature] = (),
         relearn_every: int = RELEARN_EVERY,
+        blind: bool = False,
     ) -> None:
+        """`blind` : what others say is not shown before one's own label, nor learned from."""
         self.campaign, self.person, self.lines, self.relearn_every = campaign, person, lines, relearn_every
+        self.blind = blind
         self.survey = campaign.ranking.survey
         self._log, self._so_far = log, LabelsSoFar(log)
         self._shelf = Shelf(self.survey)
@@ -60,6 +63,15 @@ class Inspection:
 
     def said(self) -> Said:
         return self._so_far.now()
+
+    def shown(self, spectrum: str | None = None) -> Said:
+        """What this person may see of it; of one spectrum, which is quick however many labels there are."""
+        said = self.said() if spectrum is None else self.said().about(spectrum)
+        return said.seen_blind_by(self.person) if self.blind else said
+
+    def labels(self) -> dict[str, Label]:
+        """Those to learn from and to count: everyone's by majority, or one's own alone."""
+        return self.said().of(self.person).labels if self.blind else self.said().labels
 
     @property
     def listing(self) -> Listing:
@@ -98,7 +110,7 @@ class Inspection:
         return self._learner.submit(self._relearn)
 
     def _relearn(self) -> Change:
-        labels = self.said().labels
+        labels = self.labels()
         if labels == self._learned[0]:
             return self._learned[1]  # asked again
         try:
@@ -114,12 +126,12 @@ class Inspection:
 
     def _recalled(self) -> tuple[dict[str, Label], Change]:
         """Labels of earlier sessions count from the start; nobody has seen a list that they could have moved."""
-        labels = self.said().labels
+        labels = self.labels()
         change = self.campaign.recall(labels) if labels else Change(self.campaign.revision, {}, 0, 0, 0.0)
         return labels, replace(change, moved={})
 
     def _shown(self, order: str, facts_before: Mapping[str, Facts], moved: Mapping[str, int | None]) -> Listing:
-        return listing_of(self.campaign, order, self.said().standing, facts_before, moved)
+        return listing_of(self.campaign, order, self.shown().standing, facts_before, moved)
 
     def _read_ahead(self) -> None:
         """What the page will ask for: spectra, the template, flags of candidates that are new to the list."""
@@ -145,7 +157,7 @@ class Inspection:
         return spectrum_payload(ranking, self._shelf, self.spectra([id])[0], facts)
 
     def progress(self) -> Progress:
-        return self.campaign.progress(self.said().labels)
+        return self.campaign.progress(self.labels())
 
     def _require(self, ids: Sequence[str]) -> None:
         unlisted = [id for id in ids if id not in self._listing.facts]

@@ -37,6 +37,18 @@ class Said:
         """Spectrum -> the label to learn from; without those on which people disagree."""
         return {spectrum: one.label for spectrum, one in self.merged.items() if one.label is not None}
 
+    def about(self, spectrum: str) -> Said:
+        return Said(tuple(event for event in self.events if event.spectrum == spectrum))
+
+    def of(self, person: str) -> Said:
+        """As if nobody else had said anything."""
+        return Said(tuple(event for event in self.events if event.person == person))
+
+    def seen_blind_by(self, person: str) -> Said:
+        """Without what others say of spectra on which no label of this person stands."""
+        own = {spectrum for spectrum, who in self.standing if who == person}
+        return Said(tuple(event for event in self.events if event.person == person or event.spectrum in own))
+
     def event(self, event_id: str) -> LabelEvent | None:
         return next((event for event in reversed(self.events) if event.event_id == event_id), None)
 

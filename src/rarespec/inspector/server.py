@@ -42,6 +42,7 @@ def serve(
     lines: Sequence[SpectralFeature] | None = None,
     relearn_every: int = RELEARN_EVERY,
     say: Callable[[str, int], None] | None = None,
+    blind: bool = False,
 ) -> None:
     """Serve the page until Ctrl-C; then finish what was begun and return.
 
@@ -49,7 +50,7 @@ def serve(
     say : called with the address of the page, which has the token in it, and with the port
     """
     secrets, port = Secrets.new(), listener.getsockname()[1]
-    app = app_for(campaign, log, person, secrets, port, lines or (), relearn_every)
+    app = app_for(campaign, log, person, secrets, port, lines or (), relearn_every, blind)
     if say is not None:
         say(address(port, secrets.token), port)
     if open_browser:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
@@ -108,10 +108,13 @@ class Campaign:
             campaign.recall(labels)
         return campaign
 
-    def keep(self, path: str | os.PathLike[str] | None = None) -> Path:
-        """Write what the campaign was started with, by default beside the survey; labels are kept in their own log."""
+    def keep(self, path: str | os.PathLike[str] | None = None, blind: bool = False) -> Path:
+        """Write what the campaign was started with, by default beside the survey; labels are kept in their own log.
+
+        blind : whether people who go on with it are to label without knowing what others say
+        """
         place = Path(path) if path else start_beside(self._relearning.survey)
-        start_of(self._relearning.material, self._given).write(place)
+        replace(start_of(self._relearning.material, self._given), blind=blind).write(place)
         return place
 
     @property

@@ -23,10 +23,11 @@ FORMAT, VERSION = "rarespec-campaign", 1
 
 @dataclass(frozen=True)
 class CampaignStart:
-    """The parameters of `Campaign.start` in values that JSON knows.
+    """The parameters of `Campaign.start` in values that JSON knows, and how people look.
 
     known, non_members : ids of the survey; when examples are from elsewhere, the ids and files that were given
     recipe : its name and its parameters
+    blind : whether nobody sees what others say before they have said something themselves
     """
 
     known: list[str]
@@ -38,11 +39,13 @@ class CampaignStart:
     recipe: tuple[str, dict[str, Any]]
     selection: dict[str, Any]
     radius_arcsec: float
+    blind: bool = False
 
     @property
     def arguments(self) -> dict[str, Any]:
         """As `Campaign.start` takes them."""
-        return asdict(self) | {"recipe": recipe_named(*self.recipe), "selection": Selection(**self.selection)}
+        plain = {name: value for name, value in asdict(self).items() if name != "blind"}
+        return plain | {"recipe": recipe_named(*self.recipe), "selection": Selection(**self.selection)}
 
     def write(self, path: Path) -> None:
         """Whole or not at all."""

@@ -56,7 +56,7 @@ class LabelLogError(SurveyError):
 
 def open_to_write(path: Path, file_system: str | None) -> sqlite3.Connection:
     """The log in this file, created when there is none; on a network file system without a write-ahead log."""
-    _check_writable(path)
+    check_writable(path)
     connection = _connected(path, "mode=rwc")
     try:
         with told(path):
@@ -195,7 +195,8 @@ def _check_ours(connection: sqlite3.Connection, path: Path) -> None:
         raise WrongUseError(f"{path}: labels in format {version}; this rarespec reads {VERSION}, use a newer one")
 
 
-def _check_writable(path: Path) -> None:
+def check_writable(path: Path) -> None:
+    """A WrongUseError where no log could be made; nothing is made."""
     if not path.parent.is_dir():
         raise WrongUseError(f"{path}: there is no folder {path.parent}; make it first")
     if path.is_dir():

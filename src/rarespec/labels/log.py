@@ -11,7 +11,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from rarespec.labels.database import COLUMNS, LabelLogError, journal_of, open_to_read, open_to_write, told, writing
+from rarespec.labels.database import (
+    COLUMNS,
+    LabelLogError,
+    check_writable,
+    journal_of,
+    open_to_read,
+    open_to_write,
+    told,
+    writing,
+)
 from rarespec.labels.event import LabelEvent, checked, now
 from rarespec.labels.label import Label
 from rarespec.labels.network_file_system import file_system_of
@@ -21,7 +30,7 @@ from rarespec.survey.manifest import WrongUseError
 if TYPE_CHECKING:
     from rarespec.survey import Survey
 
-__all__ = ["DifferentEventError", "LabelLog", "LabelLogError", "path_beside"]
+__all__ = ["DifferentEventError", "LabelLog", "LabelLogError", "check_place", "path_beside"]
 
 _INSERT = f"INSERT INTO events ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 _SELECT = f"SELECT sequence, {', '.join(COLUMNS)} FROM events"
@@ -37,6 +46,14 @@ def path_beside(survey: str | os.PathLike[str]) -> Path:
     A database cannot live on an object store: those of a survey under a URL are kept in the current directory.
     """
     return local_neighbour(survey, ".labels.sqlite")
+
+
+def check_place(path: Path) -> None:
+    """Refuses a place that no log could be opened at, without creating one there."""
+    if path.exists():
+        LabelLog(path).close()
+    else:
+        check_writable(path)
 
 
 class LabelLog:

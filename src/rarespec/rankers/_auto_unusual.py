@@ -15,7 +15,7 @@ from rarespec.rankers._ranker import Scores
 from rarespec.rankers._ranks_among import ranks_among
 from rarespec.rankers._signal_space import SignalSpace
 
-USUAL_SLOPE = 1.0
+USUAL_SLOPE = 0.3
 """Spread of the slope before anything was refused: logarithm of the odds for a factor e in the rank."""
 
 

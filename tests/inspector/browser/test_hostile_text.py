@@ -91,6 +91,7 @@ def _check_candidate(server: Running, visit: Visit, place: int, id: str) -> None
         assert visit.page.input_value("#comment") == id
         assert id in visit.text("#object-label")
         assert name_like(id) in visit.text("#object-others")
+        assert f"Bob ✓ yes “{id}”" in visit.text("#object-others")
 
 
 def test_nor_does_one_in_dialogs(hostile: tuple[Running, Visit]) -> None:

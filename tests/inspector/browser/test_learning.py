@@ -118,3 +118,30 @@ def test_a_ranking_made_elsewhere_is_noticed(learning: tuple[Running, Visit]) ->
     visit.press("u")
     visit.see(".card .moved:not(:empty)").not_to_have_count(0)
     assert visit.selected in server.inspection.listing.ids
+
+
+def test_after_a_re_rank_what_was_fetched_ahead_is_shown_until_the_newest_comes(
+    learning: tuple[Running, Visit],
+) -> None:
+    server, visit = learning
+    visit.open_detail()
+    visit.press("y")
+    visit.wait_until_saved(1)
+    visit.page.wait_for_load_state("networkidle")
+    held: list[Any] = []
+    visit.page.route("**/api/spectrum*", lambda route: held.append(route))
+    visit.press("r")
+    visit.see("#change").to_contain_text("with 1 yes")
+    visit.press("j")
+    visit.drawn()
+    visit.see("#plot-note").to_be_hidden()
+    old = visit.picture()
+    wanted = f"id={visit.selected}"
+    while not any(wanted in route.request.url for route in held):
+        visit.page.wait_for_event("request")
+    for route in held:
+        route.continue_()
+    visit.page.unroute("**/api/spectrum*")
+    visit.page.wait_for_load_state("networkidle")
+    visit.page.wait_for_function("old => document.getElementById('spectrum').toDataURL() !== old", arg=old)
+    assert server.inspection.campaign.revision == 1

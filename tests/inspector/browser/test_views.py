@@ -94,7 +94,7 @@ def test_labels_of_others_and_disagreement(inspected: tuple[Running, Visit]) -> 
     visit.see("#disagreement-list li").to_have_count(1)
     visit.page.click("#disagreement-list button")
     assert visit.selected == first
-    visit.see("#object-others").to_have_text("Bob ✗ no They disagree (≠).")
+    visit.see("#object-others").to_have_text("Bob ✗ no. People disagree (≠).")
     visit.see("#place-0 .differs").to_have_text("≠")
 
 

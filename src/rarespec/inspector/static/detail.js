@@ -37,7 +37,7 @@ export class Detail {
     byId("object-id").textContent = candidate.id;
     byId("object-label").replaceChildren(...standing(candidate));
     fillDefinitions(byId("object-facts"), factsOf(candidate));
-    byId("object-others").textContent = othersWords(candidate);
+    byId("object-others").textContent = othersWords(candidate, this.#session.blind);
     byId("object-links").replaceChildren(...candidate.links.map(({ name, url }) => outsideLink(name, url)));
     for (const button of document.querySelectorAll(".say"))
       button.setAttribute("aria-pressed", String(button.dataset.action === candidate.label));
@@ -120,8 +120,9 @@ function standing(candidate) {
   return [mark(candidate), candidate.saving ? " saving" : " saved", comment];
 }
 
-function othersWords({ others, disagree }) {
-  return (opinions(others ?? {}) || "Nobody else has labelled it.") + (disagree ? " They disagree (≠)." : "");
+function othersWords({ label, others, remarks, disagree }, isBlind) {
+  if (isBlind && !label) return "Hidden until you have labelled it.";
+  return (opinions(others ?? {}, remarks) || "Nobody else has labelled it.") + (disagree ? ". People disagree (≠)." : "");
 }
 
 function factsOf(candidate) {

@@ -65,7 +65,7 @@ export class Grid {
   /** One candidate has changed. */
   update(id) {
     const candidate = this.#inspection.candidates.withId(id);
-    if (candidate) this.#byId.get(id)?.querySelector(".mark").replaceWith(mark(candidate));
+    if (candidate) this.#byId.get(id)?.querySelector(".card-head").replaceWith(headOf(candidate));
   }
 
   #markSelected() {

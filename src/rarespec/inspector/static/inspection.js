@@ -6,7 +6,7 @@ import { Unsaved } from "./unsaved.js";
 
 /** Labels that a ranking learns from or that change the list. */
 const TEACHES = new Set(["yes", "no", "bad"]);
-const AHEAD = 3;
+const AHEAD = 5;
 
 /**
  * Events: "selected" (another candidate, or the same at another place), "changed" (detail: id of a candidate whose
@@ -167,8 +167,9 @@ export class Inspection extends EventTarget {
 
   #onSaved({ entry, answer }) {
     const id = entry.id ?? answer.id;
-    this.#savedMeanwhile.push(entry);
-    this.#markSaving(id);
+    const { others, remarks, disagree } = answer;
+    this.#savedMeanwhile.push({ ...entry, shows: { ...entry.shows, others, remarks, disagree } });
+    this.#show(id, { others, remarks, disagree });
     this.#tell("saved", { entry, answer, id });
     if (entry.id === null) this.#showUndone(id);
     if (entry.teaches) this.#teach();

@@ -96,7 +96,9 @@ class Page {
 
   async #waitForSpectrum(id) {
     const isWanted = () => this.inspection.selected?.id === id;
-    if (!this.detail.isShowing(id)) this.detail.showNote("Reading the spectrum …");
+    const before = this.spectra.before(id);
+    if (before) this.detail.showSpectrum(before);
+    else if (!this.detail.isShowing(id)) this.detail.showNote("Reading the spectrum …");
     try {
       const spectrum = await this.spectra.get(id);
       if (isWanted()) this.detail.showSpectrum(spectrum);
@@ -120,6 +122,7 @@ class Page {
   #describeSession(session) {
     byId("survey").textContent = session.survey;
     byId("person").textContent = session.person;
+    byId("blind").hidden = !session.blind;
     fillHelp(session);
     if (session.examples_lost) this.#tellProblems(session.problems);
     this.#problems = new Set(session.problems); // those of one's own selection are told in the help
@@ -167,7 +170,7 @@ class Page {
   /** Contributions, nearest known examples and the yield are others now. */
   #onNewRanking() {
     this.#revision = this.inspection.candidates.revision;
-    this.spectra.forgetAll();
+    this.spectra.outdate();
     this.refreshNumbers();
   }
 
@@ -273,7 +276,7 @@ class Page {
     "reset-zoom": () => this.detail.change((zoom) => zoom.reset()),
     relearn: () => this.inspection.relearn(),
     order: () => this.#changeOrder(),
-    disagreements: () => showDisagreements((id) => this.#open(id)).catch((error) => this.onFailure(error)),
+    disagreements: () => showDisagreements(this.inspection.session.blind, (id) => this.#open(id)).catch((error) => this.onFailure(error)),
     help: () => showHelp(),
   };
 

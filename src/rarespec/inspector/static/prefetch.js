@@ -7,10 +7,16 @@ const MOST_KEPT = 40;
 export class Spectra {
   #kept = new Map(); // id -> promise of its spectrum; the first is the one longest unused
   #ready = new Map(); // id -> spectrum
+  #outdated = new Map(); // id -> spectrum as an earlier ranking saw it
 
   /** The spectrum if it is here already; undefined otherwise. */
   now(id) {
     return this.#ready.get(id);
+  }
+
+  /** The same spectrum as an earlier ranking saw it, to be shown until the newest comes; undefined when not here. */
+  before(id) {
+    return this.#outdated.get(id);
   }
 
   /** A failed fetch is forgotten, so that the next wish for it asks again. */
@@ -34,7 +40,8 @@ export class Spectra {
   }
 
   /** After a re-rank: contributions and nearest known examples are others now. */
-  forgetAll() {
+  outdate() {
+    this.#outdated = new Map([...this.#outdated, ...this.#ready].slice(-MOST_KEPT));
     this.#kept.clear();
     this.#ready.clear();
   }

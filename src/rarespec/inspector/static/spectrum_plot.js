@@ -10,7 +10,7 @@ import { smoothed } from "./smoothing.js";
 import { Zoom } from "./zoom.js";
 
 const MARGIN = { left: 60, right: 14, top: 6, bottom: 36 };
-const STRIP = 76;
+const STRIP = { least: 76, share: 0.11 }; // CSS pixels, share of the height
 const GAP = 8; // between the spectrum and the strip below it
 const NEAR = 4; // CSS pixels within which a mark is named in the readout
 
@@ -44,11 +44,11 @@ export class SpectrumPlot {
   redraw() {
     if (!this.#content || !this.#canvas.clientWidth) return;
     const { context, width, height } = sharp(this.#canvas);
-    const strip = this.#content.showContribution ? STRIP + GAP : 0;
+    const strip = this.#content.showContribution ? Math.max(STRIP.least, Math.round(STRIP.share * height)) : 0;
     const bottom = height - MARGIN.bottom;
-    this.frame = this.#frame(context, width, bottom - strip);
+    this.frame = this.#frame(context, width, strip ? bottom - strip - GAP : bottom);
     this.#drawSpectrum();
-    if (strip) this.#drawStrip({ ...this.frame, top: bottom - STRIP, bottom });
+    if (strip) this.#drawStrip({ ...this.frame, top: bottom - strip, bottom });
     this.#drawWavelengths(bottom);
   }
 

@@ -1,0 +1,91 @@
+"""`rarespec inspect`: what it leaves behind when it is refused, and that a blind campaign stays one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from rarespec.cli.inspect import command
+from rarespec.labels.campaign_start import CampaignStart
+from rarespec.labels.event import LabelEvent, new_event_id
+from rarespec.labels.label import Label
+from rarespec.labels.log import LabelLog
+from rarespec.survey import Survey
+
+QUICK = ("--method", "matched_filter", "--top", "20", "--no-browser", "--person", "Ada")
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """What would have been served, instead of a server."""
+    calls: list[tuple[Any, ...]] = []
+    monkeypatch.setattr("rarespec.inspector.server.serve", lambda *given: calls.append(given))
+    return calls
+
+
+def inspect(survey: Survey, *arguments: str) -> Result:
+    app = typer.Typer()
+    app.command()(command)
+    return CliRunner().invoke(app, [str(survey.path), *arguments])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--known", "no-such-id"), "no-such-id"),
+        (("--known", "s000,s001", "--method", "no_such_method"), "no_such_method"),
+        ((), "no campaign was kept"),
+    ],
+)
+def test_a_start_that_is_refused_leaves_nothing_behind(
+    survey: Survey, tmp_path: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    folder = tmp_path / "labels"
+    folder.mkdir()
+    result = inspect(survey, "--labels", str(folder / "a.sqlite"), *arguments)
+    assert result.exit_code == 2 and told in result.output, result.output
+    assert list(folder.iterdir()) == []
+
+
+def test_a_place_where_no_label_can_be_kept_is_told_before_the_search(survey: Survey, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no database, but long enough to be taken for one, by its name alone\n" * 9)
+    for place, told in (("none/a.sqlite", "there is no folder"), ("notes.txt", "not a log of labels")):
+        result = inspect(survey, "--known", "no-such-id", "--labels", str(tmp_path / place))
+        assert result.exit_code == 2 and told in result.output, result.output
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_blind_campaign_stays_blind_until_it_is_told_otherwise(
+    survey: Survey, tmp_path: Path, served: list[tuple[Any, ...]]
+) -> None:
+    labels = ("--labels", str(tmp_path / "a.sqlite"))
+    steps = [
+        (("--known", "s000,s001,s002", *QUICK, "--blind"), True),
+        (("--person", "Bob"), True),
+        (("--no-blind",), False),
+        ((), False),
+        (("--blind",), True),
+        ((), True),
+        (("--known", "s000,s001,s002", *QUICK), False),
+    ]
+    for arguments, is_blind in steps:
+        result = inspect(survey, *labels, *arguments)
+        assert result.exit_code == 0, result.output
+        assert served[-1][-1] is is_blind, arguments
+        assert ("blind: what others say" in result.output) is is_blind
+        assert CampaignStart.read(tmp_path / "a.sqlite.campaign.json").blind is is_blind
+
+
+def test_blind_the_terminal_counts_ones_own_labels_alone(
+    survey: Survey, tmp_path: Path, served: list[tuple[Any, ...]]
+) -> None:
+    with LabelLog(tmp_path / "a.sqlite") as log:
+        for person, id in (("Ada", "s012"), ("Bob", "s013"), ("Bob", "s014")):
+            log.append(LabelEvent(new_event_id(), id, Label.YES, person=person))
+    labels = ("--known", "s000,s001,s002", "--labels", str(tmp_path / "a.sqlite"), *QUICK)
+    assert "count: 3 yes" in inspect(survey, *labels).output
+    assert "count: 1 yes" in inspect(survey, *labels, "--blind").output
