@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from rarespec.survey import Survey as Survey
     from rarespec.survey.features import features_of as features_of
     from rarespec.survey.ingest import ingest as ingest
+    from rarespec.survey.manifest import SurveyError as SurveyError
+    from rarespec.survey.manifest import WrongUseError as WrongUseError
     from rarespec.survey.neighbours import graph_of as graph_of
 
 _HOME_OF = {
@@ -36,7 +38,9 @@ _HOME_OF = {
     "Spectra": "rarespec.spectrum",
     "Spectrum": "rarespec.spectrum",
     "Survey": "rarespec.survey",
+    "SurveyError": "rarespec.survey.manifest",
     "WavelengthGrid": "rarespec.spectrum",
+    "WrongUseError": "rarespec.survey.manifest",
     "features_of": "rarespec.survey.features",
     "fetch": "rarespec.fetching",
     "from_specutils": "rarespec.formats.specutils_objects",
