@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sklearn
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -43,6 +44,9 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
 """Name of a ranker -> check of scikit-learn -> why it does not apply."""
+if sklearn.__version__.startswith("1.6."):  # later versions have labels that put all rows into every bag
+    out_of_bag = "rows that it was fitted to are scored out of bag, and others are not"
+    EXPECTED_FAILURES["bagging_svm"] = {"check_methods_sample_order_invariance": out_of_bag}
 
 
 def small(name: str, **parameters: Any) -> Ranker:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runnable_page import Run, Step, rewritten, same, steps_of
+from runnable_page import Run, Step, nearly_same, rewritten, same, steps_of
 
 PAGE = """# A page
 
@@ -55,6 +55,13 @@ def test_outputs_are_compared_but_for_spaces_and_what_is_left_open() -> None:
     assert same("first\n...\nlast\n", "first\n17\n18\nlast\n")
     assert not same("3\n", "4\n")
     assert not same("", "unexpected\n")
+
+
+def test_numbers_may_be_one_off_in_their_last_digit_and_ids_may_not() -> None:
+    assert nearly_same("7 of 0355-51788-0579: 0.91 (...)\n", "8 of 0355-51788-0579: 0.92 (...)\n")
+    assert not nearly_same("0.91\n", "0.93\n") and not nearly_same("0.91\n", "0.9\n")
+    assert not nearly_same("0355-51788-0579\n", "0355-51788-0578\n") and not nearly_same("7 stars\n", "8 quasars\n")
+    assert nearly_same("1 ... 3\n", "1 2 3\n") and not nearly_same("1 ... 3\n", "1 2 4\n")
 
 
 def test_a_command_that_fails_fails_the_page() -> None:

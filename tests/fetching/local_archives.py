@@ -52,6 +52,29 @@ def serve_sdss(server: ArchiveServer, files: list[Path], run2d: str = "26") -> d
     return paths
 
 
+SDSS_V_PLACES = {
+    "18": "/sas/dr18/spectro/boss/redux/v6_0_4/spectra/lite/{field}p/{mjd}",
+    "19": "/sas/dr19/spectro/boss/redux/v6_1_3/spectra/lite/{field}/{mjd}",
+    "20": "/sas/dr20/spectro/boss/redux/v6_2_1/spectra/daily/lite/{thousands}XXX/{field}/{mjd}",
+}
+"""Fields of six digits; those of fewer are padded with zeros from release 19 on."""
+
+
+def serve_sdss_v(server: ArchiveServer, files: list[Path], release: str = "20") -> dict[str, str]:
+    """Id -> path on the server. Every field has its list of checksums for each night."""
+    paths = {}
+    for file in files:
+        id = file.stem.removeprefix("spec-")
+        field, mjd, _ = id.split("-")
+        place = SDSS_V_PLACES[release].format(field=field, mjd=mjd, thousands=field[:3])
+        paths[id] = f"{place}/{file.name}"
+        server.files[paths[id]] = file.read_bytes()
+        sums = f"{place}/spectra_{field}_{mjd}.sha1sum"
+        line = f"{hashlib.sha1(file.read_bytes()).hexdigest()}  {file.name}\n".encode()
+        server.files[sums] = server.files.get(sums, b"") + line
+    return paths
+
+
 def serve_lamost(server: ArchiveServer, files: list[Path], token: str = "") -> dict[str, str]:
     """Obsid -> path on the server; without the token there is only a page."""
     paths = {}

@@ -12,7 +12,14 @@ from astropy.table import Table
 
 from conftest import make_spectra, small_survey_files
 from fetching.archive_server import Answer, ArchiveServer, Request, quick_patience
-from fetching.local_archives import archives_file, serve_desi, serve_lamost, serve_sdss, serve_sparcl
+from fetching.local_archives import (
+    archives_file,
+    serve_desi,
+    serve_lamost,
+    serve_sdss,
+    serve_sdss_v,
+    serve_sparcl,
+)
 from rarespec.fetching import fetch
 from rarespec.fetching.job import Place, run_fetch, run_preview
 from rarespec.fetching.outcome import FetchReport
@@ -28,6 +35,11 @@ TOKEN = "S3cretToken1"
 @pytest.fixture(scope="module")
 def sdss_spectra(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return small_survey_files(tmp_path_factory.mktemp("sdss"), 6)
+
+
+@pytest.fixture(scope="module")
+def sdss_v_spectra(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return small_survey_files(tmp_path_factory.mktemp("sdss-v"), 4, "sdss-v")
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +135,15 @@ def test_the_list_of_failures_can_be_tried_again(server: ArchiveServer, place: P
     assert ids_in(place) == set(paths)
 
 
+def test_the_list_of_failures_runs_nothing_in_a_spreadsheet(
+    server: ArchiveServer, place: Place, sdss_spectra: list[Path]
+) -> None:
+    paths = serve_sdss(server, sdss_spectra)
+    report = run_fetch(Question("sdss", (*paths, "=cmd|' /C calc'!A0", "+1")), place)
+    listed = (report.folder / ".failed.csv").read_text()
+    assert [line[:5] for line in listed.splitlines()] == ["id,re", "'=cmd", "'+1,n"]
+
+
 def test_a_table_brings_the_reduction(
     server: ArchiveServer, place: Place, sdss_spectra: list[Path], tmp_path: Path
 ) -> None:
@@ -166,6 +187,60 @@ def test_the_sample_of_the_paper(
     assert [counts(report) for report in samples[:2]] == [{"fetched": 4}, {"already there": 4}]
     assert len(samples[2].objects) == 4
     assert sum(path.endswith("SqlSearch") for path in server.paths()) == 3 * 41
+
+
+# --- SDSS-V
+
+
+@pytest.mark.parametrize("release", [None, "19", "18"])
+def test_sdss_v_into_a_survey(
+    server: ArchiveServer, place: Place, sdss_v_spectra: list[Path], release: str | None
+) -> None:
+    paths = serve_sdss_v(server, sdss_v_spectra, release or "20")
+    report = run_fetch(Question("sdss", tuple(paths), release=release), place)
+    assert counts(report) == {"fetched": 4}
+    assert all(result.verified for result in report.results)
+    assert set(server.paths()) >= set(paths.values())
+    for path, file in zip(report.files, sdss_v_spectra, strict=True):
+        assert path.read_bytes() == file.read_bytes()
+    assert ids_in(place) == set(paths)
+    assert place.into
+    assert set(Survey.open(place.into).catalogue["survey"]) == {"SDSS-V"}
+    server.requests.clear()
+    assert counts(run_fetch(Question("sdss", tuple(paths), release=release), place)) == {"already there": 4}
+    assert server.requests == []
+
+
+def test_sdss_v_and_plates_in_one_list(
+    server: ArchiveServer, place: Place, sdss_v_spectra: list[Path], sdss_spectra: list[Path]
+) -> None:
+    """Of one list, plates come from their release and fields from theirs."""
+    paths = serve_sdss_v(server, sdss_v_spectra) | serve_sdss(server, sdss_spectra)
+    assert counts(run_fetch(Question("sdss", tuple(paths)), place)) == {"fetched": 10}
+    assert ids_in(place) == set(paths)
+
+
+def test_sdss_v_by_a_table_with_all_digits(
+    server: ArchiveServer, place: Place, sdss_v_spectra: list[Path], tmp_path: Path
+) -> None:
+    paths = serve_sdss_v(server, sdss_v_spectra)
+    field, mjd, catalogid = zip(*(map(int, id.split("-")) for id in paths), strict=True)
+    assert max(catalogid) > 2**53  # a float would round it
+    Table({"FIELD": field, "MJD": mjd, "CATALOGID": catalogid}).write(tmp_path / "t.csv")
+    assert counts(run_fetch(Question("sdss", table=tmp_path / "t.csv"), place)) == {"fetched": 4}
+    assert ids_in(place) == set(paths)
+
+
+def test_a_wrong_checksum_of_sdss_v(server: ArchiveServer, place: Place, sdss_v_spectra: list[Path]) -> None:
+    paths = serve_sdss_v(server, sdss_v_spectra)
+    broken, *good = paths
+    content = bytearray(server.files[paths[broken]])
+    content[-1] ^= 1
+    server.files[paths[broken]] = bytes(content)
+    report = run_fetch(Question("sdss", tuple(paths)), place)
+    assert counts(report) == {"fetched": 3, "failed": 1}
+    assert "checksum" in report.failures[0].reason
+    assert ids_in(place) == set(good)
 
 
 # --- LAMOST

@@ -148,7 +148,9 @@ def test_unusual_columns_are_as_astropy_reads_them(tmp_path: Path, kind: str) ->
     with fits.open(tmp_path / "f.fits") as expected:
         for name in table.dtype.names or ():
             theirs = np.asarray(expected[1].data[name])
-            if theirs.dtype.kind == "O":
+            if table[name].size == 0:
+                assert table[name].shape == (3, 0)  # astropy reads columns of no width only from version 7 on
+            elif theirs.dtype.kind == "O":
                 assert [list(row) for row in table[name]] == [list(row) for row in theirs]
             else:
                 np.testing.assert_array_equal(table[name], theirs)

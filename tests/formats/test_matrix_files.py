@@ -24,7 +24,7 @@ from rarespec.formats.reader import MAX_ROWS, ReadOptions
 from rarespec.spectrum import Defect, Reason, Spectra
 from rarespec.spectrum.air import air_to_vacuum
 
-pytestmark = pytest.mark.filterwarnings("ignore:The data type:zarr.errors.UnstableSpecificationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:The data type:FutureWarning")
 
 BIG = 2**53 + 1
 Arrays = dict[str, np.ndarray]

@@ -18,13 +18,20 @@ def random_problem(seed: int) -> tuple[np.ndarray, np.ndarray, float]:
     return positives, negatives, float(10.0 ** rng.integers(-3, 4))
 
 
+def _mean_of_largest(scores: cp.Expression, top_k: int) -> cp.Expression:
+    if top_k == 1:
+        return cp.max(scores)
+    # older versions of cvxpy cannot sum as many as there are
+    return cp.sum_largest(scores, top_k) / top_k if top_k < scores.size else cp.sum(scores) / scores.size
+
+
 def optimum(
     positives: np.ndarray, negatives: np.ndarray, lam: float, loss: str, top_k: int = 1
 ) -> tuple[float, np.ndarray]:
     """Objective and weights by cvxpy."""
     w = cp.Variable(positives.shape[1])
     scores = negatives @ w
-    threshold = cp.max(scores) if top_k == 1 else cp.sum_largest(scores, top_k) / top_k
+    threshold = _mean_of_largest(scores, top_k)
     z = threshold - positives @ w
     fit = {
         "truncated-quadratic": lambda: cp.sum_squares(cp.pos(1 + z)),

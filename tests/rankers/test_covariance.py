@@ -27,7 +27,7 @@ def test_as_numpy_computes_them(n_rows: int, n_features: int, dtype: type) -> No
     mean, covariance = mean_and_covariance(X)
     assert mean.dtype == covariance.dtype == np.float64
     np.testing.assert_allclose(mean, X.mean(axis=0, dtype=np.float64), rtol=1e-12)
-    expected = np.cov(X.astype(np.float64), rowvar=False, bias=True).reshape(n_features, n_features)
+    expected = np.cov(X.T.astype(np.float64), bias=True).reshape(n_features, n_features)
     np.testing.assert_allclose(covariance, expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max())
 
 

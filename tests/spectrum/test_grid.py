@@ -1,3 +1,5 @@
+"""Wavelength grids: their pixels, their names, where a wavelength falls."""
+
 import numpy as np
 import pytest
 from hypothesis import given

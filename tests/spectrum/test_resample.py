@@ -1,3 +1,5 @@
+"""Spectra on another grid: flux and its errors are kept, what is missing stays missing."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings

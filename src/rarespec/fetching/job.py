@@ -23,6 +23,7 @@ from rarespec.fetching.sizes import Preview, preview
 from rarespec.fetching.sparcl import SparclDownloads
 from rarespec.fetching.wanted import Wanted
 from rarespec.fetching.web import Web
+from rarespec.searching.export.comma_separated import without_formula
 from rarespec.survey.ingest.options import IngestOptions
 from rarespec.survey.ingest.run import Progress as IngestProgress
 from rarespec.survey.ingest.run import run_ingest
@@ -151,5 +152,6 @@ def _write_failures(report: FetchReport) -> None:
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(("id", "reason", "address"))
-    rows.writerows((id, one.reason, one.address) for one in report.failures for id in one.asked)
+    for one in report.failures:
+        rows.writerows(map(without_formula, (id, one.reason, one.address)) for id in one.asked)
     write_whole(path, text.getvalue().encode())

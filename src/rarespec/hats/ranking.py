@@ -92,3 +92,8 @@ class HatsRanking:
     def __repr__(self) -> str:
         catalogue = self.provenance["catalogue"]
         return f"<HatsRanking of {self.n_listed} spectra of {catalogue} by {self.method}: the best {len(self)}>"
+
+    def _repr_html_(self) -> str:
+        from rarespec.hats.notebook_view import hats_ranking_html
+
+        return hats_ranking_html(self)
