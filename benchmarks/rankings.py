@@ -1,6 +1,6 @@
 """How well each ranker finds the rest of a rare class from a few known examples: AUC and average precision.
 
-    python benchmarks/rankings.py [--survey mock | --survey PATH/make_survey.py] [--rare CARBON] [--n 100000]
+    python benchmarks/rankings.py [--survey mock | PATH/make_survey.py | PATH/observed.npz] [--rare CARBON] [--n 100000]
                                   [--n-rare 450] [--seed 1] [--draws 10] [--known 1 3 10 30] [--methods ocsvm lrga ...]
                                   [--against bagging_top_push] [--median-snr 4]
 
@@ -13,6 +13,7 @@ anchors are built once, and what Auto needs of the rows alone.
 from __future__ import annotations
 
 import argparse
+import csv
 import subprocess
 import sys
 import tempfile
@@ -35,9 +36,11 @@ OTHERS = ("svdd", "biased_svm", "manifold_ranking", *OUR_METHODS, "bipartite_log
 def features_of_survey(
     survey: str, rare: str, n: int, n_rare: int, seed: int, *options: str
 ) -> tuple[NDArray, NDArray[np.bool_]]:
-    """Of the mock sky, or of a survey that the script of this path builds, with further options of the script."""
+    """Of the mock sky, of a survey that the script of this path builds, or of observed spectra in a file."""
     if survey == "mock":
         return mock_features(n, n_rare, seed, rare.lower())
+    if survey.endswith(".npz"):
+        return observed_features(Path(survey), rare)
     return template_features(Path(survey), rare, n, n_rare, seed, *options)
 
 
@@ -51,6 +54,17 @@ def template_features(
         subprocess.run([sys.executable, str(script), str(made), *sizes], check=True, stderr=subprocess.DEVNULL)
         arrays = np.load(made)
         return PaperFeatures().fit_transform(arrays["flux"]), arrays["class"] == rare
+
+
+def observed_features(path: Path, rare: str) -> tuple[NDArray, NDArray[np.bool_]]:
+    """Features of the spectra of `observed.npz`, whose classes are in a table beside it; those that have any."""
+    arrays = np.load(path)
+    with path.with_suffix(".csv").open(newline="") as table:
+        classes = np.array([row["class"] for row in csv.DictReader(table)])
+    good = np.unpackbits(arrays["good"], axis=1)[:, : arrays["flux"].shape[1]].astype(bool)
+    X = PaperFeatures().fit_transform(np.where(good, arrays["flux"], np.nan))
+    usable = np.isfinite(X).all(axis=1)
+    return np.ascontiguousarray(X[usable]), (classes == rare)[usable]
 
 
 def scores_of_draws(name: str, X: NDArray, draws: list[NDArray[np.intp]], seed: int) -> Iterator[NDArray[np.float64]]:
