@@ -127,7 +127,7 @@ def by_length(X, rare):
 def test_unusual_rows_come_earlier_when_members_are_more_unusual_than_what_was_refused():
     auto, X, _ = leant(lambda X, rare: by_length(X, rare)[:20])
     assert auto.leaning_ > 0.1 and "unusual spectra come earlier" in auto.why_
-    added, order = auto._leaned(X), np.argsort(auto._unusualness(X))
+    added, order = auto._leaned(X), np.argsort(auto._prepared.unusual)
     assert added[order[-40:]].min() > added[order[:40]].max()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,9 @@ from scipy.sparse import csr_array
 
 from rarespec.memory import give_back_freed
 from rarespec.rankers._auto_edges import spreading
+from rarespec.rankers._auto_unusual import unusualness
 from rarespec.rankers._known import Rows
+from rarespec.rankers._ranker import Scores
 from rarespec.rankers._signal_space import SignalSpace, root_lengths
 from rarespec.rankers.lrga import LRGA
 from rarespec.rankers.neighbours import NeighbourGraph
@@ -40,6 +43,11 @@ class Prepared:
     def edges(self) -> csr_array:
         assert self.S is not None
         return self.S
+
+    @cached_property
+    def unusual(self) -> Scores:
+        """How unusual each row is, (n,)."""
+        return unusualness(self.X, self.space)
 
     def whitened(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """Some of the rows, (m, d)."""

@@ -7,10 +7,11 @@ one; where they are not, as with artefacts, they come later.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from rarespec.rankers._auto_trust import RARITY
+from rarespec.rankers._known import Rows
+from rarespec.rankers._linear import BLOCK_ROWS
 from rarespec.rankers._ranker import Scores
 from rarespec.rankers._ranks_among import ranks_among
 from rarespec.rankers._signal_space import SignalSpace
@@ -19,9 +20,13 @@ USUAL_SLOPE = 0.3
 """Spread of the slope before anything was refused: logarithm of the odds for a factor e in the rank."""
 
 
-def unusualness(Z: NDArray[np.floating], space: SignalSpace) -> Scores:
-    """Squared length of whitened rows, (n,), as far as it is signal."""
-    return (Z * Z) @ space.signal_share(1)
+def unusualness(X: Rows, space: SignalSpace) -> Scores:
+    """Squared length of rows after whitening, (n,), as far as it is signal."""
+    share, values = space.signal_share(1), np.empty(len(X))
+    for start in range(0, len(X), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        values[block] = space.whitened(X[block]) ** 2 @ share
+    return values
 
 
 def standing(values: Scores, levels: Scores) -> Scores:

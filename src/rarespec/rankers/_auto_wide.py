@@ -24,9 +24,11 @@ from rarespec.rankers._auto_prepared import same_rows, without_edges
 from rarespec.rankers._auto_push import push_weights
 from rarespec.rankers._auto_query import Query, query_of
 from rarespec.rankers._auto_spread import spread_scores
+from rarespec.rankers._auto_unusual import unusualness
 from rarespec.rankers._faiss_neighbours import FaissSearch
 from rarespec.rankers._known import Rows
 from rarespec.rankers._linear import BLOCK_ROWS
+from rarespec.rankers._ranker import Scores
 from rarespec.rankers._signal import joined
 from rarespec.rankers._signal_space import SignalSpace
 from rarespec.rankers._unit_rows import unit_rows
@@ -59,6 +61,11 @@ class Wide:
     space: SignalSpace
     cells: Mapping[str, NDArray[Any]] = field(repr=False)
     _last: Surroundings | None = field(default=None, repr=False)
+
+    @cached_property
+    def unusual(self) -> Scores:
+        """How unusual each row is, (n,)."""
+        return unusualness(self.X, self.space)
 
     def is_of(self, X: Rows) -> bool:
         return same_rows(X, self.X)

@@ -173,14 +173,14 @@ class Auto(Ranker):
         self.kept_scores_ = {name: kept.scores for name, kept in parts.kept.items()}
         self._fitted_rows = X
         self._fitted = {name: self._along(name, X) for name in self.directions_} | parts.whole
-        self._lean(X, known, refused)
+        self._lean(known, refused)
         self._combine(np.flatnonzero(~known & ~refused), space.seen(query.ready.whitened(query.known)))
         self.hidden_scores_ = _fused(self.hidden_places_, self.weights_) + self._leaned(hidden)
 
-    def _lean(self, X: Rows, known: NDArray[np.bool_], refused: NDArray[np.bool_]) -> None:
+    def _lean(self, known: NDArray[np.bool_], refused: NDArray[np.bool_]) -> None:
         self.leaning_, self.unusual_levels_ = 0.0, np.empty(0)
         if refused.any():
-            values = self._unusualness(X)
+            values = self._fitted_unusual = self._prepared.unusual
             self.unusual_levels_ = np.sort(values[~known & ~refused])
             self.leaning_ = leaning(*(standing(values[rows], self.unusual_levels_) for rows in (known, refused)))
 
@@ -188,10 +188,8 @@ class Auto(Ranker):
         """What is added to the scores of rows for being unusual, (n,)."""
         if not self.leaning_:
             return np.zeros(len(X))
-        return self.leaning_ * standing(self._unusualness(X), self.unusual_levels_)
-
-    def _unusualness(self, X: Rows) -> Scores:
-        return _by_blocks(X, lambda rows: unusualness(self._space.whitened(rows), self._space))
+        values = self._fitted_unusual if self._was_fitted_to(X) else unusualness(X, self._space)
+        return self.leaning_ * standing(values, self.unusual_levels_)
 
     def _combine(self, unlabelled: NDArray[np.intp], seen: float) -> None:
         self.weights_ = trust(self.hidden_places_, self._fitted, unlabelled, seen)
@@ -242,7 +240,7 @@ def _one_thread() -> threadpool_limits:
 
 
 def _by_blocks(X: Rows, scores_of: Callable[[Rows], Scores]) -> Scores:
-    return np.concatenate([scores_of(X[start : start + BLOCK_ROWS]) for start in range(0, max(len(X), 1), BLOCK_ROWS)])
+    return np.concatenate([scores_of(X[start : start + BLOCK_ROWS]) for start in range(0, len(X), BLOCK_ROWS)])
 
 
 def _fused(ranks: Mapping[str, NDArray[np.float64]], weights: Mapping[str, float]) -> Scores:
