@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from inspector.browser.visiting import Visit, serving, visiting
 from inspector.running_inspector import Running
@@ -38,14 +41,24 @@ def test_a_new_visit_begins_at_the_first_uninspected(browser: Any, inspected: tu
         assert other.selected == server.inspection.listing.ids[2]
 
 
-def test_without_a_network_labels_wait_and_are_saved_once(visit: Visit) -> None:
+@pytest.fixture
+def offline(visit: Visit) -> Iterator[Callable[[bool], None]]:
+    """Cuts the network, and mends it after the test whatever happened: other tests have the same browser."""
+    yield visit.page.context.set_offline
+    visit.page.context.set_offline(False)
+
+
+def test_without_a_network_labels_wait_and_are_saved_once(visit: Visit, offline: Callable[[bool], None]) -> None:
     visit.open_detail()
-    visit.page.context.set_offline(True)
+    for key in ("j", "k"):  # the next spectrum has been fetched: nobody can label what was not seen
+        visit.press(key)
+        visit.drawn()
+    offline(True)
     visit.press("y", "n")
     visit.see("#warning").to_contain_text("2 labels are not saved yet")
     visit.see("#rank-list .mark.saving").to_have_text(["✓…", "✗…"])
     assert visit.log.events() == []
-    visit.page.context.set_offline(False)
+    offline(False)
     events = visit.wait_until_saved(2)
     visit.see("#warning").to_be_hidden()
     assert [event.label for event in events] == [Label.YES, Label.NO]
