@@ -12,7 +12,8 @@ import pytest
 
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 
-MOST_GROWTH = 1.15
+MOST_GROWTH = 1.2
+"""1.13 to 1.15 is seen; the peak of one process differs from that of the next by some per cent."""
 SEARCH = """
 import sys
 import rarespec
