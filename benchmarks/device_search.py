@@ -2,10 +2,10 @@
 
     python benchmarks/device_search.py [--n 100000] [--n-rare 450] [--methods bagging_top_push auto] [--survey FOLDER]
 
-A mock survey is searched twice with each method and device, first without anything kept and then again. Printed: both
-times, how many of the first candidates are of the kind, and how far the two rankings agree: rows among the first
-thousand in both, rows at the same place, and the largest difference of scores, of all rows and of rows that have
-changed places, as a share of the range of scores.
+The features of a mock survey are computed on both devices and compared. Then the survey is searched twice with each
+method and device, first without anything kept and then again. Printed: both times, how many of the first candidates
+are of the kind, and how far the two rankings agree: rows among the first thousand in both, rows at the same place, and
+the largest difference of scores, of all rows and of rows that have changed places, as a share of the range of scores.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from typing import NamedTuple
 import numpy as np
 
 import rarespec as rs
+from rarespec.features import PaperFeatures
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.searching.ranking import Ranking
+from rarespec.survey.feature_set import FeatureSet
 
 N_KNOWN, TOP = 10, 1000
 
@@ -45,6 +47,26 @@ def searched(path: Path, method: str, device: str) -> Searched:
         shutil.rmtree(path / kept, ignore_errors=True)
     (first, _), (later, ranking) = search(path, method, device), search(path, method, device)
     return Searched(first, later, ranking)
+
+
+def features_on(path: Path, device: str) -> tuple[float, FeatureSet]:
+    """Seconds, with kernels compiled before, and the features."""
+    for _ in range(2):
+        shutil.rmtree(path / "features", ignore_errors=True)
+        start = time.perf_counter()
+        features = rs.features_of(rs.Survey.open(path), PaperFeatures(), device=device)
+        seconds = time.perf_counter() - start
+    return seconds, features
+
+
+def compare_features(path: Path) -> None:
+    found = {device: features_on(path, device) for device in ("cuda", "cpu")}
+    values = [features.values for _, features in found.values()]
+    apart = np.nanmax(np.abs(values[0] - values[1]) / np.nanstd(values[1], axis=0))
+    spaces = [features.recipe.steps_[-1].components_.astype(np.float64) for _, features in found.values()]
+    off = np.linalg.norm(spaces[0] - spaces[0] @ spaces[1].T @ spaces[1], 2)
+    times = ", ".join(f"{device} {seconds:.1f} s" for device, (seconds, _) in found.items())
+    print(f"features: {times}; they differ by {apart:.1e} of their spread at most, components by an angle of {off:.1e}")
 
 
 def agreement(one: Ranking, other: Ranking) -> str:
@@ -80,6 +102,7 @@ def main() -> None:
         path = chosen.survey or Path(folder) / "mock.survey"
         if not path.exists():
             simulate_survey(SkyChoice(chosen.n, (("carbon", chosen.n_rare),), seed=chosen.seed), path)
+        compare_features(path)
         for method in chosen.methods:
             compare(path, method, chosen.n_rare)
 

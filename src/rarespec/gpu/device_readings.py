@@ -42,20 +42,24 @@ class DeviceReadings:
         raise NotImplementedError("the exact solver runs on the CPU")
 
     def mean_and_sample(self, rng: np.random.Generator) -> tuple[NDArray[np.float64], Rows] | None:
-        drawn, total, finite = drawn_rows(self._n_all, rng), None, []
+        drawn, total, finite, sample = drawn_rows(self._n_all, rng), None, [np.empty(0, bool)], []
+        start = 0
         for rows, mask in self._parts():
             xp = array_namespace(rows)
             sums = as_numpy(xp.sum(xp.astype(_of(rows, mask), xp.float64), axis=0))
             total = sums if total is None else total + sums
             finite.append(as_numpy(mask))
-        usable = np.flatnonzero(np.concatenate(finite)) if finite else np.empty(0, np.intp)
+            here = drawn[(drawn >= start) & (drawn < start + rows.shape[0])] - start
+            sample.append(as_numpy(rows_at(rows, here[finite[-1][here]])))
+            start += rows.shape[0]
+        usable = np.flatnonzero(np.concatenate(finite))
         self.n_rows = len(usable)
         if total is None or not len(usable):
             return None
-        sample = np.intersect1d(drawn, usable, assume_unique=True)
-        if 2 * len(sample) < min(len(usable), SAMPLE_ROWS):
-            sample = usable[drawn_rows(len(usable), rng)]
-        return total / len(usable), self._rows_numbered(sample)
+        found = np.concatenate(sample)
+        if 2 * len(found) < min(len(usable), SAMPLE_ROWS):
+            found = self._rows_numbered(usable[drawn_rows(len(usable), rng)])
+        return total / len(usable), found
 
     def looks(self, look: Look, projection: Projection) -> Iterator[Sums]:
         there: Projection | None = None
@@ -74,7 +78,7 @@ class DeviceReadings:
                 yield rows, xp.isfinite(xp.sum(rows * rows, axis=1))
 
     def _rows_numbered(self, numbers: NDArray[np.intp]) -> Rows:
-        """Rows of these numbers among all, rising, brought here."""
+        """Rows of these numbers among all, rising, from another reading; needed where most rows are not finite."""
         found, start = [], 0
         for block in self._blocks():
             here = numbers[(numbers >= start) & (numbers < start + block.shape[0])] - start
