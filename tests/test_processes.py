@@ -1,29 +1,36 @@
-"""Work in subprocesses: order, failures, deaths."""
+"""Work in subprocesses: order, failures, deaths, isolation, limits."""
 
 import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
-from rarespec.processes import Died, map_as_finished, map_in_order
-
-
-def slow_square(shared, item):
-    time.sleep(0.02 * (item % 3))
-    return shared + item * item
-
-
-def fails_on_three(shared, item):
-    if item == 3:
-        raise ValueError("three")
-    return item
-
-
-def dies_on_three(shared, item):
-    print("a library that talks on standard output does not disturb the answers")
-    if item == 3:
-        os._exit(9)
-    return item
+import rarespec
+from process_functions import (
+    answer_at_length,
+    count_to,
+    dies_on_three,
+    fails_on_three,
+    fails_strangely,
+    first_is_slow,
+    hang_after_two,
+    import_places,
+    slow_square,
+    swallow_memory,
+)
+from rarespec.processes import (
+    LARGEST_ANSWER,
+    Died,
+    Limits,
+    WorkerDiedError,
+    Workers,
+    WorkerTooSlowError,
+    map_as_finished,
+    map_in_order,
+)
 
 
 def test_results_come_in_order():
@@ -61,11 +68,6 @@ def test_results_as_they_are_finished_are_the_same_results():
     assert sorted(results) == [(i, 100 + i * i) for i in range(20)]
 
 
-def first_is_slow(shared, item):
-    time.sleep(1.0 if item == 0 else 0.0)
-    return item
-
-
 def test_a_finished_result_does_not_wait_behind_a_slow_one():
     assert [item for item, _ in map_as_finished(first_is_slow, None, range(4), 2)][-1] == 0
 
@@ -77,3 +79,155 @@ def test_a_death_costs_one_item_in_any_order():
 
 def test_nothing_to_do_is_done_at_once():
     assert list(map_as_finished(slow_square, 0, [], 2)) == []
+
+
+def test_an_exception_that_does_not_travel_is_told_in_words():
+    with pytest.raises(RuntimeError, match="StrangeError: 1 and 2"):
+        list(map_in_order(fails_strangely, None, range(2), 1))
+
+
+# ---- what lies in the current folder
+
+
+def test_the_current_folder_is_no_place_to_import_from(tmp_path, monkeypatch):
+    (tmp_path / "pickle.py").write_text("raise SystemExit('ran what lies beside the data')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)  # as `python -m` and a script in this folder do
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:")
+    ((_, places),) = map_in_order(import_places, None, [0], 1)
+    assert str(tmp_path) not in places and "" not in places and not places[-1].startswith(str(tmp_path))
+
+
+TRAP = "import pathlib; pathlib.Path({marker!r}).write_text(__file__)\n"
+"""What a stranger puts into a folder of data, under the names of modules that a Python imports."""
+NAMES = (
+    *("pickle", "struct", "signal", "resource", "subprocess", "typing", "encodings", "site", "re", "io", "os"),
+    *("sitecustomize", "usercustomize", "numpy", "zarr", "pyarrow", "astropy", "typer", "rarespec", "sklearn"),
+)
+
+
+@pytest.fixture
+def trapped(tmp_path):
+    """A downloaded folder with spectra in it, and with modules that must not run."""
+    from conftest import small_survey_files
+
+    folder, marker = tmp_path / "download", tmp_path / "it-ran"
+    small_survey_files(folder, 70)
+    for name in NAMES:
+        (folder / f"{name}.py").write_text(TRAP.format(marker=str(marker)))
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text(TRAP.format(marker=str(marker)))
+    return folder, marker
+
+
+def program() -> list[str]:
+    """As the command that pip installs, whose folder is the first place to import from."""
+    code = f"import sys; sys.path[0] = {str(Path(rarespec.__file__).parents[1])!r}; sys.argv[0] = 'rarespec'"
+    return [sys.executable, "-c", f"{code}\nfrom rarespec.cli import main\nmain()"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ingest . --into ../one.survey --jobs 1",
+        "ingest . --into ../two.survey --jobs 2 --join list.csv",
+        "simulate --n 60 --rare carbon=5 --into ../mock.survey",
+        "search ../one.survey --known spec-1000-55000-0001.fits --method matched_filter --top 5",
+        "info ../one.survey",
+        "--help",
+    ],
+)
+def test_no_verb_runs_what_lies_in_the_folder_it_is_called_in(trapped, command):
+    folder, marker = trapped
+    (folder / "list.csv").write_text("id,class\n1000-55000-0001,CARBON\n")
+    if "one.survey" in command and "ingest" not in command:
+        rarespec.ingest(folder / "*.fits", into=folder.parent / "one.survey")
+    done = subprocess.run([*program(), *command.split()], cwd=folder, capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr  # the traps themselves are no spectra
+    assert not marker.exists(), marker.read_text()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_runs_nothing_that_lies_in_the_current_folder(trapped, shell):
+    folder, marker = trapped
+    asked = {
+        "_RARESPEC_COMPLETE": f"complete_{shell}",
+        "COMP_WORDS": "rarespec se",
+        "COMP_CWORD": "1",
+        "_TYPER_COMPLETE_ARGS": "rarespec se",
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+        "_TYPER_COMPLETE_WORD_TO_COMPLETE": "se",
+    }
+    done = subprocess.run(program(), cwd=folder, env=os.environ | asked, capture_output=True, text=True)
+    assert "search" in done.stdout and not marker.exists()
+
+
+# ---- limits
+
+
+@pytest.fixture
+def workers():
+    """Makes workers, and ends them."""
+    made = []
+
+    def make(function, shared=None):
+        made.append(Workers(function, shared))
+        return made[-1]
+
+    yield make
+    for some in made:
+        some.close()
+
+
+def test_results_come_one_by_one_and_the_process_is_used_again(workers):
+    counting = workers(count_to, 10)
+    first, second = list(counting.results(3)), list(counting.results(2))
+    assert [number for number, _ in first] == [10, 11, 12] and [number for number, _ in second] == [10, 11]
+    assert len({process for _, process in first + second}) == 1
+
+
+def test_a_process_that_is_not_heard_to_the_end_is_not_used_again(workers):
+    counting = workers(count_to, 0)
+    half = counting.results(1000)
+    _, process = next(half)
+    half.close()
+    assert [number for number, _ in counting.results(2)] == [0, 1]
+    assert process not in {other for _, other in counting.results(1)}
+
+
+def test_a_library_that_never_returns_is_ended(workers):
+    hanging, heard = workers(hang_after_two), []
+    with pytest.raises(WorkerTooSlowError, match="1 s"):
+        heard.extend(hanging.results(2, Limits(seconds=1)))
+    for result in hanging.results(1, Limits(seconds=0.5)):
+        heard.append(result)
+        break
+    assert heard == [0, 1, 0]
+
+
+def test_time_spent_by_the_one_who_listens_does_not_count(workers):
+    heard = []
+    for number, _ in workers(count_to, 0).results(100_000, Limits(seconds=2)):
+        if number == 0:
+            time.sleep(2.5)  # longer than the limit, with the pipe full
+        heard.append(number)
+    assert len(heard) == 100_000
+
+
+def test_memory_beyond_the_limit_is_refused_to_the_item_alone(workers):
+    swallowing = workers(swallow_memory)
+    assert list(swallowing.results(50_000_000, Limits(memory=1 << 30))) == [50_000_000]
+    with pytest.raises(MemoryError):
+        list(swallowing.results(3 << 30, Limits(memory=1 << 30)))
+    assert list(swallowing.results(50_000_000, Limits(memory=1 << 30))) == [50_000_000]
+    assert list(swallowing.results(1_200_000_000)) == [1_200_000_000]
+
+
+def test_an_answer_that_this_process_could_not_hold_is_refused(workers):
+    with pytest.raises(MemoryError):
+        list(workers(answer_at_length).results(LARGEST_ANSWER + 1, Limits(memory=8 << 30)))
+
+
+def test_a_death_is_told_with_its_cause(workers):
+    with pytest.raises(WorkerDiedError, match="exit status 9"):
+        list(workers(dies_on_three).results(3))

@@ -1,28 +1,40 @@
-"""Work spread over processes, its results in the order of the work, a bounded amount in flight.
+"""Work in processes of its own: spread over several, or kept apart from this one because it may do harm.
 
 Workers are plain subprocesses, not `multiprocessing` ones: a script or notebook that calls rarespec then needs no
 `if __name__ == "__main__"` guard, and work that takes its process down costs one item instead of the pool.
+
+A worker is isolated (`python -I`): neither the current folder nor the environment adds to the places from which it
+imports, so code that lies beside downloaded data never runs. It can be given limits. The operating system enforces
+them, so that they also hold inside a library that never returns to Python.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
+import resource
+import signal
 import struct
 import subprocess
 import sys
 import threading
+import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import IO, Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Shared = TypeVar("Shared")
+
+START = "import sys; sys.path[:] = sys.argv[1:]; from rarespec.processes import serve; serve()"
+LARGEST_ANSWER = 1 << 30
+"""Bytes of one result under a limit of memory: this process must hold it too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +42,32 @@ class Died:
     """Stands for the result of an item whose worker process ended."""
 
     status: int
+
+
+class WorkerDiedError(Exception):
+    """The process that worked on this item ended."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(_describe_end(status))
+        self.status = status
+
+
+class WorkerTooSlowError(Exception):
+    """No result came in the time that was given, and the process was ended."""
+
+
+def _describe_end(status: int) -> str:
+    if status >= 0:
+        return f"exit status {status}"
+    return f"signal {-status}, {signal.strsignal(-status) or 'of a kind unknown here'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one piece of work may take: seconds until its next result, bytes of memory for its whole process."""
+
+    seconds: float | None = None
+    memory: int | None = None
 
 
 def available_cores() -> int:
@@ -46,7 +84,7 @@ def map_in_order(
 
     `function` is importable by name.
     """
-    workers = _Workers(function, shared)
+    workers = Workers(_call_once, (function, shared))
     in_flight: deque[tuple[Item, Future[Result | Died]]] = deque()
 
     def oldest() -> tuple[Item, Result | Died]:
@@ -56,7 +94,7 @@ def map_in_order(
     with ThreadPoolExecutor(jobs) as threads:
         try:
             for item in items:
-                in_flight.append((item, threads.submit(workers.call, item)))
+                in_flight.append((item, threads.submit(_result_of, workers, item)))
                 while len(in_flight) > 2 * jobs:
                     yield oldest()
             while in_flight:
@@ -71,13 +109,13 @@ def map_as_finished(
     function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item], jobs: int
 ) -> Iterator[tuple[Item, Result | Died]]:
     """As `map_in_order`, but each result as soon as it is there: none waits behind a slower one."""
-    workers, waiting = _Workers(function, shared), iter(items)
+    workers, waiting = Workers(_call_once, (function, shared)), iter(items)
     in_flight: dict[Future[Result | Died], Item] = {}
     with ThreadPoolExecutor(jobs) as threads:
         try:
             while True:
                 for item in islice(waiting, jobs + 1 - len(in_flight)):
-                    in_flight[threads.submit(workers.call, item)] = item
+                    in_flight[threads.submit(_result_of, workers, item)] = item
                 if not in_flight:
                     return
                 for future in wait(in_flight, return_when=FIRST_COMPLETED).done:
@@ -88,86 +126,209 @@ def map_as_finished(
             workers.close()
 
 
-class _Workers:
-    """One worker process per thread of the pool."""
+def _call_once(task: tuple[Callable[..., Any], Any], item: Any) -> Iterator[Any]:
+    function, shared = task
+    yield function(shared, item)
 
-    def __init__(self, function: Callable[..., Any], shared: Any) -> None:
+
+def _result_of(workers: Workers, item: Any) -> Any:
+    try:
+        (result,) = workers.results(item)
+    except WorkerDiedError as error:
+        return Died(error.status)
+    return result
+
+
+class Workers:
+    """Processes that all carry out one function, as many as are at work at a time; an idle one is used again.
+
+    function : generator function of (shared, item), importable by name
+    shared : travels once to each process
+    """
+
+    def __init__(self, function: Callable[[Any, Any], Iterator[Any]], shared: Any) -> None:
         self._task = (function, shared)
-        self._of_thread = threading.local()
-        self._all: list[_Worker] = []
+        self._idle: list[_Worker] = []
+        self._at_work: set[_Worker] = set()
+        self._lock = threading.Lock()
+        self._closed = False
 
-    def call(self, item: Any) -> Any:
-        worker = getattr(self._of_thread, "worker", None)
+    def results(self, item: Any, limits: Limits | None = None) -> Generator[Any, None, None]:
+        """What the function yields for this item, as it comes.
+
+        Raises what the function raises, a WorkerDiedError when its process ends, and a WorkerTooSlowError when the time
+        is up. A process that was not heard to the end is ended.
+        """
+        worker = self._take()
+        try:
+            yield from worker.results(item, limits or Limits())
+        finally:
+            self._give_back(worker)
+
+    def _take(self) -> _Worker:
+        with self._lock:
+            worker = self._idle.pop() if self._idle else None
         if worker is None:
-            worker = self._of_thread.worker = _Worker()
-            self._all.append(worker)
-            worker.tell(self._task)
-        result = worker.ask(item)
-        if isinstance(result, Died):
-            worker.close()
-            self._of_thread.worker = None
-        return result
+            worker = _Worker(self._task)
+        with self._lock:
+            self._at_work.add(worker)
+        return worker
+
+    def _give_back(self, worker: _Worker) -> None:
+        with self._lock:
+            self._at_work.discard(worker)
+            if worker.is_idle and not self._closed:
+                self._idle.append(worker)
+                return
+        worker.close()
 
     def close(self) -> None:
-        for worker in self._all:
+        """End all processes, also those at work: whoever waits for one sees it die."""
+        with self._lock:
+            self._closed = True
+            workers = [*self._idle, *self._at_work]
+            self._idle.clear()
+        for worker in workers:
             worker.close()
 
 
 class _Worker:
     """The parent's end of one subprocess."""
 
-    def __init__(self) -> None:
-        command = [sys.executable, "-c", "from rarespec.processes import serve; serve()"]
-        # One process per core is the parallelism; a thread pool in each would only make them fight.
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+    def __init__(self, task: Any) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-c", START, *_import_places()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=_environment(),
+        )
+        self.close = weakref.finalize(self, _end, self._process)
+        self.is_idle = True
+        self._tell(task)
 
-    def tell(self, message: Any) -> None:
+    def results(self, item: Any, limits: Limits) -> Iterator[Any]:
+        self.is_idle = False
+        self._tell((item, limits))
+        while True:
+            succeeded, result = self._hear(limits)
+            if not succeeded:
+                self.is_idle = not isinstance(result, MemoryError)  # what was allocated may not come back
+                raise result
+            if result is _NO_MORE:
+                self.is_idle = True
+                return
+            yield result
+
+    def _tell(self, message: Any) -> None:
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # the death shows in the answer that does not come
+        with suppress(BrokenPipeError, ValueError):  # the death shows in the answer that does not come
             _send(self._process.stdin, message)
 
-    def ask(self, message: Any) -> Any:
+    def _hear(self, limits: Limits) -> tuple[bool, Any]:
         assert self._process.stdout is not None
-        self.tell(message)
         try:
-            succeeded, result = _receive(self._process.stdout)
-        except EOFError:
-            return Died(self._process.wait())
-        if not succeeded:
-            raise result
-        return result
+            return _receive(self._process.stdout)
+        except (EOFError, ValueError):  # ended, or closed by another thread
+            status = self._process.wait()
+        if status == -signal.SIGALRM:
+            raise WorkerTooSlowError(f"no result in {limits.seconds:.0f} s")
+        raise WorkerDiedError(status)
 
-    def close(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe:
-                with suppress(BrokenPipeError):
-                    pipe.close()
+
+def _import_places() -> list[str]:
+    """From where a worker imports: as this process does, without the current folder, which may hold anyone's files."""
+    here, own = os.path.realpath(os.getcwd()), str(Path(__file__).resolve().parents[1])
+    return [path for path in sys.path if path and (os.path.realpath(path) != here or here == own)]
+
+
+def _environment() -> dict[str, str]:
+    # One process per core is the parallelism; a thread pool in each would only make them fight.
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    # `-I` is not handed on: a Python that a library may start in the worker is to be as careful
+    return os.environ | threads | {"PYTHONSAFEPATH": "1"}
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe:
+            with suppress(OSError, ValueError):
+                pipe.close()
+
+
+# ---- the subprocess's end
+
+
+class _NoMore:
+    """Marks the end of the results of an item; the only one of its class, also after its journey."""
+
+    def __reduce__(self) -> str:
+        return "_NO_MORE"
+
+
+_NO_MORE = _NoMore()
 
 
 def serve() -> None:
-    """The subprocess's end: answer until the parent is gone."""
+    """Answer until the parent is gone."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not end up among the answers
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process, wherever it is
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
         function, shared = _receive(requests)
         while True:
-            _send(answers, _answer(function, shared, _receive(requests)))
+            item, limits = _receive(requests)
+            _limit_memory(limits.memory)
+            _answer(answers, function, shared, item, limits)
     os._exit(0)
 
 
-def _answer(function: Callable[..., Any], shared: Any, item: Any) -> tuple[bool, Any]:
+def _answer(answers: IO[bytes], function: Callable[..., Any], shared: Any, item: Any, limits: Limits) -> None:
+    largest = LARGEST_ANSWER if limits.memory else None
     try:
-        return True, function(shared, item)
+        results = iter(function(shared, item))
+        while (result := _next_in_time(results, limits.seconds)) is not _NO_MORE:
+            _send(answers, (True, result), largest)
+        _send(answers, (True, _NO_MORE))
+    except BrokenPipeError:
+        raise
     except Exception as error:
-        return False, error
+        _send(answers, (False, _as_it_travels(error)))
 
 
-def _send(pipe: IO[bytes], message: Any) -> None:
+def _as_it_travels(error: Exception) -> Exception:
+    """The same error, or what it says: not every library's exceptions survive the journey."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def _next_in_time(results: Iterator[Any], seconds: float | None) -> Any:
+    """The clock runs only while the function does, never while the parent takes its time with the last result."""
+    signal.setitimer(signal.ITIMER_REAL, seconds or 0)
+    try:
+        return next(results, _NO_MORE)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _limit_memory(n_bytes: int | None) -> None:
+    """Of everything private that can be written; files mapped for reading do not count."""
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    wanted = resource.RLIM_INFINITY if n_bytes is None else n_bytes
+    if hard != resource.RLIM_INFINITY:
+        wanted = hard if wanted == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
+
+
+def _send(pipe: IO[bytes], message: Any, largest: int | None = None) -> None:
     content = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    if largest is not None and len(content) > largest:
+        raise MemoryError(f"a single piece of it takes {len(content) >> 20} MiB")
     pipe.write(struct.pack("<Q", len(content)))
     pipe.write(content)
     pipe.flush()

@@ -8,7 +8,6 @@ import engine_functions as run
 from dask_clusters import cluster_here
 from rarespec.engines.engine import EngineError
 from rarespec.engines.here import Here
-from rarespec.engines.local_processes import LocalProcesses
 
 MOST_AHEAD = 8
 """Items that an engine of two threads or processes may take before the first result is handed out."""
@@ -20,7 +19,7 @@ def cluster():
         yield cluster
 
 
-@pytest.fixture(scope="module", params=["threads", "one thread", "processes", "dask"])
+@pytest.fixture(scope="module", params=["threads", "one thread", "dask"])
 def engine(request):
     if request.param == "dask":
         from rarespec.engines.dask_cluster import DaskCluster
@@ -28,7 +27,7 @@ def engine(request):
         with DaskCluster(request.getfixturevalue("cluster").scheduler_address) as engine:
             yield engine
     else:
-        yield {"threads": Here(2), "one thread": Here(1), "processes": LocalProcesses(2)}[request.param]
+        yield {"threads": Here(2), "one thread": Here(1)}[request.param]
 
 
 def test_results_come_in_the_order_of_the_items(engine):
@@ -88,9 +87,3 @@ def test_an_item_that_takes_processes_down_is_an_error_that_names_it(engine):
     assert [next(results) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(EngineError, match=r"^3 took"):
         next(results)
-
-
-def test_or_costs_that_item_alone(engine):
-    if engine.in_this_process:
-        pytest.skip("it would take this process down")
-    assert list(engine.map(run.die_at_three, 0, range(7), lambda item, how: -item)) == [0, 1, 2, -3, 4, 5, 6]

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -204,29 +205,16 @@ def test_workers_killed_during_ingest_mark_no_file(files, tmp_path, engine, clus
     assert there.manifest.blocks == here.manifest.blocks
 
 
-KILLING_READER = """
-import os
-from pathlib import Path
-import rarespec.survey.ingest.reading as reading
-
-honest, once = reading.read, Path(__file__).parent / "was-killed"
-
-def read(path, *rest):
-    if path.endswith("0042.fits") or (path.endswith("0017.fits") and not once.exists()):
-        once.touch()
-        os._exit(7)
-    return honest(path, *rest)
-
-reading.read = read
-"""
-
-
 @pytest.mark.exhaustive
-def test_a_file_is_defective_only_if_it_kills_again_and_again(files, tmp_path, monkeypatch):
-    (tmp_path / "sitecustomize.py").write_text(KILLING_READER)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+def test_a_file_that_takes_its_reader_down_costs_no_worker(files, tmp_path, monkeypatch):
+    """The workers of the cluster read in processes of their own, too."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import rarespec.survey.ingest.reading as reading, process_functions\n"
+        "reading.outcomes_of = process_functions.dies_at_42\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(__file__).parents[1]}")
     good = sorted(files.glob("spec-*.fits"))
-    with cluster_here() as cluster, DaskCluster(cluster.scheduler_address) as engine:
+    with cluster_here(allowed_failures=0) as cluster, DaskCluster(cluster.scheduler_address) as engine:
         survey, report = run_ingest(good, tmp_path / "a.survey", IngestOptions(), engine=engine)
     assert report.files == {"stored": 69, "defective": 1}
     (defect,) = survey.defects

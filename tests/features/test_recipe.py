@@ -7,6 +7,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import SMALL_GRID, make_spectra
+from process_functions import compute_features
 from rarespec.features import (
     Bridge,
     LineIndices,
@@ -212,10 +213,6 @@ def test_features_never_mix_two_models(survey):
     assert np.array_equal(np.concatenate(list(old.blocks()))[:40], first)
     expected = np.concatenate([old.recipe.transform(survey.masked_flux(i)) for i in range(survey.n_blocks)])[:100]
     assert np.allclose(old.values, expected, atol=1e-6)
-
-
-def compute_features(path, _):
-    return features_of(Survey.open(path), small_recipe()).values
 
 
 def test_several_processes_at_once_agree(survey):

@@ -1,6 +1,7 @@
 """Files into a survey: all of them accounted for, in a fixed order, whatever is wrong with some."""
 
 import os
+import shutil
 import warnings
 
 import numpy as np
@@ -9,10 +10,12 @@ from astropy.table import Table
 
 import rarespec as rs
 from conftest import make_spectra, small_survey_files
+from process_functions import dies_on_catalogues, mistreated
+from rarespec.formats import ReadLimits, contained
 from rarespec.mock.damage import KINDS, applies_to, damage
 from rarespec.spectrum import Reason
 from rarespec.survey import SurveyError, WrongUseError
-from rarespec.survey.ingest import DefectsWarning
+from rarespec.survey.ingest import DefectsWarning, pool, reading
 from rarespec.survey.ingest.options import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
 
@@ -268,21 +271,60 @@ def test_what_can_never_be_read_is_named(tmp_path):
     assert {defect.reason for defect in survey.defects} == {Reason.UNREADABLE}
 
 
-def test_a_reader_that_takes_its_process_down_costs_one_file(files, tmp_path, monkeypatch):
-    """A format whose reader exits the process, known to the workers through a module on their path."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "import os\n"
-        "import rarespec.survey.ingest.reading as reading\n"
-        "honest = reading.read\n"
-        "def read(path, *rest):\n"
-        "    return os._exit(7) if path.endswith('0042.fits') else honest(path, *rest)\n"
-        "reading.read = read\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    survey, report = ingest(files, tmp_path / "a.survey", jobs=2)
-    assert report.files == {"stored": 99, "defective": 1}
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_file_that_is_too_much_for_its_reader_costs_itself_alone(files, tmp_path, monkeypatch, jobs):
+    folder = tmp_path / "files"
+    shutil.copytree(files, folder)
+    for name, number in (("dies", 3), ("hangs", 40), ("swallows", 50), ("dies-too", 51)):
+        (folder / f"spec-1000-55000-{number:04d}.fits").rename(folder / f"spec-1000-55000-{number:04d}-{name}.fits")
+    monkeypatch.setattr(reading, "outcomes_of", mistreated)
+    options = IngestOptions(limits=ReadLimits(seconds=2.0, memory=1_000_000_000))
+    survey, report = run_ingest([folder], tmp_path / "a.survey", options, jobs=jobs)
+    assert report.files == {"stored": 96, "defective": 4}
+    told = {defect.source.rpartition("-")[2]: (defect.reason, defect.detail) for defect in survey.defects}
+    assert told["dies.fits"][0] == told["too.fits"][0] == Reason.READER_CRASHED
+    assert "exit status 7" in told["dies.fits"][1]
+    assert told["hangs.fits"][0] == Reason.TOO_SLOW and "--time-limit" in told["hangs.fits"][1]
+    assert told["swallows.fits"][0] == Reason.TOO_MUCH_MEMORY and "--memory-limit" in told["swallows.fits"][1]
+    assert survey.verify().sound
+
+
+def test_what_came_out_before_a_crash_is_stored_and_the_file_is_still_named(tmp_path, monkeypatch):
+    save_matrix(tmp_path / "midway.npz", make_spectra(600))
+    monkeypatch.setattr(reading, "outcomes_of", mistreated)
+    survey, report = ingest(tmp_path / "midway.npz", tmp_path / "a.survey")
+    assert 0 < len(survey) < 600 and report.files == {"stored": 1}
     (defect,) = survey.defects
-    assert defect.reason == Reason.READER_CRASHED and "status 7" in defect.detail
+    assert defect.reason == Reason.READER_CRASHED and "midway.npz" in defect.source
+    monkeypatch.undo()
+    mended, _ = ingest(tmp_path / "midway.npz", tmp_path / "a.survey")
+    assert len(mended) == 600 and mended.defects == []
+
+
+@pytest.mark.parametrize("streamed", [0, 1 << 30])
+def test_large_files_are_streamed_stack_by_stack(tmp_path, monkeypatch, streamed):
+    """Those that are large, and those out of which more comes than one answer should hold."""
+    monkeypatch.setattr(pool, "STREAMED_BYTES", streamed)
+    monkeypatch.setattr(pool, "ANSWER_BYTES", 10_000)
+    spectra = make_spectra(1200)
+    save_matrix(tmp_path / "a.npz", spectra)
+    survey, report = ingest(tmp_path / "a.npz", tmp_path / "a.survey")
+    assert list(survey.ids) == spectra.ids and report.files == {"stored": 1}
+
+
+def test_a_catalogue_that_is_too_much_for_its_reader_is_named(files, tmp_path, monkeypatch):
+    (tmp_path / "c.csv").write_text("id,class\n" + "x,y\n" * 10)
+    monkeypatch.setattr(contained, "_write_catalogue", dies_on_catalogues)
+    with pytest.raises(SurveyError, match=r"c\.csv: cannot be used as a catalogue: reader crashed"):
+        ingest(files, tmp_path / "a.survey", join=[tmp_path / "c.csv"])
+
+
+def test_limits_that_leave_no_room_are_refused(files, tmp_path):
+    with pytest.raises(ValueError, match="seconds"):
+        rs.ingest(files, into=tmp_path / "a.survey", time_limit=0)
+    with pytest.raises(ValueError, match=r"0\.5 GB"):
+        rs.ingest(files, into=tmp_path / "a.survey", memory_limit=0.1)
+    assert not (tmp_path / "a.survey").exists()
 
 
 def test_nothing_is_said_on_the_way(files, tmp_path, capfd):

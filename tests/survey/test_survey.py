@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import rarespec as rs
 from conftest import SMALL_GRID, make_spectra
+from process_functions import append_many
 from rarespec.processes import map_in_order
 from rarespec.spectrum import Reason, Spectra
 from rarespec.survey import Survey, SurveyError, WrongUseError
@@ -293,12 +294,6 @@ def test_a_damaged_journal_overwrites_nothing(survey, journal):
     with pytest.raises(SurveyError, match="journal"):
         Survey.open(survey.path)
     assert (survey.path / "manifest.json").read_bytes() == manifest
-
-
-def append_many(path, _):
-    survey = Survey.open(path)
-    for i in range(12):
-        survey.append(make_spectra(30, SMALL_GRID, seed=i, prefix=f"m{i}-"))
 
 
 def test_verify_raises_no_alarm_while_another_process_appends(survey):

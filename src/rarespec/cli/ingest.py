@@ -36,6 +36,10 @@ def command(
     scheduler: Annotated[
         str | None, typer.Option(help="Read on the Dask cluster at this address, for example tcp://host:8786.")
     ] = None,
+    time_limit: Annotated[
+        float, typer.Option(help="Seconds in which a file must give its next spectra; large files get more.")
+    ] = 120.0,
+    memory_limit: Annotated[float, typer.Option(help="Gigabytes that the reader of a file may use.")] = 4.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the account as JSON.")] = False,
 ) -> None:
     """Read survey files into a survey on disk.
@@ -47,6 +51,7 @@ def command(
     """
     from rarespec.cli.progress import progress
     from rarespec.formats import reader_by_name
+    from rarespec.formats.contained import read_limits
     from rarespec.formats.reader import SDSS_BAD_BITS, ReadOptions
     from rarespec.spectrum import WavelengthGrid
     from rarespec.survey.ingest.options import IngestOptions
@@ -56,7 +61,8 @@ def command(
         if format:
             reader_by_name(format)
         reading = ReadOptions(air, SDSS_BAD_BITS if bad_bits is None else bits_of(bad_bits))
-        options = IngestOptions(WavelengthGrid.parse(grid) if grid else None, rest_frame, format, None, reading)
+        limits = read_limits(time_limit, memory_limit)
+        options = IngestOptions(WavelengthGrid.parse(grid) if grid else None, rest_frame, format, None, reading, limits)
     with progress("ingest", "files") as show:
 
         def after_file(report: IngestReport, total: int) -> None:

@@ -80,7 +80,6 @@ class DaskCluster:
         function: Callable[[Shared, Item], Result],
         shared: Shared,
         items: Iterable[Item],
-        if_died: Callable[[Item, str], Result] | None = None,
     ) -> Iterator[Result]:
         """As `Engine.map`. An item goes to the worker that had an equal one before, unless that is gone or too busy."""
         self._workers.wait_for_first()
@@ -94,7 +93,7 @@ class DaskCluster:
                 if not under_way:
                     return
                 item, future = under_way[0]
-                result = self._result(parcel, item, future, if_died)
+                result = self._result(parcel, item, future)
                 under_way.popleft()
                 yield result
         finally:
@@ -118,7 +117,7 @@ class DaskCluster:
         preferred: dict[str, Any] = {"workers": [home], "allow_other_workers": True} if home in self._workers else {}
         return self._client.submit(call, parcel, item, key=f"rarespec-{uuid4().hex}", **preferred)
 
-    def _result(self, parcel: Future, item: Any, future: Future, if_died: Callable[[Any, str], Any] | None) -> Any:
+    def _result(self, parcel: Future, item: Any, future: Future) -> Any:
         from distributed import KilledWorker
 
         for n_left in reversed(range(SUBMISSIONS)):
@@ -130,8 +129,6 @@ class DaskCluster:
             if isinstance(item, Hashable):
                 self._home_of[item] = address
             return result
-        if if_died:
-            return if_died(item, "one worker after the other")
         raise EngineError(
             f"{item!r} took one worker after the other down; their logs may say why, and more memory may help"
         )

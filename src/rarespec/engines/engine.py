@@ -27,14 +27,13 @@ class Engine(Protocol):
         function: Callable[[Shared, Item], Result],
         shared: Shared,
         items: Iterable[Item],
-        if_died: Callable[[Item, str], Result] | None = None,
     ) -> Iterator[Result]:
         """`function(shared, item)` for each item, in the order of the items; a bounded number is under way at a time.
 
         function : importable by name
         shared : travels once, and is not changed afterwards
-        if_died : gives the result of an item that took processes down, from the item and a few words on how; by default
-            that is an EngineError
+
+        An item that takes one process after the other down is an EngineError.
         """
 
     def require(self, path: Path) -> None:

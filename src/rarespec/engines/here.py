@@ -29,7 +29,6 @@ class Here:
         function: Callable[[Shared, Item], Result],
         shared: Shared,
         items: Iterable[Item],
-        if_died: Callable[[Item, str], Result] | None = None,
     ) -> Iterator[Result]:
         """As `Engine.map`; no item can take a thread down without the whole process."""
         with one_blas_thread():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rarespec.formats.catalogue import read_catalogue
+from rarespec.formats.contained import read_catalogue_contained
 from rarespec.spectrum import DefectError
 from rarespec.survey.manifest import WrongUseError
 
@@ -43,7 +43,7 @@ def asked_in(path: str | os.PathLike[str]) -> list[Asked]:
 
 
 def _of_table(path: str | os.PathLike[str]) -> list[Asked]:
-    table = read_catalogue(path)
+    table = read_catalogue_contained(path)
     return [Asked(row["id"], row) for row in table.to_pylist()]
 
 

@@ -77,7 +77,13 @@ def _next_or_defect(found: Iterator[Found], name: str) -> Found | None:
         return _next_without_warnings(found)
     except DefectError as error:
         return error.at(name)
-    except (OSError, MemoryError, RecursionError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+    except MemoryError:
+        return Defect(name, Reason.TOO_MUCH_MEMORY, "more than its reader may use; allow more with --memory-limit")
+    except OSError as error:
+        if error.errno is None:  # what a library says about a file that it could read
+            return Defect(name, Reason.CORRUPT, _message(error))
+        return Defect(name, Reason.UNREADABLE, f"{error.strerror}; check the disk and try again")
+    except (RecursionError, ArithmeticError, LookupError, TypeError, ValueError) as error:
         return Defect(name, Reason.CORRUPT, _message(error))
     except Exception as error:  # the edge of the room: no file may stop a batch, whatever a library raises
         return Defect(name, Reason.READER_CRASHED, _message(error))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rarespec.formats import Container, Source, read, reader_for
 from rarespec.formats.catalogue import is_catalogue
 from rarespec.formats.column_roles import ANY_WAVELENGTH, FLUX, find
+from rarespec.formats.contained import USUAL_LIMITS, contained
 from rarespec.formats.library_faults import faults_of
 from rarespec.formats.wide_columns import HEADERLESS_COLUMNS, Wide
 from rarespec.searching.example_table import WANTED, ExampleTable, names_objects, used_columns
@@ -29,7 +30,12 @@ Given = ExampleTable | Spectra | Unusable
 
 
 def examples_in(path: str | os.PathLike[str]) -> Iterator[Given]:
-    """What one file holds, in its order; a bad one yields its reason, never raises."""
+    """What one file holds, in its order, read in a process of its own; a bad one yields its reason, never raises."""
+    for found in contained(_examples_here, None, path, USUAL_LIMITS):
+        yield unusable(found) if isinstance(found, Defect) else found
+
+
+def _examples_here(_: None, path: str) -> Iterator[Given]:
     try:
         with Source(path) as source, faults_of("table"):
             table = None if _holds_spectra(source) else _table_in(source)

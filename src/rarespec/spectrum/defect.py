@@ -15,6 +15,8 @@ class Reason(StrEnum):
     CHECKSUM = "checksum mismatch"
     CORRUPT = "corrupt"
     TOO_LARGE = "inflates beyond the limit"
+    TOO_MUCH_MEMORY = "needs too much memory"
+    TOO_SLOW = "takes too long to read"
     UNREADABLE = "unreadable"
     UNRECOGNISED = "unrecognised format"
     LAYOUT = "unexpected layout"
@@ -44,6 +46,9 @@ class DefectError(Exception):
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
         self.detail = detail
+
+    def __reduce__(self) -> tuple[type[DefectError], tuple[Reason, str]]:
+        return type(self), (self.reason, self.detail)
 
     def at(self, source: str) -> Defect:
         return Defect(source, self.reason, self.detail)

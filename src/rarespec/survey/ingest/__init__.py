@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable, Sequence
 
+from rarespec.formats.contained import USUAL_LIMITS, read_limits
 from rarespec.formats.reader import ReadOptions
 from rarespec.spectrum import WavelengthGrid
 from rarespec.survey.engine_for import AnyEngine
@@ -32,6 +33,8 @@ def ingest(
     sdss_bad_bits: int | None = None,
     jobs: int | None = None,
     engine: AnyEngine = None,
+    time_limit: float = USUAL_LIMITS.seconds,
+    memory_limit: float = USUAL_LIMITS.memory / 1e9,
 ) -> Survey:
     """Read survey files into a survey on disk, which is made or grown, and return it.
 
@@ -49,13 +52,16 @@ def ingest(
     sdss_bad_bits : bits of SDSS's and_mask that make a pixel bad
     jobs : worker processes; by default one per core
     engine : a Dask cluster that reads the files instead, given by its address, its client or as a DaskCluster
+    time_limit : seconds in which a file must give its next spectra; a large file gets a second more for every 10 MB
+    memory_limit : gigabytes that the process which reads a file may use
 
     A bad file never stops the rest: it is listed in `survey.defects`, and a `DefectsWarning` gives the count.
     Running the same ingest again, also after an interruption, reads only what the survey does not hold yet.
     """
     reading = ReadOptions(air=air) if sdss_bad_bits is None else ReadOptions(air=air, sdss_bad_bits=sdss_bad_bits)
     grid = WavelengthGrid.parse(grid) if isinstance(grid, str) else grid
-    options = IngestOptions(grid, rest_frame, format, None, reading)
+    limits = read_limits(time_limit, memory_limit)
+    options = IngestOptions(grid, rest_frame, format, None, reading, limits)
     survey, report = run_ingest(_as_list(paths), into, options, _as_list(join), jobs, engine=engine)
     if report.spectra["defective"]:
         warnings.warn(

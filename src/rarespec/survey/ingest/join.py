@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rarespec.formats.catalogue import read_catalogue
+from rarespec.formats.contained import ReadLimits, read_catalogue_contained
 from rarespec.spectrum import DefectError, Spectra
 from rarespec.survey.manifest import SurveyError
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def prepare(catalogues: Sequence[str | os.PathLike[str]], into: Path) -> str:
+def prepare(catalogues: Sequence[str | os.PathLike[str]], into: Path, limits: ReadLimits) -> str:
     """The catalogues as one uncompressed Arrow file, which all workers map into memory instead of loading it each."""
     import pyarrow as pa
 
-    tables = _of_one_schema([_load(catalogue) for catalogue in catalogues])
+    tables = _of_one_schema([_load(catalogue, limits) for catalogue in catalogues])
     table = _one_row_per_id(pa.concat_tables(tables, promote_options="permissive"))
     with pa.OSFile(str(into), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table.combine_chunks())
@@ -56,9 +56,9 @@ def _one_row_per_id(table: pa.Table) -> pa.Table:
     return grouped.select(["id", *(f"{name}_first" for name in others)]).rename_columns(["id", *others]).sort_by("id")
 
 
-def _load(catalogue: str | os.PathLike[str]) -> pa.Table:
+def _load(catalogue: str | os.PathLike[str], limits: ReadLimits) -> pa.Table:
     try:
-        return read_catalogue(catalogue)
+        return read_catalogue_contained(catalogue, limits)
     except (DefectError, OSError, ValueError, TypeError) as error:
         raise SurveyError(f"{os.fspath(catalogue)}: cannot be used as a catalogue: {error}") from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from rarespec.formats.contained import USUAL_LIMITS, ReadLimits
 from rarespec.formats.reader import ReadOptions
 from rarespec.spectrum import WavelengthGrid
 
@@ -18,3 +19,5 @@ class IngestOptions:
     join: str | None = None
     """An Arrow file made by `join.prepare`, with a row of catalogue values per id."""
     reading: ReadOptions = field(default_factory=ReadOptions)
+    limits: ReadLimits = USUAL_LIMITS
+    """A file that takes more time or memory than this is a defect."""

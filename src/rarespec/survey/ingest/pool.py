@@ -1,4 +1,4 @@
-"""Files read in parallel, their outcomes handed out in the order of the files."""
+"""Files read in parallel, each in a process of its own, their outcomes handed out in the order of the files."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rarespec.engines.engine import Engine, EngineError
-from rarespec.spectrum import Defect, Reason
+from rarespec.spectrum import Spectra
 from rarespec.survey.ingest.options import IngestOptions
-from rarespec.survey.ingest.reading import Outcome, outcomes_of
+from rarespec.survey.ingest.reading import Outcome, read_outcomes
 
 GROUP_FILES = 32
 GROUP_BYTES = 32 << 20
 STREAMED_BYTES = 64 << 20
-"""Larger files are streamed through this process, stack by stack; a worker would answer with all of it at once."""
+"""Larger files are streamed through this process, stack by stack; an answer would hold all of it at once."""
+ANSWER_BYTES = 256 << 20
+"""So much may come out of one file of a group; one that holds more is streamed after all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +30,16 @@ class Unseen:
 
 
 @dataclass(frozen=True, slots=True)
-class Crashed:
-    """Stands for the answer of a worker that reading took down."""
-
-    how: str
+class TooMuch:
+    """Stands for outcomes that are too many for one answer."""
 
 
-Answer = list[list[Outcome] | Unseen] | Crashed
+Answer = list[list[Outcome] | Unseen | TooMuch]
 """To a group of files, for each of them."""
 
 
-def read_all(
-    paths: Iterable[str], options: IngestOptions, engine: Engine | None
-) -> Iterator[tuple[str, Iterator[Outcome]]]:
-    """Each path with its outcomes, in the order of the paths, wherever they are read; without an engine, right here."""
-    if engine is None:
-        yield from ((path, outcomes_of(path, options)) for path in paths)
-        return
+def read_all(paths: Iterable[str], options: IngestOptions, engine: Engine) -> Iterator[tuple[str, Iterator[Outcome]]]:
+    """Each path with its outcomes, in the order of the paths, wherever they are read."""
     in_turn: deque[list[str]] = deque()
 
     def sent() -> Iterator[list[str]]:
@@ -53,61 +48,47 @@ def read_all(
             if not _is_streamed(group):
                 yield group
 
-    for answer in engine.map(outcomes_of_group, options, sent(), if_died=_crashed):
+    for answer in engine.map(read_group, options, sent()):
         yield from _streamed_first(in_turn, options)
-        yield from _opened(in_turn.popleft(), answer, options, engine)
+        yield from ((path, _opened(path, one, options)) for path, one in zip(in_turn.popleft(), answer, strict=True))
     yield from _streamed_first(in_turn, options)
 
 
-def outcomes_of_group(options: IngestOptions, paths: list[str]) -> Answer:
-    return [list(outcomes_of(path, options)) if os.path.lexists(path) else _unseen() for path in paths]
+def read_group(options: IngestOptions, paths: list[str]) -> Answer:
+    return [_gathered(read_outcomes(path, options)) if os.path.lexists(path) else _unseen() for path in paths]
+
+
+def _gathered(outcomes: Iterator[Outcome]) -> list[Outcome] | TooMuch:
+    gathered, n_bytes = [], 0
+    for outcome in outcomes:
+        gathered.append(outcome)
+        n_bytes += outcome.flux.nbytes if isinstance(outcome, Spectra) else 0
+        if n_bytes > ANSWER_BYTES:
+            return TooMuch()
+    return gathered
 
 
 def _unseen() -> Unseen:
     return Unseen(socket.gethostname())
 
 
-def _crashed(group: list[str], how: str) -> Answer:
-    return Crashed(how)
-
-
 def _streamed_first(in_turn: deque[list[str]], options: IngestOptions) -> Iterator[tuple[str, Iterator[Outcome]]]:
     """The large files whose turn it is."""
     while in_turn and _is_streamed(in_turn[0]):
         (path,) = in_turn.popleft()
-        yield path, outcomes_of(path, options)
+        yield path, read_outcomes(path, options)
 
 
-def _opened(
-    group: list[str], answer: Answer, options: IngestOptions, engine: Engine
-) -> Iterator[tuple[str, Iterator[Outcome]]]:
-    if isinstance(answer, Crashed):
-        yield from _one_by_one(group, options, engine)
-    else:
-        yield from ((path, _seen(path, one, options)) for path, one in zip(group, answer, strict=True))
-
-
-def _one_by_one(group: list[str], options: IngestOptions, engine: Engine) -> Iterator[tuple[str, Iterator[Outcome]]]:
-    """A group that took its worker down, again, to find the file that did it."""
-    for path in group:
-        (answer,) = engine.map(outcomes_of_group, options, [[path]], if_died=_crashed)
-        if isinstance(answer, Crashed):
-            detail = f"its reader took the process down ({answer.how})"
-            yield path, iter([Defect(path, Reason.READER_CRASHED, detail)])
-        else:
-            yield path, _seen(path, answer[0], options)
-
-
-def _seen(path: str, one: list[Outcome] | Unseen, options: IngestOptions) -> Iterator[Outcome]:
-    """A file that is not there is read here, so that it is refused in the usual words, unless it is there after all."""
-    if not isinstance(one, Unseen):
+def _opened(path: str, one: list[Outcome] | Unseen | TooMuch, options: IngestOptions) -> Iterator[Outcome]:
+    """A file that is not there is read from here, so that it is refused in the usual words, unless it is there."""
+    if isinstance(one, list):
         return iter(one)
-    if os.path.lexists(path):
+    if isinstance(one, Unseen) and os.path.lexists(path):
         raise EngineError(
             f"{path}: the worker on {one.host} cannot see this file: all workers need the same shared file system "
             "under the same path"
         )
-    return outcomes_of(path, options)
+    return read_outcomes(path, options)
 
 
 def _groups(paths: Iterable[str]) -> Iterator[list[str]]:

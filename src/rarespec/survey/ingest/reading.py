@@ -1,4 +1,4 @@
-"""What happens to one input file inside a worker: read, joined, placed on the grid."""
+"""What happens to one input file inside the process that reads it: read, joined, placed on the grid."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rarespec.formats import read
+from rarespec.formats.contained import contained
 from rarespec.spectrum import Defect, Skipped, Spectra
 from rarespec.survey.ingest.join import joined
 from rarespec.survey.ingest.options import IngestOptions
@@ -22,8 +23,13 @@ class Unmatched:
 Outcome = Spectra | Defect | Skipped | Unmatched
 
 
-def outcomes_of(path: str, options: IngestOptions) -> Iterator[Outcome]:
-    """All that comes out of one file, in its order."""
+def read_outcomes(path: str, options: IngestOptions) -> Iterator[Outcome]:
+    """All that comes out of one file, in its order, read in a process of its own."""
+    return contained(outcomes_of, options, path, options.limits)
+
+
+def outcomes_of(options: IngestOptions, path: str) -> Iterator[Outcome]:
+    """The same, read right here."""
     for item in read(path, options.format, options.reading):
         if not isinstance(item, Spectra):
             yield item

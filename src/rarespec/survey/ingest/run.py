@@ -9,8 +9,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from rarespec.engines.engine import Engine
-from rarespec.engines.local_processes import LocalProcesses
+from rarespec.engines.here import Here
 from rarespec.formats import reader_by_name
+from rarespec.formats.contained import end_readers
 from rarespec.processes import available_cores
 from rarespec.spectrum import PAPER_GRID, Defect, Skipped, Spectra, WavelengthGrid
 from rarespec.spectrum.printable import printable
@@ -30,7 +31,7 @@ Progress = Callable[[IngestReport, int], None]
 """Called after each file with the counts so far and the number of files in all."""
 
 FEW_FILES = 64
-"""Up to here, starting worker processes costs more than it gains."""
+"""Up to here, starting a second process costs more than it gains."""
 
 
 def run_ingest(
@@ -74,16 +75,18 @@ def _run(
         if join:
             from rarespec.survey.ingest.join import prepare
 
-            options = replace(options, join=prepare(join, Path(scratch) / "join.arrow"))
+            options = replace(options, join=prepare(join, Path(scratch) / "join.arrow", options.limits))
         _note_what_is_no_file(found, intake)
-        _take_files(files, options, engine or _processes(jobs, len(files)), intake, progress)
+        try:
+            _take_files(files, options, engine or _threads(jobs, len(files)), intake, progress)
+        finally:
+            end_readers()
     return Survey.open(root), intake.report
 
 
-def _processes(jobs: int | None, n_files: int) -> Engine | None:
-    """None where this process reads by itself."""
-    jobs = jobs or (available_cores() if n_files > FEW_FILES else 1)
-    return LocalProcesses(jobs) if jobs > 1 else None
+def _threads(jobs: int | None, n_files: int) -> Engine:
+    """Each thread waits for a process that reads."""
+    return Here(jobs or (available_cores() if n_files > FEW_FILES else 1))
 
 
 def _scratch(root: Path, engine: Engine | None) -> tempfile.TemporaryDirectory[str]:
@@ -117,7 +120,7 @@ def _provenance(options: IngestOptions, join: Sequence[str | os.PathLike[str]]) 
 
 
 def _take_files(
-    files: list[str], options: IngestOptions, engine: Engine | None, intake: Intake, progress: Progress | None
+    files: list[str], options: IngestOptions, engine: Engine, intake: Intake, progress: Progress | None
 ) -> None:
     for path, outcomes in read_all(_not_yet_held(files, options, intake), options, engine):
         _take_file(printable(path), outcomes, intake)

@@ -1,0 +1,162 @@
+"""Files read in a process of their own, with limits of time and memory.
+
+A file from elsewhere may hang its reader, crash it or make it swallow all memory: FITS, HDF5 and Parquet files that do
+each of these exist. Here that costs the file itself and nothing else. Starting the process takes about 0.2 s, once.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rarespec.formats.library_faults import faults_of
+from rarespec.formats.reader import Found, ReadOptions
+from rarespec.formats.table import read
+from rarespec.processes import Limits, WorkerDiedError, Workers, WorkerTooSlowError
+from rarespec.spectrum import Defect, DefectError, Reason
+from rarespec.spectrum.printable import printable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BYTES_PER_SECOND = 10 << 20
+"""Of a large file, on a slow disk: it gets a second more for each of these."""
+CATALOGUE_MEMORY = 8
+"""A catalogue is read whole, as columns that may be wider than in the file: bytes for each byte of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """How long a file may keep its reader from its next spectra, and how much memory the reader may take."""
+
+    seconds: float
+    """Without a result, for a small file; a large one gets more, by its size."""
+    memory: int
+    """Bytes, of the process that reads."""
+
+    def for_file(self, path: str | os.PathLike[str]) -> Limits:
+        return Limits(self.seconds + size_of(path) / BYTES_PER_SECOND, self.memory)
+
+    def for_catalogue(self, path: str | os.PathLike[str]) -> Limits:
+        size = size_of(path)
+        return Limits(self.seconds + size / BYTES_PER_SECOND, self.memory + CATALOGUE_MEMORY * size)
+
+
+USUAL_LIMITS = ReadLimits(120.0, 4_000_000_000)
+LEAST_MEMORY = 0.5
+"""Gigabytes; the libraries alone take a quarter of it."""
+
+
+def read_limits(seconds: float, gigabytes: float) -> ReadLimits:
+    """As a person gives them."""
+    if not seconds > 0:
+        raise ValueError(f"a limit of {seconds:g} s leaves no time to read; give a positive number of seconds")
+    if not gigabytes >= LEAST_MEMORY:
+        raise ValueError(f"a limit of {gigabytes:g} GB is less than a reader needs; give {LEAST_MEMORY:g} GB or more")
+    return ReadLimits(seconds, int(min(gigabytes, 1e9) * 1e9))
+
+
+def size_of(path: str | os.PathLike[str]) -> int:
+    """Bytes of a file, or of all files in a directory; 0 for what is not there."""
+    try:
+        if not os.path.isdir(path):
+            return os.stat(path).st_size
+        return sum(size_of(Path(folder, name)) for folder, _, names in os.walk(path) for name in names)
+    except OSError:
+        return 0
+
+
+def read_contained(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    options: ReadOptions | None = None,
+    limits: ReadLimits = USUAL_LIMITS,
+) -> Iterator[Found]:
+    """Stacks of spectra and defects of one file, as `rarespec.formats.read` gives them, read in a process of its own.
+
+    Parameters
+    ----------
+    path : file to read
+    format : name of a reader; by default the file is recognised by its structure
+    options : what to do about wavelengths in air and about flags
+    limits : a file that takes more time or memory than this is a defect
+    """
+    yield from contained(_read, (format, options), path, limits)
+
+
+def _read(shared: tuple[str | None, ReadOptions | None], path: str) -> Iterator[Found]:
+    return read(path, *shared)
+
+
+def read_catalogue_contained(path: str | os.PathLike[str], limits: ReadLimits = USUAL_LIMITS) -> pa.Table:
+    """As `read_catalogue`, in a process of its own; a DefectError where the file is too much for that."""
+    import pyarrow as pa
+
+    with tempfile.TemporaryDirectory() as folder:
+        arrow = os.path.join(folder, "catalogue.arrow")
+        for defect in contained(_write_catalogue, arrow, path, limits, limits.for_catalogue(path)):
+            raise DefectError(defect.reason, defect.detail)
+        # mapped, not loaded: it stays readable after its name is gone
+        return pa.ipc.open_file(pa.memory_map(arrow)).read_all()
+
+
+def _write_catalogue(into: str, path: str) -> Iterator[Defect]:
+    """Through a file, as a catalogue may be larger than what processes can well hand to each other."""
+    import pyarrow as pa
+
+    from rarespec.formats.catalogue import read_catalogue
+
+    try:
+        with faults_of("catalogue"):
+            table = read_catalogue(path)
+    except DefectError as error:
+        yield error.at(path)
+        return
+    with pa.OSFile(into, "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+def contained(
+    function: Callable[[Any, str], Iterator[Any]],
+    shared: Any,
+    path: str | os.PathLike[str],
+    limits: ReadLimits,
+    allowed: Limits | None = None,
+) -> Iterator[Any]:
+    """What `function(shared, path)` yields in another process; at the end a Defect where the file was too much for it.
+
+    function : importable by name
+    shared : hashable, as processes that know it are kept for the next file
+    allowed : instead of what `limits` allow a file of this size
+    """
+    allowed, name = allowed or limits.for_file(path), printable(os.fspath(path))
+    try:
+        yield from _readers(function, shared).results(os.fspath(path), allowed)
+    except WorkerTooSlowError:
+        hint = "leave it out, or allow more with --time-limit"
+        yield Defect(name, Reason.TOO_SLOW, f"nothing came out of it in {allowed.seconds:.0f} s; {hint}")
+    except MemoryError:
+        yield Defect(name, Reason.TOO_MUCH_MEMORY, _too_much(allowed))
+    except WorkerDiedError as error:
+        yield Defect(name, Reason.READER_CRASHED, f"its reader took the process down ({error})")
+
+
+def _too_much(allowed: Limits) -> str:
+    assert allowed.memory is not None
+    return f"more than {allowed.memory / 1e9:.3g} GB; leave it out, or allow more with --memory-limit"
+
+
+@lru_cache(maxsize=2)
+def _readers(function: Callable[[Any, str], Iterator[Any]], shared: Any) -> Workers:
+    """Processes that are kept for the next file; those of a job that has been replaced end by themselves."""
+    return Workers(function, shared)
+
+
+def end_readers() -> None:
+    """End the processes that wait for a next file."""
+    _readers.cache_clear()
