@@ -319,3 +319,43 @@ def test_a_chunk_cut_short_is_refused_not_read_from_stale_memory(survey, keep):
     with pytest.raises(SurveyError, match="missing"):
         survey.block(1)
     assert len(survey.block(0)) == 50
+
+
+def forge_catalogue(survey, table):
+    """Put this in the place of the first block's catalogue, as someone who hands a survey on can."""
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, survey.path / "catalogue/000000.parquet", compression="zstd")
+
+
+def test_a_catalogue_that_unpacks_to_far_more_than_a_block_is_refused(tmp_path):
+    import pyarrow as pa
+
+    survey = Survey.create(tmp_path / "a.survey", SMALL_GRID)
+    survey.append(make_spectra(50, SMALL_GRID, **{"class": ["STAR"] * 50}))
+    ids = [f"s{i:05d}" for i in range(50)]
+    for table in (
+        pa.table({"id": ids * 10_000}),
+        pa.table({"id": pa.array(ids), "class": pa.array(["x" * 30_000_000] * 50).dictionary_encode()}),
+    ):
+        forge_catalogue(survey, table)
+        with pytest.raises(SurveyError, match=r"000000\.parquet: the catalogue cannot be read \(.*(rows|unpacks)"):
+            Survey.open(survey.path).catalogue.block(0, ["id", "class"])
+
+
+def test_a_long_text_in_every_row_is_still_read(tmp_path):
+    comments = [f"{i} " * 3000 for i in range(500)]
+    survey = Survey.create(tmp_path / "a.survey", SMALL_GRID)
+    survey.append(make_spectra(500, SMALL_GRID, comment=comments))
+    assert survey.catalogue["comment"].tolist() == comments
+
+
+def test_a_catalogue_of_other_columns_is_refused_by_its_name(survey):
+    import pyarrow as pa
+
+    forge_catalogue(survey, pa.table({"id": [[1]] * 50}))
+    with pytest.raises(SurveyError, match=r"000000\.parquet: the catalogue cannot be read"):
+        Survey.open(survey.path).ids  # noqa: B018
+    (survey.path / "catalogue/000000.parquet").unlink()
+    with pytest.raises(SurveyError, match=r"000000\.parquet: the catalogue cannot be read"):
+        Survey.open(survey.path).ids  # noqa: B018

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rarespec.formats.contained import end_readers
 from rarespec.formats.generic_catalogue import ids_of, python_values
 from rarespec.formats.source import is_zarr
 from rarespec.searching.example_file import Given, Unusable, examples_in, unusable
@@ -30,9 +31,12 @@ SUFFIXES = (
 
 def given_in(known: Any, survey: Survey) -> Iterator[Given]:
     """In the order given; words are looked up together, since each look at a large survey takes a moment."""
-    for is_word, items in groupby(_flat(known), lambda item: isinstance(item, str)):
-        group = list(items)
-        yield from _of_words(group, survey) if is_word else _of_objects(group)
+    try:
+        for is_word, items in groupby(_flat(known), lambda item: isinstance(item, str)):
+            group = list(items)
+            yield from _of_words(group, survey) if is_word else _of_objects(group)
+    finally:
+        end_readers()
 
 
 def _flat(known: Any) -> Iterator[Any]:

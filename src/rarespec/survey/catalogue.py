@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rarespec.engines.here import Here
 from rarespec.survey.location import content_of, is_remote
-from rarespec.survey.manifest import Manifest, WrongUseError
+from rarespec.survey.manifest import Manifest, SurveyError, WrongUseError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,6 +25,8 @@ def block_file(block: int) -> str:
 
 REQUESTS = 16
 """Blocks that are fetched from a store at the same time."""
+LARGEST_BLOCK = 1 << 30
+"""Bytes of a block's catalogue, unpacked: half a megabyte for each of its rows."""
 TEXT_COLUMNS = ("id", "class", "subclass", "survey", "source")
 """Columns that hold text even while nothing is known in them."""
 
@@ -72,21 +74,45 @@ class Catalogue:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        schema = self._schema(columns)
-        with pq.ParquetFile(self._file(i)) as file:
-            # A column that had no value yet may have got a type since.
-            known = [field.name for field in schema if not pa.types.is_null(field.type)]
-            present = [name for name in known if name in file.schema_arrow.names]
-            stored = file.read(columns=present)
-        rows = self._manifest.blocks[i].rows
-        stored = stored.slice(0, rows)  # the file may have grown since; its first rows are the same
-        arrays = [
-            stored[field.name].cast(field.type).combine_chunks()
-            if field.name in present
-            else pa.nulls(rows, field.type)
-            for field in schema
-        ]
-        return pa.Table.from_arrays(arrays, schema=schema)
+        schema, rows = self._schema(columns), self._manifest.blocks[i].rows
+        # A column that had no value yet may have got a type since.
+        known = [field.name for field in schema if not pa.types.is_null(field.type)]
+        try:
+            with pq.ParquetFile(self._file(i)) as file:
+                present = [name for name in known if name in file.schema_arrow.names]
+                _check_size(file, self._manifest.block_rows)
+                self._check_texts(i, file, present)
+                stored = file.read(columns=present)
+            stored = stored.slice(0, rows)  # the file may have grown since; its first rows are the same
+            arrays = [
+                stored[field.name].cast(field.type).combine_chunks()
+                if field.name in present
+                else pa.nulls(rows, field.type)
+                for field in schema
+            ]
+            return pa.Table.from_arrays(arrays, schema=schema)
+        except (pa.ArrowException, ValueError, OSError) as error:
+            why = (str(error).splitlines() or [type(error).__name__])[0]
+            where = self._root / block_file(i)
+            raise SurveyError(f"{where}: the catalogue cannot be read ({why}); run `rarespec verify`") from None
+
+    def _check_texts(self, i: int, file: Any, columns: list[str]) -> None:
+        """A ValueError for text that is stored once and stands in a thousand rows, each of which would get its copy."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+        import pyarrow.parquet as pq
+
+        suspects = sorted(_columns_that_may_swell(file.metadata) & set(columns))
+        if not suspects:
+            return
+        with pq.ParquetFile(self._file(i), read_dictionary=suspects) as packed:
+            for column in packed.read(columns=suspects).columns:
+                if not pa.types.is_dictionary(column.type):
+                    continue
+                lengths = (pc.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks)
+                n_bytes = sum(pc.sum(some.cast(pa.int64())).as_py() or 0 for some in lengths)
+                if n_bytes > LARGEST_BLOCK:
+                    raise ValueError(f"one of its columns unpacks to {n_bytes >> 20} MiB")
 
     def block_of_columns(self, columns: list[str] | None, i: int) -> pa.Table:
         return self.block(i, columns)
@@ -112,6 +138,22 @@ class Catalogue:
             if name not in known:
                 raise WrongUseError(f"{self._root}: no catalogue column {name!r}; there are {', '.join(known)}")
         return pa.schema([(name, type_named(known[name])) for name in columns or known])
+
+
+def _check_size(file: Any, block_rows: int) -> None:
+    """A ValueError for a file that no survey writes, before it is unpacked: a few bytes may stand for terabytes."""
+    about = file.metadata
+    if about.num_rows > block_rows:
+        raise ValueError(f"{about.num_rows} rows in a block of at most {block_rows}")
+    n_bytes = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+    if n_bytes > LARGEST_BLOCK:
+        raise ValueError(f"it unpacks to {n_bytes >> 20} MiB")
+
+
+def _columns_that_may_swell(about: Any) -> set[str]:
+    """Those that would be too large if every row had the longest text that their bytes can hold."""
+    parts = (about.row_group(i).column(j) for i in range(about.num_row_groups) for j in range(about.num_columns))
+    return {part.path_in_schema for part in parts if part.total_uncompressed_size * part.num_values > LARGEST_BLOCK}
 
 
 def type_named(name: str) -> pa.DataType:
