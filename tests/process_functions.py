@@ -103,6 +103,14 @@ def dies_at_42(options: IngestOptions, path: str) -> Iterator[Outcome]:
     return outcomes_of(options, path)
 
 
+def hang(shared: Any, path: str) -> Iterator[int]:
+    return hang_after_two(None, 0)
+
+
+def examples_that_die(shared: None, path: str) -> Iterator[Any]:
+    os._exit(7)
+
+
 def dies_on_catalogues(into: str, path: str) -> Iterator[Any]:
     os._exit(7)
 

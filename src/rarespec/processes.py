@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import resource
 import signal
 import struct
 import subprocess
@@ -318,6 +317,8 @@ def _next_in_time(results: Iterator[Any], seconds: float | None) -> Any:
 
 def _limit_memory(n_bytes: int | None) -> None:
     """Of everything private that can be written; files mapped for reading do not count."""
+    import resource
+
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     wanted = resource.RLIM_INFINITY if n_bytes is None else n_bytes
     if hard != resource.RLIM_INFINITY:

@@ -1,0 +1,67 @@
+"""Reading in a process of its own: the same spectra, and nothing but a defect from files that do harm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contracts.reader_files import READER_FILES
+from process_functions import examples_that_die, hang
+from rarespec import formats
+from rarespec.formats import ReadLimits, contained, read_contained
+from rarespec.formats.contained import LEAST_MEMORY, end_readers, read_catalogue_contained, read_limits
+from rarespec.spectrum import DefectError, Skipped, Spectra
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _leave_no_processes() -> object:
+    yield
+    end_readers()
+
+
+@pytest.mark.parametrize("kind", READER_FILES)
+def test_what_is_read_there_is_what_is_read_here(kind: str, tmp_path: Path) -> None:
+    path = READER_FILES[kind].write(tmp_path, READER_FILES[kind].spectra)
+    least = read_limits(60.0, LEAST_MEMORY)  # also shows that the least memory that is allowed is enough
+    there, here = list(read_contained(path, limits=least)), list(formats.read(path))
+    assert len(there) == len(here) > 0
+    for one, other in zip(there, here, strict=True):
+        if not isinstance(one, Spectra):
+            assert one == other and isinstance(one, Skipped)
+            continue
+        assert isinstance(other, Spectra)
+        assert np.array_equal(one.flux, other.flux) and np.array_equal(one.wavelength, other.wavelength)
+        assert one.catalogue == other.catalogue
+
+
+def test_a_defect_there_is_the_defect_here(tmp_path: Path) -> None:
+    (tmp_path / "a.fits").write_bytes(b"<html>no such file</html>")
+    assert list(read_contained(tmp_path / "a.fits")) == list(formats.read(tmp_path / "a.fits"))
+
+
+def test_the_catalogue_of_a_file_that_is_none_is_a_defect(tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text("id,class,ra\n7,STAR,1.5\n8,GALAXY,\n")
+    table = read_catalogue_contained(tmp_path / "c.csv")
+    assert table.to_pydict()["id"] == ["7", "8"] and table.to_pydict()["ra"] == [1.5, None]
+    (tmp_path / "d.csv").write_bytes(b"\0\1\2" * 100)
+    with pytest.raises(DefectError, match="unrecognised"):
+        read_catalogue_contained(tmp_path / "d.csv")
+
+
+def test_a_catalogue_that_hangs_is_a_defect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "c.csv").write_text("id\n7\n")
+    monkeypatch.setattr(contained, "_write_catalogue", hang)
+    with pytest.raises(DefectError, match="takes too long"):
+        read_catalogue_contained(tmp_path / "c.csv", ReadLimits(1.0, 1_000_000_000))
+
+
+def test_an_example_that_kills_its_reader_is_told_and_the_others_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rarespec.searching import example_file
+
+    monkeypatch.setattr(example_file, "_examples_here", examples_that_die)
+    (told,) = example_file.examples_in(tmp_path / "a.fits")
+    assert isinstance(told, example_file.Unusable) and "took the process down" in told.problem
