@@ -181,10 +181,10 @@ def _read_journal(root: Path) -> Journal:
         raise SurveyError(f"{path}: {error.strerror or error}") from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, SurveyError):
         raise SurveyError(f"{path}: damaged; remove it and run `rarespec verify` on the survey") from None
-    if foreign := [name for name in moves if name not in manifest.digests()]:
+    if foreign := set(moves) - manifest.digests().keys():
         raise SurveyError(
-            f"{path}: names {foreign[0][:200]!r}, which is no file of this survey; nothing was moved. Do not trust this "
-            "survey unless you know why; to read it as it was, remove the journal"
+            f"{path}: names {min(foreign)[:200]!r}, which is no file of this survey; nothing was moved. Do not trust "
+            "this survey unless you know why; to read it as it was, remove the journal"
         )
     return Journal(moves, manifest)
 
