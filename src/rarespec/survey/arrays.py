@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from rarespec.formats.blosc_chunk import is_whole
 from rarespec.spectrum import WavelengthGrid
 from rarespec.survey.chunk import rows_of_chunk, whole_chunk
+from rarespec.survey.layout import chunk_file
 from rarespec.survey.location import is_remote
-from rarespec.survey.manifest import ARRAYS, SurveyError
+from rarespec.survey.manifest import SurveyError
 
 DTYPES = {"flux": "<f4", "ivar": "<f4", "mask": "|u1"}
 
@@ -22,11 +23,6 @@ def widths(grid: WavelengthGrid) -> dict[str, int]:
     return {"flux": grid.n_pixels, "ivar": grid.n_pixels, "mask": (grid.n_pixels + 7) // 8}
 
 
-def chunk_file(array: str, block: int) -> str:
-    """Path of a block's chunk inside the survey."""
-    return f"{array}/c/{block}/0"
-
-
 def check_chunk(root: Path, array: str, block: int) -> None:
     """Refuse a chunk that is missing or cut short: Zarr would read zeros, Blosc whatever lies in memory."""
     path = root / chunk_file(array, block)
@@ -34,10 +30,6 @@ def check_chunk(root: Path, array: str, block: int) -> None:
         return
     if not path.is_file() or not is_whole(path):
         raise SurveyError(f"{path}: missing or cut short; run `rarespec verify`")
-
-
-def metadata_file(array: str) -> str:
-    return f"{array}/zarr.json"
 
 
 def create(root: Path, n_rows: int, block_rows: int, grid: WavelengthGrid) -> dict[str, Any]:
@@ -64,12 +56,6 @@ def create(root: Path, n_rows: int, block_rows: int, grid: WavelengthGrid) -> di
 def resize(zarrays: dict[str, Any], n_rows: int) -> None:
     for array in zarrays.values():
         array.resize((n_rows, array.shape[1]))
-
-
-def open_arrays(root: Path) -> dict[str, Any]:
-    import zarr
-
-    return {name: zarr.open_array(root / name, mode="r") for name in ARRAYS}
 
 
 def whole_block(root: Path, array: str, block: int, block_rows: int, grid: WavelengthGrid) -> NDArray[Any]:

@@ -10,17 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.engines.here import Here
-from rarespec.survey.location import content_of, is_remote
+from rarespec.survey.layout import block_file
+from rarespec.survey.location import content_of, is_remote, opened_to_read
 from rarespec.survey.manifest import Manifest, SurveyError, WrongUseError
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from astropy.table import Table
-
-
-def block_file(block: int) -> str:
-    """Path of a block's catalogue inside the survey."""
-    return f"catalogue/{block:06d}.parquet"
 
 
 REQUESTS = 16
@@ -72,29 +68,35 @@ class Catalogue:
     def block(self, i: int, columns: list[str] | None = None) -> pa.Table:
         """The rows of one block; columns that this block's file does not have are null."""
         import pyarrow as pa
+
+        schema, path = self._schema(columns), self._root / block_file(i)
+        try:
+            return self._read_block(i, schema)
+        except FileNotFoundError:
+            raise SurveyError(f"{path}: missing; run `rarespec verify`") from None
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise SurveyError(f"{path}: cannot be read ({error}); run `rarespec verify`") from None
+
+    def _read_block(self, i: int, schema: pa.Schema) -> pa.Table:
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        schema, rows = self._schema(columns), self._manifest.blocks[i].rows
-        # A column that had no value yet may have got a type since.
-        known = [field.name for field in schema if not pa.types.is_null(field.type)]
-        try:
-            with pq.ParquetFile(self._file(i)) as file:
-                present = [name for name in known if name in file.schema_arrow.names]
-                _check_size(file, self._manifest.block_rows)
-                self._check_texts(i, file, present)
-                stored = file.read(columns=present)
-            stored = stored.slice(0, rows)  # the file may have grown since; its first rows are the same
-            arrays = [
-                stored[field.name].cast(field.type).combine_chunks()
-                if field.name in present
-                else pa.nulls(rows, field.type)
-                for field in schema
-            ]
-            return pa.Table.from_arrays(arrays, schema=schema)
-        except (pa.ArrowException, ValueError, OSError) as error:
-            why = (str(error).splitlines() or [type(error).__name__])[0]
-            where = self._root / block_file(i)
-            raise SurveyError(f"{where}: the catalogue cannot be read ({why}); run `rarespec verify`") from None
+        with self._opened(i) as content, pq.ParquetFile(content) as file:
+            # A column that had no value yet may have got a type since.
+            known = [field.name for field in schema if not pa.types.is_null(field.type)]
+            present = [name for name in known if name in file.schema_arrow.names]
+            _check_size(file, self._manifest.block_rows)
+            self._check_texts(i, file, present)
+            stored = file.read(columns=present)
+        rows = self._manifest.blocks[i].rows
+        stored = stored.slice(0, rows)  # the file may have grown since; its first rows are the same
+        arrays = [
+            stored[field.name].cast(field.type).combine_chunks()
+            if field.name in present
+            else pa.nulls(rows, field.type)
+            for field in schema
+        ]
+        return pa.Table.from_arrays(arrays, schema=schema)
 
     def _check_texts(self, i: int, file: Any, columns: list[str]) -> None:
         """A ValueError for text that is stored once and stands in a thousand rows, each of which would get its copy."""
@@ -105,7 +107,7 @@ class Catalogue:
         suspects = sorted(_columns_that_may_swell(file.metadata) & set(columns))
         if not suspects:
             return
-        with pq.ParquetFile(self._file(i), read_dictionary=suspects) as packed:
+        with self._opened(i) as content, pq.ParquetFile(content, read_dictionary=suspects) as packed:
             for column in packed.read(columns=suspects).columns:
                 if not pa.types.is_dictionary(column.type):
                     continue
@@ -117,12 +119,15 @@ class Catalogue:
     def block_of_columns(self, columns: list[str] | None, i: int) -> pa.Table:
         return self.block(i, columns)
 
-    def _file(self, i: int) -> Any:
-        """What Arrow opens: on a store the content itself, as a block is small and every request takes its time."""
+    def _opened(self, i: int) -> Any:
+        """What Arrow reads: on a store the content itself, as a block is small and every request takes its time."""
         import pyarrow as pa
 
         path = self._root / block_file(i)
-        return pa.BufferReader(content_of(path)) if is_remote(path) else path
+        if is_remote(path):
+            return pa.BufferReader(content_of(path))
+        opened_to_read(path).close()  # a pipe in its place would be waited for
+        return pa.OSFile(str(path))
 
     def blocks(self, columns: list[str] | None = None) -> Iterator[pa.Table]:
         numbers = range(len(self._manifest.blocks))

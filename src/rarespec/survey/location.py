@@ -7,9 +7,11 @@ them out through fsspec; it is typed as a Path, and `is_remote` tells the two ap
 from __future__ import annotations
 
 import errno
+import io
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +20,8 @@ from typing import Any, cast
 URL = re.compile(r"(?P<protocol>[A-Za-z][A-Za-z0-9+.-]+(::[A-Za-z0-9+.-]+)*):/+(?P<rest>.*)", re.DOTALL)
 """One slash is enough, as `Path("s3://bucket/x")` on the command line has one left. A drive has one letter."""
 LOCAL = ("file", "local")
+MOST_TEXT = 2**28
+"""Bytes of the largest text that is read as a whole: the manifest of a thousand million spectra."""
 
 
 def location(place: str | os.PathLike[str]) -> Path:
@@ -64,12 +68,27 @@ def refuse_remote(place: Path) -> None:
         )
 
 
-def content_of(path: Path) -> bytes:
-    """All of a file; one request where it is on a store."""
-    if not is_remote(path):
-        return path.read_bytes()
-    with reaching(path):
-        return bytes(_fs(path).cat_file(_key(path)))
+def content_of(path: Path, at_most: int | None = None) -> bytes:
+    """All of a file, of so many bytes at most; one request where it is on a store."""
+    if is_remote(path):
+        with reaching(path):
+            return bytes(_fs(path).cat_file(_key(path)))
+    with opened_to_read(path) as file:
+        if at_most is not None and os.fstat(file.fileno()).st_size > at_most:
+            raise OSError(errno.EFBIG, f"too large; at most {at_most / 1e6:.0f} MB are read", str(path))
+        return file.read()
+
+
+def opened_to_read(path: Path) -> io.FileIO:
+    """A file on this machine. A pipe or a device in its place is refused: to read it might never end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return io.FileIO(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
 def put(path: Path, content: bytes) -> None:

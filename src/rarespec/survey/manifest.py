@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from rarespec.spectrum import WavelengthGrid
-from rarespec.survey.location import content_of, is_remote
+from rarespec.survey.location import MOST_TEXT, content_of, is_remote
+from rarespec.survey.manifest_checks import check_content
 
 NAME = "manifest.json"
 FORMAT = "rarespec-survey"
 VERSION = 1
 BLOCK_ROWS = 2048
 """Rows of one block: one chunk of each array, one catalogue file. 30 MB of flux on the paper's grid."""
-
-ARRAYS = ("flux", "ivar", "mask")
 
 
 class SurveyError(Exception):
@@ -68,10 +67,16 @@ class Manifest:
 
     @classmethod
     def from_bytes(cls, text: bytes, where: Path) -> Manifest:
-        content = _parsed(text, where)
-        if content.pop("digest", None) != _digest_of(content) or _canonical(json.loads(text)) != text:
-            raise SurveyError(f"{where}: the manifest is damaged (digest does not match); restore it from a copy")
-        del content["format"], content["version"]
+        """From what `to_bytes` gave; anything else, also with a digest that fits, is a SurveyError."""
+        try:
+            content = _parsed(text, where)
+            if content.pop("digest", None) != _digest_of(content) or _canonical(json.loads(text)) != text:
+                raise ValueError("digest does not match")
+            del content["format"], content["version"]
+            check_content(content)
+        except (ValueError, RecursionError) as error:
+            why = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+            raise SurveyError(f"{where}: the manifest is damaged ({why}); restore it from a copy") from None
         return cls(
             **content
             | {
@@ -86,7 +91,7 @@ class Manifest:
     def load(cls, root: Path) -> Manifest:
         path = root / NAME
         try:
-            text = content_of(path)
+            text = content_of(path, MOST_TEXT)
         except (FileNotFoundError, NotADirectoryError):
             missing = f"no {NAME}" if is_remote(root) or root.exists() else "there is nothing of this name"
             raise WrongUseError(f"{root}: not a survey ({missing}); make one with `rarespec ingest`") from None
@@ -97,16 +102,19 @@ class Manifest:
 
 def _parsed(text: bytes, where: Path) -> dict[str, Any]:
     try:
-        content = json.loads(text)
+        content = json.loads(text, parse_constant=_refuse_constant)
     except ValueError:
-        raise SurveyError(f"{where}: the manifest is damaged (not JSON); restore it from a copy") from None
+        raise ValueError("not JSON") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise SurveyError(f"{where}: not the manifest of a rarespec survey")
     if content.get("version") != VERSION:
-        raise SurveyError(
-            f"{where}: survey format {content.get('version')}; this rarespec reads {VERSION}, use a newer one"
-        )
+        found = repr(content.get("version"))[:20]
+        raise SurveyError(f"{where}: survey format {found}; this rarespec reads {VERSION}, use a newer one")
     return content
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
 
 
 def _canonical(content: dict[str, Any]) -> bytes:

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from rarespec.spectrum import PAPER_GRID, Defect, Spectra, Spectrum, WavelengthGrid
 from rarespec.survey import arrays
 from rarespec.survey.catalogue import Catalogue
-from rarespec.survey.commit import recover
+from rarespec.survey.commit import LOCK, STAGING, recover
 from rarespec.survey.defects import load_defects
+from rarespec.survey.layout import ARRAYS
 from rarespec.survey.location import location
+from rarespec.survey.manifest import NAME as MANIFEST
 from rarespec.survey.manifest import Manifest, WrongUseError
 
 if TYPE_CHECKING:
@@ -71,14 +73,18 @@ class Survey:
     def create(
         cls, path: str | os.PathLike[str], grid: WavelengthGrid = PAPER_GRID, rest_frame: bool = False
     ) -> Survey:
-        """A new, empty survey in this directory, which must be absent or empty."""
+        """A new, empty survey in this directory, which must be absent or empty.
+
+        What an interrupted try to make it left there is no hindrance.
+        """
         from rarespec.survey.writer import SurveyWriter
 
         root = location(path)
-        if root.exists() and any(root.iterdir()):
+        if _is_in_use(root):
             raise WrongUseError(f"{root}: exists and is not empty; open it instead, or choose another directory")
         with SurveyWriter(root, grid, rest_frame) as writer:
-            writer.commit()
+            if not writer.manifest.generation:
+                writer.commit()
         return cls.open(root)
 
     @property
@@ -144,7 +150,7 @@ class Survey:
     def at(self, rows: NDArray[np.intp]) -> Spectra:
         """The spectra in these rows, in this order, with all their catalogue columns."""
         flux, ivar, mask = (
-            arrays.some_rows(self.path, name, rows, self.manifest.block_rows, self.grid) for name in arrays.ARRAYS
+            arrays.some_rows(self.path, name, rows, self.manifest.block_rows, self.grid) for name in ARRAYS
         )
         bad = arrays.unpack(mask, self.grid.n_pixels)
         return Spectra(self.grid.wavelength, flux, ivar, bad, self.catalogue_at(rows))
@@ -175,7 +181,7 @@ class Survey:
 
     def block(self, i: int) -> Block:
         ids = self.catalogue.block(i, ["id"]).column(0).to_pylist()
-        flux, ivar, mask = (self.block_of(name, i) for name in ("flux", "ivar", "mask"))
+        flux, ivar, mask = (self.block_of(name, i) for name in ARRAYS)
         return Block(ids, flux, ivar, arrays.unpack(mask, self.grid.n_pixels))
 
     def block_of(self, name: str, i: int) -> NDArray[Any]:
@@ -213,3 +219,12 @@ class Survey:
         from rarespec.survey.verify import verify
 
         return verify(self.path)
+
+
+def _is_in_use(root: Path) -> bool:
+    """Whether there is more than the traces of a survey that was about to be made."""
+    if not root.exists():
+        return False
+    recover(root)
+    is_empty_survey = (root / MANIFEST).exists() and not Manifest.load(root).n_rows
+    return not is_empty_survey and any(path.name not in (LOCK, STAGING) for path in root.iterdir())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -20,11 +21,22 @@ from rarespec.spectrum import Spectra, WavelengthGrid
 from rarespec.spectrum.spectra import Catalogue
 from rarespec.survey import arrays
 from rarespec.survey.catalogue import Catalogue as StoredCatalogue
-from rarespec.survey.catalogue import as_column, block_file, fits_a_double, merged_type, type_named
-from rarespec.survey.commit import JOURNAL, LOCK, STAGING, Commit, recover_locked, sha256_of, writer_lock
+from rarespec.survey.catalogue import as_column, fits_a_double, merged_type, type_named
+from rarespec.survey.commit import (
+    JOURNAL,
+    LOCK,
+    STAGING,
+    Commit,
+    recover_locked,
+    refuse_links_out,
+    sha256_of,
+    writer_lock,
+)
+from rarespec.survey.layout import ARRAYS, block_file, files_of_block, metadata_file
 from rarespec.survey.location import refuse_remote
-from rarespec.survey.manifest import ARRAYS, BLOCK_ROWS, BlockRecord, Manifest, SurveyError, WrongUseError
+from rarespec.survey.manifest import BLOCK_ROWS, BlockRecord, Manifest, SurveyError, WrongUseError
 from rarespec.survey.manifest import NAME as MANIFEST
+from rarespec.survey.manifest_checks import check_block_size
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,6 +56,7 @@ class SurveyWriter:
         self._exit.enter_context(writer_lock(root))
         try:
             recover_locked(root)
+            refuse_links_out(root)
             self.manifest = _manifest_for(root, grid, rest_frame, block_rows)
             self._start_buffer()
         except BaseException:
@@ -78,13 +91,13 @@ class SurveyWriter:
     def _load_last_block(self) -> None:
         """Into the buffer, after a look at its digests: rewriting must not make damage look sound."""
         for name, digest in self.manifest.blocks[-1].digests.items():
-            if sha256_of(self.root / name) != digest:
+            if not (self.root / name).exists() or sha256_of(self.root / name) != digest:
                 raise SurveyError(f"{self.root / name}: changed since it was written; run `rarespec verify`")
         self._block -= 1
         self._filled = self.manifest.blocks[-1].rows
-        start = self._block * self.manifest.block_rows
-        for name, array in arrays.open_arrays(self.root).items():
-            self._buffer[name][: self._filled] = array[start : start + self._filled]
+        for name in ARRAYS:
+            rows = arrays.whole_block(self.root, name, self._block, self.manifest.block_rows, self.manifest.grid)
+            self._buffer[name][: self._filled] = rows[: self._filled]
         self._values = StoredCatalogue(self.root, self.manifest).block(self._block).to_pydict()
 
     def add(self, spectra: Spectra, on_full_block: Callable[[], None] | None = None) -> None:
@@ -130,7 +143,7 @@ class SurveyWriter:
             other[name] = commit.digest(name)
         blocks = self._all_blocks()
         arrays.resize(self._arrays(), sum(block.rows for block in blocks))
-        other |= {arrays.metadata_file(name): commit.digest(arrays.metadata_file(name)) for name in ARRAYS}
+        other |= {name: commit.digest(name) for name in map(metadata_file, ARRAYS)}
         self.manifest = replace(
             self.manifest,
             generation=self.manifest.generation + 1,
@@ -171,8 +184,8 @@ class SurveyWriter:
         for name in ARRAYS:
             staged[name][start : start + self._filled] = self._buffer[name][: self._filled]
         self._write_catalogue(commit)
-        names = [arrays.chunk_file(name, self._block) for name in ARRAYS] + [block_file(self._block)]
-        self._staged[self._block] = BlockRecord(self._filled, {name: commit.digest(name) for name in names})
+        digests = {name: commit.digest(name) for name in files_of_block(self._block)}
+        self._staged[self._block] = BlockRecord(self._filled, digests)
 
     def _write_catalogue(self, commit: Commit) -> None:
         import pyarrow as pa
@@ -210,17 +223,24 @@ class SurveyWriter:
 
 
 def _refuse_other_directories(root: Path) -> None:
-    """Before anything is written: a survey grows where one is, or begins where nothing is."""
+    """Before anything is written: a survey grows where one is, or begins where nothing is.
+
+    One that was interrupted while its first files moved into place has a journal, and no manifest yet.
+    """
     if root.exists() and not root.is_dir():
         raise WrongUseError(f"{root}: is a file; a survey is a directory")
-    ours = {LOCK, STAGING, JOURNAL}
-    if root.is_dir() and not (root / MANIFEST).exists() and any(path.name not in ours for path in root.iterdir()):
+    is_survey = (root / MANIFEST).exists() or os.path.lexists(root / JOURNAL)
+    if root.is_dir() and not is_survey and any(path.name not in (LOCK, STAGING) for path in root.iterdir()):
         raise WrongUseError(f"{root}: exists and is not a survey; choose another directory")
 
 
 def _manifest_for(root: Path, grid: WavelengthGrid, rest_frame: bool, block_rows: int) -> Manifest:
     """The manifest of the survey that is there, which must have this grid, or of a new and empty one."""
     if not (root / MANIFEST).exists():
+        try:
+            check_block_size(block_rows, grid.n_pixels)
+        except ValueError as error:
+            raise WrongUseError(f"{root}: no survey can have the grid {grid} ({error})") from None
         return Manifest(grid, rest_frame, block_rows)
     manifest = Manifest.load(root)
     if manifest.grid != grid:
