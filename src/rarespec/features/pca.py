@@ -247,7 +247,8 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return arrays
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Become fitted as the model was whose state this is."""
+        """Become fitted as the model was whose state this is; a ValueError for one that no model can have."""
+        _require_state(state)
         n, mean, variance = int(state["n_samples_seen"]), state["mean"], state["explained_variance"]
         self._publish(n, mean, state["components"], variance, 0.0)
         self.explained_variance_ratio_ = state["explained_variance_ratio"]
@@ -339,6 +340,22 @@ def _n_features(blocks: Blocks) -> int:
     if first is None:
         raise ValueError("no row to fit: the stream has no blocks")
     return first.shape[1]
+
+
+def _require_state(state: Mapping[str, NDArray[Any]]) -> None:
+    """A ValueError for arrays that do not fit together, or are not finite."""
+    k, p = state["components"].shape if state["components"].ndim == 2 else (0, 0)
+    shapes = {"components": (k, p), "mean": (p,), "explained_variance": (k,), "explained_variance_ratio": (k,)}
+    shapes |= {"n_samples_seen": (), "n_left_out": ()}
+    if "basis" in state:
+        m = len(state["basis"])
+        shapes |= {"basis": (m, p), "scatter": (m,), "total": ()}
+    wrong = [name for name, shape in shapes.items() if state[name].shape != shape or state[name].dtype.kind not in "if"]
+    if not k or not p or wrong:
+        raise ValueError(f"not the state of principal components: {', '.join(wrong) or 'components'} of a wrong shape")
+    for name in shapes:
+        if not np.isfinite(state[name]).all():
+            raise ValueError(f"not the state of principal components: {name} is not finite")
 
 
 def _signs(components: NDArray[np.float64]) -> NDArray[np.float64]:

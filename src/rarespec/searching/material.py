@@ -41,12 +41,12 @@ class Material:
 
 def material_of(features: FeatureSet, known: Examples, refused: Examples | None = None) -> Material:
     """The matrix and its marks; a WrongUseError when no known example has features."""
+    X = features.usable_values  # before `usable`, which is then known without reading again
     rows = np.flatnonzero(features.usable)
     place = np.full(len(features), -1)
     place[rows] = np.arange(len(rows))
     from_elsewhere, elsewhere, problems = _features_elsewhere(features, known.spectra)
     problems += [f"{id}: known, but without features" for id in _ids(features, known.rows[place[known.rows] < 0])]
-    X = features.usable_values
     X = np.concatenate([X, from_elsewhere]) if elsewhere else X
     is_known, is_refused = np.zeros(len(X), bool), np.zeros(len(X), bool)
     is_known[place[known.rows[place[known.rows] >= 0]]] = True

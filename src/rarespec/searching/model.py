@@ -77,8 +77,8 @@ def search_with_model(
         raise WrongUseError(str(error)) from None
     with engine_for(engine) as where:
         features = features_by(opened, recipe, progress, where, device)
+        material = _material(features, kept)  # reads every block here, where a warning of a damaged one is seen
         in_survey = scores_by_block(features, kept.ranker, where)
-    material = _material(features, kept)
     found = joined([in_survey, scores_of_rows(kept.ranker, material.X[len(material.rows) :])])
     settings = {"method": kept.extra["method"], "model": Path(model).name, "learned on": kept.extra["survey"]}
     curve_of = partial(hidden_curve, edges=found.edges)
@@ -105,9 +105,9 @@ def recipe_of(model: Model, grid: WavelengthGrid, path: Path) -> Recipe:
 
 def _material(features: FeatureSet, model: Model) -> Material:
     """The survey's rows, then the examples that the model learned from; none of these is listed."""
-    rows = np.flatnonzero(features.usable)
     known: NDArray[Any] = model.extra["known_features"]
     X = np.concatenate([features.usable_values, known.astype(np.float32)])
+    rows = np.flatnonzero(features.usable)
     is_known = np.arange(len(X)) >= len(rows)
     here = np.isin(features.survey.ids[rows].astype(str), model.extra["known_ids"])
     refused = np.concatenate([here, np.zeros(len(known), bool)])

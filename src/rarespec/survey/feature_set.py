@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rarespec.features.recipe import Recipe
+from rarespec.features.row_blocks import after
 from rarespec.spectrum import Defect, Reason
-from rarespec.survey.kept_arrays import UNREADABLE, keep_if_possible, load_arrays, npz
+from rarespec.survey.kept_arrays import Arrays, checked, keep_if_possible, made_of_kept, npz
 from rarespec.survey.manifest import BlockRecord
 from rarespec.survey.prepared import PreparedBlocks, content_name, seen_from_elsewhere
 from rarespec.survey.survey import Survey
@@ -31,8 +32,10 @@ class FeatureSet:
     """Rows the survey had when the recipe learned from it."""
     prepared: PreparedBlocks = field(repr=False)
     """What the last steps of the recipe are given."""
-    held: dict[int, dict[str, NDArray[Any]]] = field(default_factory=dict, repr=False, compare=False)
+    held: dict[int, Arrays] = field(default_factory=dict, repr=False, compare=False)
     """Blocks whose file could not be written."""
+    seen: dict[int, tuple[NDArray[np.int8], NDArray[np.int32]]] = field(default_factory=dict, repr=False, compare=False)
+    """`lost_at` and `n_bad` of the blocks that were read: a file is read once for them and for its features."""
 
     def __len__(self) -> int:
         return len(self.survey)
@@ -49,13 +52,14 @@ class FeatureSet:
     @cached_property
     def usable_values(self) -> NDArray[np.float32]:
         """Features of the spectra that have any, (n_usable, features) float32, in the survey's order."""
-        usable = self.usable
-        rows = np.empty((int(usable.sum()), self.block(0)["values"].shape[1]), np.float32)
-        filled = start = 0
-        for values in self.blocks():
-            taken = values[usable[start : start + len(values)]]
+        rows = np.empty((len(self), self._width), np.float32)
+        filled = 0
+        for i in range(self.survey.n_blocks):
+            block = self.block(i)
+            taken = block["values"][block["lost_at"] == 0]
             rows[filled : filled + len(taken)] = taken
-            filled, start = filled + len(taken), start + len(values)
+            filled += len(taken)
+        rows.resize((filled, self._width), refcheck=False)  # in place: nearly all are usable
         return rows
 
     @cached_property
@@ -66,7 +70,7 @@ class FeatureSet:
     @cached_property
     def n_bad(self) -> NDArray[np.int32]:
         """Bad pixels of each spectrum, (n,); in a usable one they were bridged."""
-        return np.concatenate([self.block(i)["n_bad"] for i in range(self.survey.n_blocks)])
+        return np.concatenate([self._seen(i)[1] for i in range(self.survey.n_blocks)])
 
     @property
     def defects(self) -> list[Defect]:
@@ -78,39 +82,60 @@ class FeatureSet:
 
     @cached_property
     def _lost_at(self) -> NDArray[np.int8]:
-        return np.concatenate([self.block(i)["lost_at"] for i in range(self.survey.n_blocks)])
+        return np.concatenate([self._seen(i)[0] for i in range(self.survey.n_blocks)])
 
-    def block(self, i: int) -> dict[str, NDArray[Any]]:
+    def _seen(self, i: int) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
+        if i not in self.seen:
+            self.block(i)
+        return self.seen[i]
+
+    def block(self, i: int) -> Arrays:
         """`values`, `lost_at` and `n_bad` of one block, from its file.
 
-        Anew when that is damaged, or was swept away because the survey has grown since.
+        Anew when that is damaged, of which a warning tells, or was swept away because the survey has grown since.
         """
         if i in self.held:
             return self.held[i]
-        try:
-            return load_arrays(self.file(i))
-        except UNREADABLE:
-            return self.compute(i)
+        arrays = made_of_kept(self.file(i), partial(self._checked, i)) or self.compute(i)
+        self.seen[i] = arrays["lost_at"], arrays["n_bad"]
+        return arrays
+
+    def _checked(self, i: int, arrays: Arrays) -> Arrays:
+        """A ValueError unless these can be the features of this block."""
+        n = self.survey.manifest.blocks[i].rows
+        values = checked(arrays, "values", np.float32, (n, self._width))
+        lost_at = checked(arrays, "lost_at", np.int8, (n,), 0, len(self.recipe.steps_))
+        checked(arrays, "n_bad", np.int32, (n,), 0, self.survey.grid.n_pixels)
+        if not np.isfinite(values[lost_at == 0]).all():
+            raise ValueError("values of usable spectra are not finite")
+        return arrays
+
+    @cached_property
+    def _width(self) -> int:
+        """How many features a spectrum has."""
+        probe = np.zeros((1, self.survey.grid.n_pixels), np.float32)
+        return int(after(self.recipe.steps_, probe).shape[1])
 
     def file(self, i: int) -> Path:
         """Where the features of one block are kept."""
         return self.folder / block_file(self.survey.manifest.blocks[i], i)
 
-    def compute(self, i: int) -> dict[str, NDArray[Any]]:
+    def compute(self, i: int) -> Arrays:
         """Features of one block, from its flux, written to its file where that is possible."""
         block = self.prepared[i]
         values, lost_at = self.recipe.finish(block.rows, block.lost_at)
         values = values.astype(np.float32)
-        arrays: dict[str, NDArray[Any]] = {"values": values, "lost_at": lost_at, "n_bad": block.n_bad}
+        arrays: Arrays = {"values": values, "lost_at": lost_at, "n_bad": block.n_bad}
         self.keep(i, arrays)
         self.prepared.forget(i)
         return arrays
 
-    def keep(self, i: int, arrays: dict[str, NDArray[Any]]) -> None:
+    def keep(self, i: int, arrays: Arrays) -> None:
         """Write what was computed of a block to its file, or hold it where that is not possible."""
         # a model that was replaced meanwhile has lost its directory
         if not self.folder.is_dir() or not keep_if_possible(self.file(i), npz(arrays)):
             self.held[i] = arrays
+            self.seen[i] = arrays["lost_at"], arrays["n_bad"]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What another process needs to compute blocks, without anything that was read or learned on the way."""
@@ -121,7 +146,7 @@ class FeatureSet:
 def _sent(
     survey: Survey,
     recipe: Recipe,
-    learned: dict[str, NDArray[Any]],
+    learned: Arrays,
     folder: Path,
     n_fitted: int,
     prepared: PreparedBlocks,

@@ -10,13 +10,9 @@ block: whatever several processes do at once, features never stand beside a mode
 
 from __future__ import annotations
 
-import hashlib
-import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-
-import numpy as np
 
 from rarespec.engines.engine import Engine
 from rarespec.features.for_grid import for_grid
@@ -25,16 +21,23 @@ from rarespec.gpu.device_recipe import recipe_on
 from rarespec.survey.device_features import compute_on, learned_on
 from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.feature_set import FeatureSet, block_file
-from rarespec.survey.kept_arrays import UNREADABLE, keep_if_possible, load_arrays, npz
-from rarespec.survey.location import content_of, remove_tree
+from rarespec.survey.kept_arrays import keep_if_possible, npz, require_no_links
+from rarespec.survey.kept_model import (
+    CURRENT,
+    MODEL,
+    current_content,
+    current_model,
+    model_content,
+    name_of_model,
+    restore_model,
+)
+from rarespec.survey.location import remove_tree
 from rarespec.survey.manifest import NAME as MANIFEST
 from rarespec.survey.manifest import SurveyError, WrongUseError
 from rarespec.survey.prepared import PreparedBlocks, SurveyRows
 from rarespec.survey.survey import Survey
 
 FOLDER = "features"
-CURRENT = "current.json"
-MODEL = "model.npz"
 Progress = Callable[[int, int], None]
 """Called with the number of blocks done and in all."""
 
@@ -66,7 +69,7 @@ def features_of(
     except ValueError as error:
         raise WrongUseError(f"{survey.path}: {error}") from None
     state = Survey(survey.path, survey.manifest)  # the caller's object may be appended to
-    home = survey.path / FOLDER / recipe.fingerprint
+    home = _home(survey, recipe)
     features = None if refit else _kept(state, recipe, home)
     on_device = recipe_on(device, recipe)
     if on_device is not None:
@@ -96,7 +99,8 @@ def features_by(
     """
     state = Survey(survey.path, survey.manifest)
     content = npz(recipe.state())
-    folder = survey.path / FOLDER / recipe.fingerprint / hashlib.sha256(content).hexdigest()[:20]
+    folder = _home(survey, recipe) / name_of_model(content)
+    require_no_links(survey.path, folder)
     keep_if_possible(folder / MODEL, content)
     features = FeatureSet(state, recipe, folder, 0, PreparedBlocks(state, recipe))
     on_device = recipe_on(device, recipe)
@@ -140,15 +144,23 @@ def _clear_remains(features: FeatureSet) -> None:
             path.unlink(missing_ok=True)
 
 
+def _home(survey: Survey, recipe: Recipe) -> Path:
+    """Where the features under this recipe are kept."""
+    home = survey.path / FOLDER / recipe.fingerprint
+    require_no_links(survey.path, home)
+    return home
+
+
 def _kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
-    """With the model that was learned earlier; None when there is none, or it cannot be read."""
-    try:
-        folder = home / json.loads(content_of(home / CURRENT))["model"]
-        state = load_arrays(folder / MODEL)
-        recipe.restore(state)
-        return FeatureSet(survey, recipe, folder, int(state["n_fitted"]), PreparedBlocks(survey, recipe))
-    except UNREADABLE:
+    """With the model that was learned earlier; None when there is none, or it cannot be used, which a warning tells."""
+    folder = current_model(home)
+    if folder is None:
         return None
+    require_no_links(survey.path, folder)
+    n_fitted = restore_model(folder, recipe, survey.grid.n_pixels)
+    if n_fitted is None:
+        return None
+    return FeatureSet(survey, recipe, folder, n_fitted, PreparedBlocks(survey, recipe))
 
 
 def _learned(survey: Survey, recipe: Recipe, home: Path, progress: Progress | None, engine: Engine) -> FeatureSet:
@@ -169,23 +181,22 @@ def _with_model(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet:
 
 def _keep_model(survey: Survey, recipe: Recipe, home: Path) -> Path:
     """The model's directory; it is there if it can be written."""
-    content = npz(recipe.state() | {"n_fitted": np.array(len(survey))})
-    name = hashlib.sha256(content).hexdigest()[:20]
-    current = json.dumps({"model": name, "recipe": repr(recipe), "n_fitted": len(survey)}).encode()
-    if keep_if_possible(home / name / MODEL, content):
-        keep_if_possible(home / CURRENT, current)
-    return home / name
+    content = model_content(recipe, len(survey))
+    folder = home / name_of_model(content)
+    require_no_links(survey.path, folder)
+    if keep_if_possible(folder / MODEL, content):
+        keep_if_possible(home / CURRENT, current_content(folder.name, repr(recipe), len(survey)))
+    return folder
 
 
 def _sweep(features: FeatureSet, home: Path) -> None:
     """Remove models that were replaced, and blocks as they were before the survey grew."""
-    try:
-        current = json.loads(content_of(home / CURRENT))["model"]
-    except UNREADABLE:  # it could not be kept
+    current = current_model(home)
+    if current is None:  # it could not be kept
         return
     wanted = {block_file(record, i) for i, record in enumerate(features.survey.manifest.blocks)} | {MODEL}
     for path in home.iterdir():
-        if path.is_dir() and path.name not in (current, features.folder.name):
+        if path.is_dir() and path.name not in (current.name, features.folder.name):
             remove_tree(path)
     for path in features.folder.glob("*.npz"):
         if path.name not in wanted:

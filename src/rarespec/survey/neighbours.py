@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from rarespec.rankers._row_identity import fingerprint_of_rows
 from rarespec.rankers.neighbours import NeighbourGraph, extend_neighbours, require_neighbours
 from rarespec.survey.feature_set import FeatureSet
 from rarespec.survey.features import Progress
-from rarespec.survey.kept_arrays import UNREADABLE, keep_if_possible, load_arrays, npz
+from rarespec.survey.kept_arrays import Arrays, checked, keep_if_possible, made_of_kept, npz, require_no_links
 from rarespec.survey.location import remove_tree
 from rarespec.survey.manifest import SurveyError
 
@@ -45,10 +45,11 @@ def graph_of(
     called with the rows done and in all. On a `device` such as "cuda" the search is exact.
     """
     require_neighbours(k)
+    X = features.usable_values  # before `usable`, which is then known without reading again
     rows = rows_of_graph(features)
     if not len(rows):
         raise SurveyError(f"{features.survey.path}: no spectrum has features, so there is nothing to join in a graph")
-    X, k = features.usable_values, min(k, len(rows) - 1)
+    k = min(k, len(rows) - 1)
     home = graphs_home(features)
     graph = _kept(home, fingerprint_of_rows(X), k)
     if graph is None:
@@ -61,7 +62,9 @@ def graph_of(
 
 def graphs_home(features: FeatureSet) -> Path:
     """Where graphs of these features are kept."""
-    return features.survey.path / FOLDER / features.folder.parent.name / features.folder.name
+    home = features.survey.path / FOLDER / features.folder.parent.name / features.folder.name
+    require_no_links(features.survey.path, home)
+    return home
 
 
 def rows_of_graph(features: FeatureSet) -> NDArray[np.int64]:
@@ -85,24 +88,39 @@ def _files(home: Path) -> Iterator[tuple[Path, str, int]]:
 
 def _read_graph(path: Path) -> tuple[NeighbourGraph, NDArray[np.int64]] | None:
     """The graph and its rows in the survey; None if the file is damaged."""
-    try:
-        kept = load_arrays(path)
-        return graph_from(kept), kept["rows"]
-    except UNREADABLE:
-        return None
+    return made_of_kept(path, partial(_graph_and_rows, path))
 
 
-def graph_from(kept: dict[str, NDArray[Any]]) -> NeighbourGraph:
-    """The graph that `graph_arrays` took apart."""
-    return NeighbourGraph(kept["indices"], kept["distances"], float(kept["recall"]), str(kept["fingerprint"]))
+def _graph_and_rows(path: Path, kept: Arrays) -> tuple[NeighbourGraph, NDArray[np.int64]]:
+    match = FILE_NAME.fullmatch(path.name)
+    n = len(kept["rows"])
+    rows = checked(kept, "rows", np.int64, (n,), 0)
+    if not (np.diff(rows) > 0).all():
+        raise ValueError("its rows are not in order")
+    graph = graph_from(kept, n)
+    if match is None or (graph.fingerprint, graph.n_neighbours) != (match["fingerprint"], int(match["k"])):
+        raise ValueError("its name is that of another graph")
+    return graph, rows
+
+
+def graph_from(kept: Arrays, n: int) -> NeighbourGraph:
+    """The graph of n rows that `graph_arrays` took apart; a ValueError for one that leads to rows there are not."""
+    k = kept["indices"].shape[-1] if kept["indices"].ndim == 2 else 0
+    indices = checked(kept, "indices", np.int32, (n, k), 0, n - 1)
+    distances = checked(kept, "distances", np.float32, (n, k), 0, float(np.finfo(np.float32).max))
+    recall = checked(kept, "recall", np.float64, (), 0, 1)
+    return NeighbourGraph(indices, distances, float(recall), str(kept["fingerprint"]))
 
 
 def _grown(
     home: Path, X: NDArray[np.float32], rows: NDArray[np.int64], k: int, progress: Progress | None
 ) -> NeighbourGraph | None:
     """The graph of an earlier state, extended; None if there is none, or so small that building anew is as quick."""
-    for path, _, kept_k in _files(home):
-        found = _read_graph(path) if kept_k >= max(k, 1) else None
+    of_now = fingerprint_of_rows(X)
+    for path, fingerprint, kept_k in _files(home):
+        if fingerprint == of_now or kept_k < max(k, 1):
+            continue
+        found = _read_graph(path)
         if found is None:
             continue
         graph, earlier = found
@@ -122,7 +140,7 @@ def _distances_hold(graph: NeighbourGraph, X: NDArray[np.float32]) -> bool:
     return np.allclose(apart, graph.distances.ravel(), rtol=ROUNDING, atol=ROUNDING * scale)
 
 
-def graph_arrays(graph: NeighbourGraph, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+def graph_arrays(graph: NeighbourGraph, rows: NDArray[np.int64]) -> Arrays:
     return {
         "indices": graph.indices,
         "distances": graph.distances,

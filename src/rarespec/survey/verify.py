@@ -14,9 +14,7 @@ from rarespec.survey.commit import JOURNAL, LOCK, STAGING, pending_manifest, rec
 from rarespec.survey.location import location, sizes_below
 from rarespec.survey.manifest import NAME, Manifest, SurveyError, WrongUseError
 from rarespec.survey.survey import Survey
-
-KEPT_BESIDE = ("features", "graphs")
-"""Directories that other parts keep in the survey, with checks of their own."""
+from rarespec.survey.verify_kept import is_kept, kept_problems
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Verification:
 
 
 def verify(path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None) -> Verification:
-    """Check digests of all files, then counts, ids and finiteness of what is in them."""
+    """Check digests of all files, kept features and graphs too, then counts, ids and finiteness of what is in them."""
     root = location(path)
     recover(root)
     try:
@@ -42,10 +40,13 @@ def verify(path: str | os.PathLike[str], progress: Callable[[int, int], None] | 
         raise
     except SurveyError as error:
         return Verification(0, 0, [str(error)])
-    problems = [*_changed_files(root, manifest, progress), *_unknown_files(root, manifest)]
+    names = list(sizes_below(root))
+    kept = [name for name in names if is_kept(name)]
+    problems = [*_changed_files(root, manifest, progress), *_unknown_files(root, manifest, names)]
     if not problems:  # contents of damaged files would only repeat the message
         problems = list(_wrong_contents(Survey(root, manifest)))
-    return Verification(manifest.n_rows, len(manifest.digests()) + 1, problems)
+    problems += kept_problems(root, kept)
+    return Verification(manifest.n_rows, len(manifest.digests()) + 1 + len(kept), problems)
 
 
 def _changed_files(root: Path, manifest: Manifest, progress: Callable[[int, int], None] | None) -> Iterator[str]:
@@ -71,10 +72,10 @@ def _just_being_replaced(root: Path, name: str, found: str) -> bool:
     return pending.digests().get(name) == found
 
 
-def _unknown_files(root: Path, manifest: Manifest) -> Iterator[str]:
+def _unknown_files(root: Path, manifest: Manifest, names: list[str]) -> Iterator[str]:
     known = {*manifest.digests(), NAME, LOCK, JOURNAL}
-    for relative in sizes_below(root):
-        of_others = relative.split("/")[0] in (*KEPT_BESIDE, STAGING) and "/" in relative
+    for relative in names:
+        of_others = is_kept(relative) or relative.startswith(f"{STAGING}/")
         if not of_others and relative not in known and not _just_published(root, relative):
             yield f"{root / relative}: does not belong to the survey"
 
