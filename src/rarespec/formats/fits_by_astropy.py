@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rarespec.formats.fits_columns import TableLayout
 from rarespec.formats.fits_header import BLOCK, Header
-from rarespec.formats.source import largest_inflated
+from rarespec.formats.inflating import largest_inflated
 from rarespec.spectrum import DefectError, Reason
 
 _EMPTY_PRIMARY = "".join(

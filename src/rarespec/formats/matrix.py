@@ -16,6 +16,9 @@ from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
 from rarespec.formats.wavelength_axis import Axis
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
 
+MOST_ARRAYS = 4096
+"""Arrays that one file may hold: each is opened, and becomes a column of the catalogue if it has a value per row."""
+
 
 class Sliceable(Protocol):
     """An array on disk: rows are read when it is sliced. A scalar has shape (1,)."""
@@ -102,6 +105,7 @@ def wavelength_unit(arrays: Mapping[str, Any]) -> str | None:
     name = find(arrays, ANY_WAVELENGTH)
     if name is None:
         return None
-    attributes = {key.lower(): value for key, value in arrays[name].attrs.items()}
-    unit = attributes.get("units", attributes.get("unit"))
+    attributes = arrays[name].attrs
+    key = find(attributes, ("units", "unit"))
+    unit = None if key is None else attributes[key]
     return unit.decode() if isinstance(unit, bytes) else None if unit is None else str(unit)

@@ -18,10 +18,11 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from rarespec.formats.column_roles import ANY_WAVELENGTH, missing
+from rarespec.formats.inflating import largest_inflated
 from rarespec.formats.library_faults import faults_of
 from rarespec.formats.matrix import Sliceable, read_matrix
 from rarespec.formats.reader import Reader, ReadOptions
-from rarespec.formats.source import Container, Source, largest_inflated
+from rarespec.formats.source import Container, Source
 from rarespec.formats.source_file import SourceFile
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
 
