@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rarespec.formats.column_roles import WAVELENGTH, Column
+from rarespec.formats.ecsv_check import check_ecsv
 from rarespec.formats.library_faults import faults_of
 from rarespec.formats.memory_table import Table
 from rarespec.formats.source import Source
@@ -29,6 +30,7 @@ def ecsv(content: bytes) -> Table:
 
     with faults_of("ECSV"):
         text = content.decode("utf-8-sig") + "\n"  # without an end of line it would be taken for a name or an address
+        check_ecsv(text)
         table = ascii.read(text, format="ecsv", guess=False)
         return _table(table, dict(table.meta))
 

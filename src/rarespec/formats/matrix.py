@@ -75,13 +75,14 @@ def read_matrix(
     if len(arrays[roles.flux].shape) == 1:
         arrays = arrays | {name: Lazy.one_row(arrays[name]) for name in roles.on_pixels}
     n, p = _checked_shape(arrays, roles, wavelength.shape)
+    spans = blocks(n, p)
     axis = None
     if len(wavelength.shape) == 1:
         axis = Axis.of(wavelength[:p], roles.log, unit, options.air)
     columns = [name for name, array in arrays.items() if array.shape == (n,) and name not in roles.used]
     names = [*roles.on_pixels, *columns, *([] if axis else [roles.wavelength])]
     origin = Origin(source, options, single=n == 1)
-    for first, last in blocks(n, p):
+    for first, last in spans:
         block = {name: arrays[name][first:last] for name in names}
         yield from stacks_of_rows(block, roles, origin, first, axis, unit)
 
