@@ -1,6 +1,7 @@
 """From what the user names to the files that are read."""
 
 import os
+import subprocess
 
 from rarespec.spectrum import Defect, Reason
 from rarespec.survey.ingest.inputs import input_files
@@ -68,3 +69,42 @@ def test_a_web_of_links_is_walked_once(tmp_path):
 def test_a_zarr_directory_is_one_input(tmp_path):
     make(tmp_path, "m/cube.zarr/zarr.json", "m/cube.zarr/c/0/0", "m/1.fits")
     assert names(tmp_path, tmp_path / "m") == ["m/1.fits", "m/cube.zarr"]
+
+
+def test_folders_a_thousand_deep_are_walked(tmp_path):
+    depth, here = 1200, os.getcwd()
+    os.chdir(tmp_path)
+    try:
+        for _ in range(depth):  # step by step: the whole path may be longer than the system takes at once
+            os.mkdir("d")
+            os.chdir("d")
+        with open("1.fits", "w") as file:
+            file.write("x")
+        os.chdir(here)
+        assert [os.path.basename(name) for name in names(tmp_path, tmp_path / "d")] == ["1.fits"]
+        (pattern,) = names(tmp_path, f"{tmp_path}/**/*.fits")
+        assert isinstance(pattern, Defect) and "too deep" in pattern.detail
+    finally:
+        os.chdir(here)
+        subprocess.run(["rm", "-r", tmp_path / "d"], check=True)  # pytest's own way to clean up calls itself
+
+
+def test_lists_may_name_lists_but_each_is_read_once(tmp_path, monkeypatch):
+    make(tmp_path, "1.fits", "2.fits", "below/3.fits")
+    (tmp_path / "one.txt").write_text("1.fits\n@below/two.txt\n@one.txt\n2.fits\n")
+    (tmp_path / "below" / "two.txt").write_text("3.fits\n@../one.txt\n")
+    monkeypatch.chdir(tmp_path)
+    for given in ("@one.txt", f"@{tmp_path}/one.txt"):
+        found = names(tmp_path, given)
+        assert [name for name in found if isinstance(name, str)] == ["1.fits", "below/3.fits", "2.fits"]
+        again = [item for item in found if isinstance(item, Defect)]
+        assert [item.reason for item in again] == [Reason.DIRECTORY_LOOP] * 2
+        assert all("already read" in item.detail for item in again)
+
+
+def test_lists_that_name_each_other_a_thousand_times_are_read(tmp_path):
+    make(tmp_path, "last.fits")
+    for i in range(1200):
+        (tmp_path / f"{i}.txt").write_text(f"@{i + 1}.txt\n")
+    (tmp_path / "1200.txt").write_text("last.fits\n")
+    assert names(tmp_path, f"@{tmp_path}/0.txt") == ["last.fits"]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import io
-import re
 from typing import Any
 
 import numpy as np
 
 from rarespec.formats.column_roles import WAVELENGTH, Column
+from rarespec.formats.ecsv_check import check_ecsv
 from rarespec.formats.library_faults import faults_of
 from rarespec.formats.memory_table import Table
 from rarespec.formats.source import Source
+from rarespec.formats.votable_check import check_votable
 from rarespec.spectrum import DefectError, Reason
 
 WHOLE_TABLE_BYTES = 1 << 30
@@ -28,7 +29,9 @@ def ecsv(content: bytes) -> Table:
     from astropy.io import ascii
 
     with faults_of("ECSV"):
-        table = ascii.read(content.decode("utf-8-sig"), format="ecsv", guess=False)
+        text = content.decode("utf-8-sig") + "\n"  # without an end of line it would be taken for a name or an address
+        check_ecsv(text)
+        table = ascii.read(text, format="ecsv", guess=False)
         return _table(table, dict(table.meta))
 
 
@@ -37,7 +40,7 @@ def delimited(content: bytes) -> Table:
     from astropy.io import ascii
 
     with faults_of("CSV"):
-        text = content.decode("utf-8-sig") + "\n"  # a single line would be taken for the name of a file
+        text = content.decode("utf-8-sig") + "\n"  # as above
         delimiter = max(",|\t;", key=text.split("\n", 1)[0].count)
         # As CSV, astropy would take several tabs for one and shift the values behind an empty cell.
         how = {"format": "tab"} if delimiter == "\t" else {"format": "csv", "delimiter": delimiter}
@@ -49,10 +52,10 @@ def votable(content: bytes) -> Table:
 
     if b"VOTABLE" not in content[:4096]:
         raise DefectError(Reason.UNRECOGNISED, "an XML file that is not a VOTable")
-    if re.search(rb"<(\w+:)?STREAM[^>]*\shref", content):
-        raise DefectError(Reason.LAYOUT, "a VOTable whose data lie elsewhere; save it with its data inside")
+    check_votable(content)
     with faults_of("VOTable"):
-        document = parse(io.BytesIO(content), verify="ignore")
+        # A function that reads, not a file: of a file astropy would look whether it is compressed.
+        document = parse(io.BytesIO(content).read, verify="ignore")
         element = document.get_first_table()
         return _table(element.to_table(use_names_over_ids=True), _votable_meta(document, element))
 

@@ -165,9 +165,9 @@ def _batches_of_text(source: Source) -> Iterator[tuple[int, Columns]]:
 
 
 def _text_table(source: Source) -> Table:
-    from rarespec.formats.astropy_tables import delimited, ecsv, votable
+    from rarespec.formats.astropy_tables import delimited, ecsv, votable, whole
 
-    content = source.read(0, source.length)
+    content = whole(source)
     start = content[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith(b"<"):
         return votable(content)

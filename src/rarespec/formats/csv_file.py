@@ -16,6 +16,9 @@ from rarespec.spectrum import DefectError, Reason
 
 REMARK = re.compile(r"#\s*([A-Za-z_]\w*)\s*[:=]\s*(\S.*)")
 
+LONGEST_LINE = 16 << 20
+"""Characters; a line is held whole. A spectrum of a million pixels needs less."""
+
 T = TypeVar("T")
 
 
@@ -31,7 +34,8 @@ class Csv:
 def open_csv(source: Source) -> Csv:
     text = io.TextIOWrapper(io.BufferedReader(SourceFile(source), 1 << 20), encoding="utf-8-sig", newline="")
     remarks: list[str] = []
-    for line in text:
+    lines = _bounded_lines(text)
+    for line in lines:
         if line.strip() and not line.startswith("#"):
             break
         remarks.append(line.strip())
@@ -40,10 +44,16 @@ def open_csv(source: Source) -> Csv:
     delimiter = next((mark for mark in ",;\t|" if mark in line), None)
     names = next(_cells([line], delimiter))
     above = next(_cells([remarks[-1].lstrip("# ")], delimiter), []) if remarks else []
-    lines: Iterator[str] = text
     if all_numbers(names) and len(above) == len(names) and not all_numbers(above):
-        names, lines = above, _then(line, text)
+        names, lines = above, _then(line, lines)
     return Csv([name.strip() for name in names], _remarks(remarks), _rows(_cells(lines, delimiter), len(names)))
+
+
+def _bounded_lines(text: io.TextIOWrapper) -> Iterator[str]:
+    while line := text.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise DefectError(Reason.TOO_LARGE, f"a line of more than {LONGEST_LINE >> 20} MiB")
+        yield line
 
 
 def _then(first: T, rest: Iterable[T]) -> Iterator[T]:

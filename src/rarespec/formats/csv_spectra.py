@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rarespec.formats.column_roles import FLUX, Column, Roles, find
 from rarespec.formats.csv_cells import VALUE_OF, all_numbers, kind_of, numbers_in, wider
@@ -19,13 +21,16 @@ from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
 from rarespec.formats.wide_columns import HEADERLESS_COLUMNS, Wide
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
 
+PIXEL_ROWS = 1 << 16
+"""Rows held as text at a time: text takes ten times the memory of numbers."""
+
 
 def spectra_of_csv(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
     with faults_of("CSV"):
         names = open_csv(source).names
     if len(set(names)) < len(names):
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise DefectError(Reason.LAYOUT, f"several columns are called {repeated!r}")
+        repeated = Counter(names).most_common(1)[0][0]
+        raise DefectError(Reason.LAYOUT, f"several columns are called {repeated[:80]!r}")
     if find(names, FLUX):
         with faults_of("CSV"):
             table = _pixel_table(open_csv(source))
@@ -37,10 +42,12 @@ def spectra_of_csv(source: Source, options: ReadOptions) -> Iterator[Spectra | D
 
 
 def _pixel_table(opened: Csv) -> Table:
-    roles = Roles.among(opened.names)
-    cells = list(zip(*opened.rows, strict=True)) or [()] * len(opened.names)
-    place = opened.names.index
-    columns: dict[str, Column] = {name: numbers_in(cells[place(name)], name) for name in roles.used}
+    places = {name: opened.names.index(name) for name in Roles.among(opened.names).used}
+    parts: dict[str, list[NDArray[np.float64]]] = {name: [np.empty(0)] for name in places}
+    while block := list(islice(opened.rows, PIXEL_ROWS)):
+        for name, place in places.items():
+            parts[name].append(numbers_in([row[place] for row in block], name))
+    columns: dict[str, Column] = {name: np.concatenate(arrays) for name, arrays in parts.items()}
     return Table(columns, {}, opened.meta)
 
 

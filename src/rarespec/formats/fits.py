@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.formats.fits_by_astropy import ascii_table_by_astropy, image_by_astropy, table_by_astropy
+from rarespec.formats.fits_by_astropy import (
+    ascii_table_by_astropy,
+    compressed_image_by_astropy,
+    image_by_astropy,
+    table_by_astropy,
+)
 from rarespec.formats.fits_checksum import carries_both, carries_one, verify
 from rarespec.formats.fits_columns import TableLayout, table_layout
 from rarespec.formats.fits_header import BLOCK, Header, padded, read_header
@@ -184,7 +189,18 @@ class Hdu:
     @cached_property
     def _image_by_astropy(self) -> NDArray[Any]:
         self.verify()
-        return image_by_astropy(self._raw(), self.header)
+        if not self._is_compressed_image:
+            return image_by_astropy(self._raw(), self.header)
+        heap = self._source.read(self.data_offset + self._heap_offset, self.data_length - self._heap_offset)
+        return compressed_image_by_astropy(self._raw(), heap, self._stored_rows(0, None), self._layout, self.header)
+
+    @property
+    def _heap_offset(self) -> int:
+        """From the start of the data: where arrays of variable length are."""
+        start = self.header.integer("THEAP", math.prod(self.axes))
+        if not 0 <= start <= self.data_length:
+            raise DefectError(Reason.CORRUPT, f"{self.label}: THEAP = {start} is impossible; fetch it again")
+        return start
 
     def _raw(self) -> bytes:
         """Header and data, padded to whole blocks also where the file's writer saved the padding."""

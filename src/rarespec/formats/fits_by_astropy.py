@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from rarespec.formats.fits_columns import TableLayout
 from rarespec.formats.fits_header import BLOCK, Header
-from rarespec.formats.source import largest_inflated
+from rarespec.formats.inflating import check_deflated, largest_inflated
 from rarespec.spectrum import DefectError, Reason
 
 _EMPTY_PRIMARY = "".join(
@@ -36,21 +37,49 @@ def _hdu_data(raw: bytes) -> Any:
 
 
 def image_by_astropy(raw: bytes, header: Header) -> NDArray[Any]:
-    """A scaled or tile-compressed image, in physical values."""
-    if header.get("ZIMAGE") is True:
-        _check_compressed_size(header, len(raw))
+    """A scaled image, in physical values."""
+    return _image(raw, header)
+
+
+def compressed_image_by_astropy(
+    raw: bytes, heap: bytes, rows: NDArray[Any], layout: TableLayout, header: Header
+) -> NDArray[Any]:
+    """A tile-compressed image, in physical values.
+
+    rows : the table of its tiles as stored, in the layout's `raw` dtype; their bytes are on the heap
+    """
+    _check_declared_size(header, len(raw))
+    for name in layout.var_length:
+        for count, offset in rows[name].astype(np.int64).tolist():
+            _check_tile(heap[max(offset, 0) : max(offset, 0) + max(count, 0)], len(raw), header)
+    return _image(raw, header)
+
+
+def _image(raw: bytes, header: Header) -> NDArray[Any]:
     image = _hdu_data(raw)
     if not isinstance(image, np.ndarray):
         raise DefectError(Reason.LAYOUT, f"{header.label} holds no image")
     return image
 
 
-def _check_compressed_size(header: Header, stored: int) -> None:
-    size = abs(header.integer("ZBITPIX")) // 8
-    for n in range(1, header.integer("ZNAXIS") + 1):
-        size *= header.integer(f"ZNAXIS{n}")
-    if not 0 <= size <= largest_inflated(stored):
-        raise DefectError(Reason.TOO_LARGE, f"{header.label}: {stored} compressed bytes unfold to {size}")
+def _check_declared_size(header: Header, stored: int) -> None:
+    """Of the image, and of a tile, of which there may be less than one."""
+    axes = range(1, header.integer("ZNAXIS") + 1)
+    lengths = [header.integer(f"ZNAXIS{n}") for n in axes]
+    tile = [header.integer(f"ZTILE{n}", lengths[0] if n == 1 else 1) for n in axes]
+    for shape in (lengths, tile):
+        size = math.prod(shape, start=max(abs(header.integer("ZBITPIX")) // 8, 1))
+        if min(shape, default=0) < 0 or size > largest_inflated(stored):
+            raise DefectError(Reason.TOO_LARGE, f"{header.label}: {stored} compressed bytes unfold to {size}")
+
+
+def _check_tile(packed: bytes, stored: int, header: Header) -> None:
+    """astropy unfolds a gzipped tile to its end, whatever the header declares."""
+    if packed.startswith(b"\x1f\x8b"):
+        try:
+            check_deflated(packed, largest_inflated(stored), gzip=True)
+        except DefectError as error:
+            raise DefectError(error.reason, f"{header.label}: a tile of {error.detail}") from None
 
 
 def table_by_astropy(raw: bytes, rows: NDArray[Any], layout: TableLayout, header: Header) -> NDArray[Any]:
@@ -67,9 +96,10 @@ def ascii_table_by_astropy(raw: bytes) -> NDArray[Any]:
 
 
 def _check_heap(rows: NDArray[Any], layout: TableLayout, stored: int, header: Header) -> None:
-    elements = sum(int(np.abs(rows[name][:, 0].astype(np.int64)).sum()) for name in layout.var_length)
+    # As floating point: the counts are any numbers, and their sum must not start again at zero.
+    elements = sum(float(np.abs(rows[name][:, 0].astype(np.float64)).sum()) for name in layout.var_length)
     if elements * 16 > largest_inflated(stored):
-        raise DefectError(Reason.TOO_LARGE, f"{header.label}: arrays of variable length with {elements} elements")
+        raise DefectError(Reason.TOO_LARGE, f"{header.label}: arrays of variable length with {elements:.0f} elements")
 
 
 def _structured(table: Any) -> NDArray[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -108,7 +109,7 @@ def _layout(cards: str, n_columns: int, row_bytes: int) -> TableLayout:
     columns = [_Column.parse(header, n) for n in range(1, n_columns + 1)]
     names = tuple(column.name for column in columns)
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(names).most_common(1)[0][0]
         raise _LayoutError(f"two columns are called {twice!r}")
     total = sum(column.width for column in columns)
     if total != row_bytes:

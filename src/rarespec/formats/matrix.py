@@ -16,6 +16,9 @@ from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
 from rarespec.formats.wavelength_axis import Axis
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
 
+MOST_ARRAYS = 4096
+"""Arrays that one file may hold: each is opened, and becomes a column of the catalogue if it has a value per row."""
+
 
 class Sliceable(Protocol):
     """An array on disk: rows are read when it is sliced. A scalar has shape (1,)."""
@@ -72,13 +75,14 @@ def read_matrix(
     if len(arrays[roles.flux].shape) == 1:
         arrays = arrays | {name: Lazy.one_row(arrays[name]) for name in roles.on_pixels}
     n, p = _checked_shape(arrays, roles, wavelength.shape)
+    spans = blocks(n, p)
     axis = None
     if len(wavelength.shape) == 1:
         axis = Axis.of(wavelength[:p], roles.log, unit, options.air)
     columns = [name for name, array in arrays.items() if array.shape == (n,) and name not in roles.used]
     names = [*roles.on_pixels, *columns, *([] if axis else [roles.wavelength])]
     origin = Origin(source, options, single=n == 1)
-    for first, last in blocks(n, p):
+    for first, last in spans:
         block = {name: arrays[name][first:last] for name in names}
         yield from stacks_of_rows(block, roles, origin, first, axis, unit)
 
@@ -102,6 +106,7 @@ def wavelength_unit(arrays: Mapping[str, Any]) -> str | None:
     name = find(arrays, ANY_WAVELENGTH)
     if name is None:
         return None
-    attributes = {key.lower(): value for key, value in arrays[name].attrs.items()}
-    unit = attributes.get("units", attributes.get("unit"))
+    attributes = arrays[name].attrs
+    key = find(attributes, ("units", "unit"))
+    unit = None if key is None else attributes[key]
     return unit.decode() if isinstance(unit, bytes) else None if unit is None else str(unit)

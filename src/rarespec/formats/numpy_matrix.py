@@ -18,10 +18,11 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from rarespec.formats.column_roles import ANY_WAVELENGTH, missing
+from rarespec.formats.inflating import largest_inflated
 from rarespec.formats.library_faults import faults_of
-from rarespec.formats.matrix import Sliceable, read_matrix
+from rarespec.formats.matrix import MOST_ARRAYS, Sliceable, read_matrix
 from rarespec.formats.reader import Reader, ReadOptions
-from rarespec.formats.source import Container, Source, largest_inflated
+from rarespec.formats.source import Container, Source
 from rarespec.formats.source_file import SourceFile
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
 
@@ -30,6 +31,8 @@ WHOLE_ARRAY_BYTES = 1 << 30
 
 SIBLINGS = ("{stem}.wavelength.npy", "{stem}.loglam.npy", "wavelength.npy", "loglam.npy")
 """Where the wavelengths of a plain matrix `<stem>.npy` may be."""
+
+NUMPYS_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 class StreamedArray:
@@ -46,6 +49,8 @@ class StreamedArray:
         if self.dtype.hasobject:
             detail = f"array {name} holds Python objects, which would have to be unpickled; save it as text or numbers"
             raise DefectError(Reason.LAYOUT, detail)
+        if min(self.shape) < 0 or self.dtype.itemsize == 0:
+            raise DefectError(Reason.CORRUPT, f"array {name} of shape {self.shape} and type {self.dtype}")
         missing_bytes = self._start + math.prod(self.shape) * self.dtype.itemsize - n_bytes
         if missing_bytes > 0:
             raise DefectError(Reason.TRUNCATED, f"{missing_bytes} bytes of array {name} are missing; fetch it again")
@@ -117,6 +122,11 @@ def _buffered(source: Source) -> io.BufferedReader:
 def _verify(archive: zipfile.ZipFile, n_bytes: int) -> None:
     """Every member read to its end, where the CRC-32 is compared: before the first row is given away."""
     limit = largest_inflated(n_bytes)
+    if len(archive.infolist()) > MOST_ARRAYS:
+        raise DefectError(Reason.LAYOUT, f"more than {MOST_ARRAYS} arrays")
+    if packed := next((m for m in archive.infolist() if m.compress_type not in NUMPYS_METHODS), None):
+        # Python unfolds the others in one go, whatever size the archive declares.
+        raise DefectError(Reason.LAYOUT, f"{packed.filename} is packed as NumPy never does; save it by NumPy")
     if sum(member.file_size for member in archive.infolist()) > limit:
         raise DefectError(Reason.TOO_LARGE, f"{n_bytes} bytes inflate to more than {limit >> 20} MiB")
     for member in archive.infolist():

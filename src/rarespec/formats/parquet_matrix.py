@@ -20,22 +20,37 @@ from rarespec.formats.matrix import read_matrix
 from rarespec.formats.reader import MAX_ROWS, Reader, ReadOptions
 from rarespec.formats.source import Container, Source
 from rarespec.formats.source_file import SourceFile
-from rarespec.formats.stacks import Origin, stacks_of_rows
+from rarespec.formats.stacks import MOST_PIXELS, Origin, stacks_of_rows
 from rarespec.formats.wavelength_axis import Axis
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+
+MOST_PIECES = 1_000_000
+"""Row groups times columns; each has a description of its own."""
+
+BATCH_VALUES = 1 << 24
+"""Values of one column read at a time: runs of equal ones take no room in the file, but all of it in memory."""
 
 
 def open_parquet(source: Source) -> pq.ParquetFile:
     """The file, with page checksums verified where it has them."""
     with faults_of("Parquet"):
         file = pa.PythonFile(SourceFile(source), mode="r")
-        return pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True)
+        parquet = pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True)
+        pieces = parquet.metadata.num_row_groups * parquet.metadata.num_columns
+    if pieces > MOST_PIECES:
+        raise DefectError(Reason.LAYOUT, f"{pieces} pieces of columns; at most {MOST_PIECES} are read")
+    return parquet
 
 
 def row_batches(
     parquet: pq.ParquetFile, columns: list[str], n_rows: int = MAX_ROWS
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Number of the first row, and at most `n_rows` rows."""
+    """Number of the first row, and at most `n_rows` rows, fewer where they are long."""
+    with faults_of("Parquet"):
+        longest = _longest_rows(parquet.metadata)
+    if longest > MOST_PIXELS:
+        raise DefectError(Reason.TOO_LARGE, f"rows of {longest} values; at most {MOST_PIXELS} are read")
+    n_rows = max(1, min(n_rows, BATCH_VALUES // max(longest, 1)))
     with faults_of("Parquet"):
         batches = parquet.iter_batches(n_rows, columns=columns, use_threads=False)
     first = 0
@@ -50,6 +65,16 @@ def row_batches(
         first += len(batch)
     if first != parquet.metadata.num_rows:
         raise DefectError(Reason.CORRUPT, f"{first} rows where {parquet.metadata.num_rows} are announced")
+
+
+def _longest_rows(metadata: pq.FileMetaData) -> int:
+    """Values of one column in a row, on average over a row group, as the end of the file declares them; the most."""
+    longest = 0
+    for i in range(metadata.num_row_groups):
+        group = metadata.row_group(i)
+        values = max((group.column(j).num_values for j in range(group.num_columns)), default=0)
+        longest = max(longest, values // max(group.num_rows, 1))
+    return longest
 
 
 def is_vector(kind: pa.DataType) -> bool:
@@ -109,6 +134,8 @@ def _spectrum_per_file(
     """One pixel per row, flux and wavelength plain columns."""
     if roles.wavelength is None:
         raise missing("wavelength", ANY_WAVELENGTH, parquet.schema_arrow.names)
+    if parquet.metadata.num_rows > MOST_PIXELS:
+        raise DefectError(Reason.TOO_LARGE, f"{parquet.metadata.num_rows} pixels; at most {MOST_PIXELS} are read")
     batches = [batch for _, batch in row_batches(parquet, roles.used)]
     arrays = {name: np.concatenate([_values(batch[name]) for batch in batches]) for name in roles.used}
     yield from read_matrix(arrays, source, options, _unit(parquet.schema_arrow, roles))

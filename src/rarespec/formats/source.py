@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import os
 import stat
-import zlib
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from rarespec.formats.inflating import inflate
 from rarespec.spectrum import DefectError, Reason
 from rarespec.spectrum.printable import printable
 
@@ -134,31 +134,6 @@ class Source:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
-
-
-def largest_inflated(n_bytes: int) -> int:
-    """Bytes that so many compressed ones may unfold to: far more than spectra ever do, far less than a bomb does."""
-    return (64 << 20) + 30 * n_bytes
-
-
-def inflate(compressed: bytes) -> bytes:
-    """Inflate a whole gzip stream, all members, and verify each trailer; stop at the limit and never fill memory."""
-    limit = largest_inflated(len(compressed))
-    parts: list[bytes] = []
-    total, pending = 0, compressed
-    while pending:
-        member = zlib.decompressobj(wbits=31)
-        try:
-            parts.append(member.decompress(pending, limit - total + 1))
-        except zlib.error as error:
-            raise DefectError(Reason.CORRUPT, f"gzip: {error}; fetch it again") from None
-        total += len(parts[-1])
-        if total > limit:
-            raise DefectError(Reason.TOO_LARGE, f"{len(compressed)} bytes inflate to more than {limit >> 20} MiB")
-        if not member.eof:
-            raise DefectError(Reason.TRUNCATED, "the gzip stream ends early; fetch it again")
-        pending = member.unused_data.lstrip(b"\0")  # tapes and some archives pad with zeros
-    return b"".join(parts)
 
 
 _MAGIC = (

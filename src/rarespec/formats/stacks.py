@@ -26,6 +26,9 @@ from rarespec.spectrum.spectra import Catalogue
 BLOCK_BYTES = 64 << 20
 """Flux of one block of rows stays below this, also when a single spectrum has millions of pixels."""
 
+MOST_PIXELS = 1 << 24
+"""Of one spectrum. Those of the highest resolution have some millions; a header may declare any number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -138,5 +141,7 @@ def stack_of(
 
 def blocks(n: int, p: int) -> Iterator[tuple[int, int]]:
     """First row and last + 1 of blocks of at most MAX_ROWS rows and BLOCK_BYTES bytes."""
+    if p > MOST_PIXELS:
+        raise DefectError(Reason.TOO_LARGE, f"spectra of {p} pixels; at most {MOST_PIXELS} are read")
     rows = max(1, min(MAX_ROWS, BLOCK_BYTES // (8 * max(p, 1))))
     return ((first, min(first + rows, n)) for first in range(0, n, rows))

@@ -55,9 +55,10 @@ def _empty_column(column: PlainColumn) -> Column:
 
 
 def provenance_in(path: Path) -> Provenance | None:
-    from astropy.table import Table
+    from astropy.io import ascii
 
-    kept = Table.read(_head(path), format="ascii.ecsv").meta.get(NAME)
+    head = _head(path) + "\n"  # a text without an end of line is taken for the name of a file, or for an address
+    kept = ascii.read(head, format="ecsv", guess=False).meta.get(NAME)
     return None if kept is None else json.loads(kept)
 
 

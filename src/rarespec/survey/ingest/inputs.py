@@ -11,65 +11,110 @@ from rarespec.formats.source import is_zarr
 from rarespec.spectrum import Defect, Reason, Skipped
 from rarespec.survey.manifest import NAME as MANIFEST
 
+Named = str | os.PathLike[str]
 
-def input_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[str | Defect | Skipped]:
+
+def input_files(paths: Iterable[Named]) -> Iterator[str | Defect | Skipped]:
     """Every file that these paths name, as absolute paths. One starting with @ is a text file with a path a line."""
     for path in _expanded(paths):
         if isinstance(path, Defect):
             yield path
         elif os.path.isdir(path) and not is_zarr(Path(path)):
-            yield from _below(os.path.abspath(path), entered=set())
+            yield from _below(os.path.abspath(path))
         else:
             yield os.path.abspath(path)
 
 
-def _expanded(paths: Iterable[str | os.PathLike[str]]) -> Iterator[str | Defect]:
-    for path in paths:
+def _expanded(paths: Iterable[Named]) -> Iterator[str | Defect]:
+    """Lists and patterns replaced by what they name. Lists may name lists, each of them once."""
+    left: list[Iterator[Named]] = [iter(paths)]  # not by recursion: whoever wrote the lists decides how deep they go
+    opened: set[str] = set()
+    while left:
+        path = next(left[-1], None)
+        if path is None:
+            left.pop()
+            continue
         name = os.fspath(path)
         if name.startswith("@"):
-            yield from _listed(name[1:])
+            listed = _listed(name[1:], opened)
+            if isinstance(listed, Defect):
+                yield listed
+            else:
+                left.append(iter(listed))
         elif glob.has_magic(name) and not os.path.lexists(name):
-            found = sorted(glob.iglob(name, recursive=True))
-            yield from found
-            if not found:
-                yield Defect(name, Reason.UNREADABLE, "no file matches this pattern")
+            yield from _matching(name)
         else:
             yield name
 
 
-def _listed(list_file: str) -> Iterator[str | Defect]:
+def _matching(pattern: str) -> Iterator[str | Defect]:
+    try:
+        found = sorted(glob.iglob(pattern, recursive=True))
+    except RecursionError:  # Python's own search for ** calls itself for every folder
+        yield Defect(pattern, Reason.UNREADABLE, "folders lie too deep for a pattern; name the uppermost one")
+        return
+    yield from found
+    if not found:
+        yield Defect(pattern, Reason.UNREADABLE, "no file matches this pattern")
+
+
+def _listed(list_file: str, opened: set[str]) -> list[str] | Defect:
+    """The lines of a list that was not opened before, as paths relative to it."""
+    identity = os.path.realpath(list_file)
+    if identity in opened:
+        return Defect(list_file, Reason.DIRECTORY_LOOP, "a list of files that was already read; nothing is lost")
+    opened.add(identity)
     try:
         lines = Path(list_file).read_text(errors="surrogateescape").splitlines()
     except OSError as error:
-        yield Defect(list_file, Reason.UNREADABLE, f"the list of files: {error.strerror}")
-        return
-    base = Path(list_file).parent
-    yield from _expanded(base / line for line in map(str.strip, lines) if line and not line.startswith("#"))
+        return Defect(list_file, Reason.UNREADABLE, f"the list of files: {error.strerror}")
+    base = os.path.dirname(list_file)
+    return [_relative_to(base, line) for line in map(str.strip, lines) if line and not line.startswith("#")]
 
 
-def _below(directory: str, entered: set[tuple[int, int]]) -> Iterator[str | Defect | Skipped]:
+def _relative_to(base: str, line: str) -> str:
+    """A path of a list as seen from here; also that of another list, behind its @, unless a file is called so."""
+    path = os.path.join(base, line)
+    return f"@{os.path.join(base, line[1:])}" if line.startswith("@") and not os.path.lexists(path) else path
+
+
+def _below(top: str) -> Iterator[str | Defect | Skipped]:
     """Files in a directory and below, hidden ones left out; links are followed, each directory is entered once."""
+    left: list[Iterator[os.DirEntry[str]]] = []
+    entered: set[tuple[int, int]] = set()
+    directory: str | None = top
+    while True:
+        if directory is not None:
+            entries = _entries(directory, entered)
+            if isinstance(entries, list):
+                left.append(iter(entries))
+            else:
+                yield entries
+        if not left:
+            return
+        entry, directory = next(left[-1], None), None
+        if entry is None:
+            left.pop()
+        elif _is_directory(entry) and not is_zarr(Path(entry.path)):
+            directory = entry.path
+        else:
+            yield entry.path
+
+
+def _entries(directory: str, entered: set[tuple[int, int]]) -> list[os.DirEntry[str]] | Defect | Skipped:
+    """What is in a directory that was not entered before, sorted; hidden files are left out."""
     try:
         status = os.stat(directory)
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
     except OSError as error:
-        yield Defect(directory, Reason.UNREADABLE, f"{error.strerror}; check the directory's permissions")
-        return
+        return Defect(directory, Reason.UNREADABLE, f"{error.strerror}; check the directory's permissions")
     identity = (status.st_dev, status.st_ino)
     if identity in entered:
-        yield Defect(directory, Reason.DIRECTORY_LOOP, "a link to a directory that was already read; nothing is lost")
-        return
+        return Defect(directory, Reason.DIRECTORY_LOOP, "a link to a directory that was already read; nothing is lost")
     entered.add(identity)
     if any(entry.name == MANIFEST for entry in entries):
-        yield Skipped(directory, "survey of rarespec", 1)
-        return
-    for entry in entries:
-        if entry.name.startswith("."):
-            continue
-        if _is_directory(entry) and not is_zarr(Path(entry.path)):
-            yield from _below(entry.path, entered)
-        else:
-            yield entry.path
+        return Skipped(directory, "survey of rarespec", 1)
+    return [entry for entry in entries if not entry.name.startswith(".")]
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:

@@ -1,0 +1,101 @@
+"""What a VOTable would make astropy do, found from its XML alone: fetch data from elsewhere, or fill the memory."""
+
+from __future__ import annotations
+
+import math
+import re
+from xml.parsers import expat
+
+from rarespec.spectrum import DefectError, Reason
+
+LARGEST_TABLES = 512 << 20
+"""Bytes of the tables of a document, on top of 30 for each of its own; astropy makes 512 rows of any binary table."""
+
+BINARY_ROWS = 512
+DEEPEST = 64
+"""Elements within elements: a VOTable needs about ten, and astropy calls itself for every RESOURCE."""
+
+_BYTES = {"bit": 1, "boolean": 1, "unsignedByte": 1, "char": 4, "unicodeChar": 4, "short": 2, "int": 4, "float": 4}
+"""Of one element in memory; at most 16 for all others."""
+_LENGTH = re.compile(r"\d+")
+
+
+def check_votable(content: bytes) -> None:
+    """Refuse, by a DefectError, what points to data elsewhere, defines XML of its own, or unfolds without measure.
+
+    The parser is expat, as in astropy, so that both see the same elements, whatever the encoding and the spelling.
+    """
+    parser = expat.ParserCreate()
+    document = _Document(len(content))
+    parser.StartDoctypeDeclHandler = document.doctype
+    parser.StartElementHandler = document.start
+    parser.EndElementHandler = document.end
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        raise DefectError(Reason.CORRUPT, f"VOTable: {error}; fetch it again") from None
+
+
+class _Document:
+    """Adds up the bytes of rows while the elements go by."""
+
+    def __init__(self, n_bytes: int) -> None:
+        self._limit = LARGEST_TABLES + 30 * n_bytes
+        self._depth = 0
+        self._total = 0
+        self._widest_row = 0
+        self._begin_table({})
+
+    def doctype(self, name: str, system: str | None, public: str | None, has_internal_subset: int) -> None:
+        """The DTD of old VOTables is only named, and never fetched; entities and default attributes are not needed."""
+        if has_internal_subset:
+            raise DefectError(Reason.LAYOUT, "a VOTable with entities of its own; save it without a DTD")
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise DefectError(Reason.LAYOUT, f"a VOTable with more than {DEEPEST} elements within each other")
+        tag = name.rpartition(":")[2]
+        if tag == "STREAM" and any(key.rpartition(":")[2] == "href" for key in attributes):
+            raise DefectError(Reason.LAYOUT, "a VOTable whose data lie elsewhere; save it with its data inside")
+        if tag == "TABLE":
+            self._begin_table(attributes)
+        elif tag == "TR":
+            self._rows += 1
+        elif tag in ("BINARY", "BINARY2"):
+            self._rows += BINARY_ROWS
+        elif tag == "FIELD":
+            self._row_bytes += _bytes_of(attributes)
+            self._widest_row = max(self._widest_row, self._row_bytes)
+        elif tag == "PARAM":
+            self._add(_bytes_of(attributes))
+
+    def end(self, name: str) -> None:
+        self._depth -= 1
+        if name.rpartition(":")[2] == "TABLE":
+            self._add(self._row_bytes * max(self._rows, self._declared_rows))
+
+    def _begin_table(self, attributes: dict[str, str]) -> None:
+        # A table that refers to another one has the fields of that one.
+        self._row_bytes = self._widest_row if "ref" in attributes else 0
+        self._rows = 0
+        self._declared_rows = _whole_number(attributes.get("nrows", ""))
+
+    def _add(self, n_bytes: int) -> None:
+        self._total += n_bytes
+        if self._total > self._limit:
+            raise DefectError(Reason.TOO_LARGE, f"a VOTable that declares more than {self._limit >> 20} MiB of cells")
+
+
+def _bytes_of(field: dict[str, str]) -> int:
+    """Of one cell with its mask. Numbers of any count (`*`) take memory when they come, text takes it at once."""
+    kind, arraysize = field.get("datatype", ""), field.get("arraysize", "")
+    if arraysize.endswith("*") and kind not in ("char", "unicodeChar"):
+        arraysize = arraysize.rpartition("x")[0]
+    return 8 + (_BYTES.get(kind, 16) + 1) * math.prod(map(_whole_number, _LENGTH.findall(arraysize)))
+
+
+def _whole_number(text: str) -> int:
+    """At most 18 digits of it, which is beyond any limit."""
+    digits = text.strip()[:18]
+    return int(digits) if digits.isascii() and digits.isdigit() else 0
