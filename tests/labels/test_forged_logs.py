@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from rarespec.labels.schema import COLUMNS, SCHEMA
 from rarespec.labels.event import LabelEvent, new_event_id
 from rarespec.labels.label import Label
 from rarespec.labels.log import LabelLog, LabelLogError
 from rarespec.labels.merging import merged
+from rarespec.labels.schema import COLUMNS, SCHEMA
 from rarespec.labels.standing import standing
 from rarespec.survey import SurveyError, WrongUseError
 
@@ -100,7 +100,7 @@ def test_a_file_that_pretends_to_be_new_is_not_filled(tmp_path):
         connection.execute("PRAGMA schema_version = 0")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(SurveyError, match="x.sqlite"):
+    with pytest.raises(SurveyError, match=r"x\.sqlite"):
         LabelLog(path)
     with sqlite3.connect(path) as connection:
         assert [name for (name,) in connection.execute("SELECT name FROM sqlite_master")] == ["more"]
