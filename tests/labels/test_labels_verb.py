@@ -152,3 +152,10 @@ def test_wrong_use_is_told_in_one_line(survey, tmp_path, words, said):
     result = rarespec_labels(survey.path, "--log", tmp_path / "a.sqlite", *words)
     assert result.exit_code == 2 and said in result.output and "Traceback" not in result.output
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("words", "mode"), [((), 0o600), (("--shared",), 0o660)])
+def test_a_new_log_is_private_unless_it_is_to_be_shared(survey, log, tmp_path, words, mode):
+    new = tmp_path / "new.sqlite"
+    assert rarespec_labels(survey.path, "--merge", log, "--log", new, *words).exit_code == 0
+    assert new.stat().st_mode & 0o777 == mode

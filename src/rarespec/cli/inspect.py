@@ -48,6 +48,10 @@ def command(
     labels: Annotated[
         Path | None, typer.Option(help="Where labels are kept; beside the survey when not given.")
     ] = None,
+    shared: Annotated[
+        bool,
+        typer.Option("--shared", help="A new file of labels is open to its group too; otherwise it is yours alone."),
+    ] = False,
     blind: Annotated[
         bool | None,
         typer.Option(
@@ -94,7 +98,7 @@ def command(
     check_place(place)  # before the search; the log itself is made when there is something to label
     with listening(port) as listener:
         campaign, is_blind = _campaign(opened, options, kept, blind)
-        with LabelLog(place) as log:
+        with LabelLog(place, shared=shared) as log:
             _say_what_is_there(campaign, log, who, is_blind)
             serve(campaign, log, who, listener, not no_browser, own, relearn_every, _say(no_browser), is_blind)
         typer.echo(f"stopped; every label is in {place}", err=True)

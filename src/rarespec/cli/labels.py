@@ -31,6 +31,9 @@ def command(
     only: Annotated[str | None, typer.Option(help="List and export those with this label by the rule alone.")] = None,
     person: Annotated[str | None, typer.Option(help="Who said what is imported; your user name if not given.")] = None,
     log: Annotated[Path | None, typer.Option(help="The log; SURVEY.labels.sqlite if not given.")] = None,
+    shared: Annotated[
+        bool, typer.Option("--shared", help="A new log is open to its group too; otherwise it is yours alone.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """List what people said about the spectra of a survey; export, import and merge it.
@@ -44,7 +47,7 @@ def command(
     place = path_beside(survey) if log is None else log
     complete = True
     if import_ is not None or merge is not None:
-        complete = _added(opened, place, import_, merge, form, person)
+        complete = _added(opened, place, import_, merge, form, person, shared)
     events = _events(place)
     if export is not None:
         _export(export, events, form, rule, only, opened)
@@ -66,13 +69,21 @@ def _events(place: Path) -> list[tuple[int, LabelEvent]]:
         return log.events()
 
 
-def _added(survey: Survey, place: Path, table: Path | None, other: Path | None, form: str, person: str | None) -> bool:
+def _added(
+    survey: Survey,
+    place: Path,
+    table: Path | None,
+    other: Path | None,
+    form: str,
+    person: str | None,
+    shared: bool,
+) -> bool:
     """Whether all of it could be used."""
     from rarespec.labels.log import LabelLog
 
     from_log = [] if other is None else _events_of(other, survey)
     from_table, complete = ([], True) if table is None else _labels_of(table, form, person, survey)
-    with LabelLog(place) as log:
+    with LabelLog(place, shared=shared) as log:
         if other is not None:
             _add(log, from_log, other)
         if table is not None:

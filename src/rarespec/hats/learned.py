@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
 
 from rarespec.features.recipe import Recipe
 from rarespec.rankers._ranker import Ranker, Scores
-from rarespec.rankers.model_file import ModelFileError, load_model
-from rarespec.searching.model import recipe_of
+from rarespec.searching.kept_search import kept_search
 from rarespec.spectrum import Spectra, WavelengthGrid
-from rarespec.survey.manifest import WrongUseError
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,16 +29,9 @@ class Learned:
     @classmethod
     def of_model(cls, path: str | os.PathLike[str], non_members: Iterable[str] = ()) -> Learned:
         """From the file of a search that was saved."""
-        try:
-            model = load_model(path)
-            grid = model.wavelength_grid
-            if grid is None:
-                raise ModelFileError(f"{path}: has no wavelength grid: it was not saved by a search")
-            recipe = recipe_of(model, grid, Path(path))
-        except ModelFileError as error:
-            raise WrongUseError(str(error)) from None
-        known = tuple(model.extra["known_ids"])
-        return cls(grid, recipe, model.ranker, model.extra["method"], known, frozenset((*known, *non_members)))
+        kept = kept_search(path)
+        known = tuple(kept.known_ids)
+        return cls(kept.grid, kept.recipe, kept.ranker, kept.method, known, frozenset((*known, *non_members)))
 
     def __dask_tokenize__(self) -> str:
         """So that Dask need not look at every array to tell two of them apart."""

@@ -2,61 +2,32 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rarespec.labels.label import Label
 from rarespec.labels.network_file_system import is_network
+from rarespec.labels.place import check_plain, check_writable, make_own, may_write
+from rarespec.labels.schema import check_ours, create, is_new
 from rarespec.survey.manifest import SurveyError, WrongUseError
 
-APPLICATION = 0x52535031
-"""Marks the file as a log of labels, for `file` and for ourselves."""
-VERSION = 1
 WAIT_S = 60.0
 """For how long a writer waits for another; each needs milliseconds."""
 
-COLUMNS = ("event_id", "spectrum", "label", "undoes", "person", "at", "rank", "score", "revision", "comment")
-
-_LABELS = ", ".join(f"'{label}'" for label in Label)
-_REFUSED = "RAISE(ABORT, 'labels are only ever added')"
-SCHEMA = (
-    f"""CREATE TABLE events (
-        sequence INTEGER PRIMARY KEY,
-        event_id TEXT NOT NULL UNIQUE,
-        spectrum TEXT NOT NULL,
-        label TEXT CHECK (label IN ({_LABELS})),
-        undoes TEXT,
-        person TEXT NOT NULL,
-        at TEXT NOT NULL,
-        rank INTEGER,
-        score REAL,
-        revision INTEGER,
-        comment TEXT NOT NULL,
-        CHECK ((label IS NULL) <> (undoes IS NULL))
-    )""",
-    "CREATE INDEX events_of_person ON events (person, at)",
-    f"CREATE TRIGGER never_changed BEFORE UPDATE ON events BEGIN SELECT {_REFUSED}; END",
-    f"CREATE TRIGGER never_deleted BEFORE DELETE ON events BEGIN SELECT {_REFUSED}; END",
-    # INSERT OR REPLACE deletes without asking the trigger above
-    f"""CREATE TRIGGER never_replaced BEFORE INSERT ON events
-        WHEN EXISTS (SELECT 1 FROM events WHERE event_id = NEW.event_id OR sequence = NEW.sequence)
-        BEGIN SELECT {_REFUSED}; END""",
-    f"PRAGMA application_id = {APPLICATION}",
-    f"PRAGMA user_version = {VERSION}",
-)
+MAX_LENGTH = 1 << 20
+"""Bytes of one row: some dozen times what an event can hold. A longer one is not taken into memory."""
 
 
 class LabelLogError(SurveyError):
     """The log could not be read, or what was to be added is not in it."""
 
 
-def open_to_write(path: Path, file_system: str | None) -> sqlite3.Connection:
+def open_to_write(path: Path, file_system: str | None, shared: bool = False) -> sqlite3.Connection:
     """The log in this file, created when there is none; on a network file system without a write-ahead log."""
     check_writable(path)
+    make_own(path, shared)
     connection = _connected(path, "mode=rwc")
     try:
         with told(path):
@@ -64,10 +35,9 @@ def open_to_write(path: Path, file_system: str | None) -> sqlite3.Connection:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA fullfsync = ON")  # macOS: as far as the disk itself
             with writing(connection):
-                if _is_new(connection):
-                    for statement in SCHEMA:
-                        connection.execute(statement)
-            _check_ours(connection, path)
+                if is_new(connection):
+                    create(connection)
+                check_ours(connection, path)
     except BaseException:
         connection.close()
         raise
@@ -78,11 +48,12 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     """The log in this file, even where this user may not write."""
     if not path.is_file():
         raise WrongUseError(f"{path}: no labels are kept there")
+    check_plain(path)
     connection = _connected(path, _how_to_read(path))
     try:
         with told(path):
             connection.execute("PRAGMA query_only = ON")
-            _check_ours(connection, path)
+            check_ours(connection, path)
     except BaseException:
         connection.close()
         raise
@@ -91,7 +62,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 def _how_to_read(path: Path) -> str:
     """Readers of a write-ahead log share files beside it; who may make them also clears them away."""
-    if _may_write(path.parent):
+    if may_write(path.parent):
         return "mode=rw"
     # Where there is no such log at the moment, nothing is missed by reading the file alone.
     return "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
@@ -121,6 +92,8 @@ def told(path: Path) -> Iterator[None]:
             if name.startswith(start):
                 raise kind(f"{path}: {words}") from None
         raise LabelLogError(f"{path}: SQLite says: {error} ({name}); nothing was changed") from None
+    except UnicodeDecodeError:  # from Python's module, of names in the schema and of SQLite's own messages
+        raise LabelLogError(f"{path}: the log is damaged (bytes that are no text); restore it from a copy") from None
 
 
 FAILURES: dict[str, tuple[type[SurveyError], str]] = {
@@ -147,7 +120,11 @@ def _connected(path: Path, how: str) -> sqlite3.Connection:
     """Never read the file by other means while it is open here: closing it would release SQLite's locks."""
     with told(path):
         uri = f"{path.absolute().as_uri()}?{how}"
-        return sqlite3.connect(uri, timeout=WAIT_S, isolation_level=None, check_same_thread=False, uri=True)
+        connection = sqlite3.connect(uri, timeout=WAIT_S, isolation_level=None, check_same_thread=False, uri=True)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_LENGTH)
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+        return connection
 
 
 def _settle_journal(connection: sqlite3.Connection, path: Path, network: bool) -> None:
@@ -159,7 +136,7 @@ def _settle_journal(connection: sqlite3.Connection, path: Path, network: bool) -
             raise LabelLogError(f"{path}: open where it is taken for a file of a local disk; close it there first")
         connection.execute("PRAGMA locking_mode = NORMAL")
         connection.execute("PRAGMA user_version").fetchall()  # lets go of the file
-    elif _is_new(connection):
+    elif is_new(connection):
         _journal_set(connection, "wal")
 
 
@@ -177,34 +154,3 @@ def _journal_set(connection: sqlite3.Connection, mode: str) -> str:
 
 def journal_of(connection: sqlite3.Connection) -> str:
     return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
-
-
-def _is_new(connection: sqlite3.Connection) -> bool:
-    return not _number(connection, "application_id") and not _number(connection, "schema_version")
-
-
-def _number(connection: sqlite3.Connection, pragma: str) -> int:
-    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
-
-
-def _check_ours(connection: sqlite3.Connection, path: Path) -> None:
-    if _number(connection, "application_id") != APPLICATION:
-        raise WrongUseError(f"{path}: an SQLite database, but no log of labels; name another file")
-    version = _number(connection, "user_version")
-    if version != VERSION:
-        raise WrongUseError(f"{path}: labels in format {version}; this rarespec reads {VERSION}, use a newer one")
-
-
-def check_writable(path: Path) -> None:
-    """A WrongUseError where no log could be made; nothing is made."""
-    if not path.parent.is_dir():
-        raise WrongUseError(f"{path}: there is no folder {path.parent}; make it first")
-    if path.is_dir():
-        raise WrongUseError(f"{path}: this is a folder; name a file for the labels")
-    for place in (path.parent, path):
-        if place.exists() and not _may_write(place):
-            raise WrongUseError(f"{place}: you may not write here; keep the labels in another file, or ask its owner")
-
-
-def _may_write(path: Path) -> bool:
-    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)

@@ -12,9 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from rarespec.labels.database import (
-    COLUMNS,
     LabelLogError,
-    check_writable,
     journal_of,
     open_to_read,
     open_to_write,
@@ -22,8 +20,9 @@ from rarespec.labels.database import (
     writing,
 )
 from rarespec.labels.event import LabelEvent, checked, now
-from rarespec.labels.label import Label
 from rarespec.labels.network_file_system import file_system_of
+from rarespec.labels.place import check_writable
+from rarespec.labels.schema import COLUMNS
 from rarespec.survey.location import local_neighbour
 from rarespec.survey.manifest import WrongUseError
 
@@ -34,6 +33,8 @@ __all__ = ["DifferentEventError", "LabelLog", "LabelLogError", "check_place", "p
 
 _INSERT = f"INSERT INTO events ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 _SELECT = f"SELECT sequence, {', '.join(COLUMNS)} FROM events"
+
+RESTORE = "restore it from a copy"
 
 
 class DifferentEventError(WrongUseError):
@@ -64,6 +65,7 @@ class LabelLog:
     path : created when it does not exist
     read_only : open what exists, also where this user may not write
     file_system : says of what type the file system of a path is
+    shared : a new log is open to its group too, for several people who label; otherwise it is its maker's alone
     """
 
     def __init__(
@@ -71,11 +73,14 @@ class LabelLog:
         path: str | os.PathLike[str],
         read_only: bool = False,
         file_system: Callable[[Path], str | None] = file_system_of,
+        shared: bool = False,
     ) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()
         self._process = os.getpid()
-        self._connection = open_to_read(self.path) if read_only else open_to_write(self.path, file_system(self.path))
+        self._connection = (
+            open_to_read(self.path) if read_only else open_to_write(self.path, file_system(self.path), shared)
+        )
         self.read_only = read_only
         self.journal = journal_of(self._connection)
         """`wal`, or `delete` (a rollback journal) on network file systems."""
@@ -103,8 +108,27 @@ class LabelLog:
     def events(self, after: int = 0) -> list[tuple[int, LabelEvent]]:
         """(sequence number, event) of all events behind this number, in the order in which they were stored."""
         with self._using():
-            rows = self._connection.execute(f"{_SELECT} WHERE sequence > ? ORDER BY sequence", (after,)).fetchall()
-        return [(row[0], _event(row[1:])) for row in rows]
+            rows = self._connection.execute(f"{_SELECT} WHERE sequence > ? ORDER BY sequence", (after,))
+            return list(self._checked(after, rows))
+
+    def _checked(self, after: int, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[int, LabelEvent]]:
+        """Row by row: in a damaged file, pages may lead back to each other without an end."""
+        for sequence, *values in rows:
+            if sequence <= after:
+                raise LabelLogError(f"{self.path}: the log is damaged (event {sequence} comes twice); {RESTORE}")
+            after = sequence
+            yield sequence, self._event(sequence, values)
+
+    def _event(self, sequence: int, values: Iterable[Any]) -> LabelEvent:
+        """As stored; whoever can write the file may have put anything there."""
+        event = LabelEvent(*values)
+        try:
+            same = checked(event)
+        except (WrongUseError, TypeError, AttributeError, ValueError) as error:
+            raise LabelLogError(f"{self.path}: event {sequence} is none ({error}); {RESTORE}") from None
+        if same != event or not (event.spectrum and event.at):
+            raise LabelLogError(f"{self.path}: event {sequence} is not as rarespec writes them; {RESTORE}")
+        return same
 
     def close(self) -> None:
         with self._lock:
@@ -159,12 +183,7 @@ class LabelLog:
 
     def _find(self, event_id: str) -> LabelEvent | None:
         row = self._connection.execute(f"{_SELECT} WHERE event_id = ?", (event_id,)).fetchone()
-        return None if row is None else _event(row[1:])
-
-
-def _event(row: tuple[Any, ...]) -> LabelEvent:
-    event = LabelEvent(*row)
-    return event if event.label is None else replace(event, label=Label(event.label))
+        return None if row is None else self._event(row[0], row[1:])
 
 
 def _check_same(event: LabelEvent, known: LabelEvent) -> None:

@@ -38,7 +38,10 @@ def packed(document: dict[str, Any], arrays: Arrays) -> bytes:
 
 
 def read(path: Path) -> bytes:
+    """All of a plain file; a pipe or a device may have no end."""
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise ModelFileError("cannot be read (no plain file): check the path")
         return path.read_bytes()
     except OSError as error:
         raise ModelFileError(f"cannot be read ({error.strerror}): check the path") from None

@@ -29,6 +29,8 @@ from rarespec.whole_file import write_whole
 
 FORMAT = "rarespec-model"
 VERSION = 1
+MAX_FEATURES, MAX_PIXELS = 2**20, 2**24
+"""Far more than a row or a spectrum has. A file that says more would only be given memory for it."""
 
 __all__ = ["Model", "ModelFileError", "hash_of_ids", "load_model", "save_model"]
 
@@ -146,7 +148,10 @@ def _sorted_ids(ids: Iterable[str]) -> list[str]:
 
 def _checked_grid(value: Any) -> dict[str, Any]:
     try:
-        return WavelengthGrid.from_json(value).to_json()
+        grid = WavelengthGrid.from_json(value)
+        if grid.n_pixels > MAX_PIXELS:
+            raise ValueError(f"{grid.n_pixels} pixels are more than any spectrum has")
+        return grid.to_json()
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(f"grid is no wavelength grid ({type(error).__name__}: {error})") from None
 
@@ -236,18 +241,40 @@ def _ranker(name: Any, params: dict[str, Any], fitted: dict[str, Any]) -> Ranker
                 f"{attribute!r} is nothing that {kind.__name__} could have learned: do not use the file"
             )
         setattr(ranker, attribute, value)
-    missing = _declared(kind) - set(fitted)
+    missing = set(_declared(kind)) - set(fitted)
     if missing:
         raise ModelFileError(f"{', '.join(sorted(missing))} of {kind.__name__} is missing: fit and save it again")
+    _require_kinds(ranker)
     _require_parameters(ranker)
     _require_scores(ranker)
     return ranker
 
 
-def _declared(kind: type[Ranker]) -> set[str]:
-    """Fitted attributes that the class and those above it name with a type."""
-    names = (name for one in kind.__mro__ for name in get_annotations(one))
-    return {name for name in names if _is_fitted_name(name)}
+def _declared(kind: type[Ranker]) -> dict[str, str]:
+    """Fitted attributes that the class and those above it name with a type, as written there."""
+    written = (item for one in reversed(kind.__mro__) for item in get_annotations(one).items())
+    return {name: str(said) for name, said in written if _is_fitted_name(name)}
+
+
+def _require_kinds(ranker: Ranker) -> None:
+    for name, said in _declared(type(ranker)).items():
+        if not _is_of(getattr(ranker, name), said):
+            raise ModelFileError(f"{name} of {type(ranker).__name__} is no {said}: do not use the file")
+
+
+def _is_of(value: Any, said: str) -> bool:
+    """Whether a value is of a type in the words of the rankers' classes: text, numbers, arrays, dicts of these."""
+    if said.endswith(" | None"):
+        return value is None or _is_of(value, said.removesuffix(" | None"))
+    if said.startswith("dict[str, "):
+        return isinstance(value, dict) and all(_is_of(item, said[len("dict[str, ") : -1]) for item in value.values())
+    if said in PLAIN:
+        return isinstance(value, PLAIN[said]) and (said == "bool" or not isinstance(value, bool))
+    return said == "Any" or (isinstance(value, np.ndarray) and value.dtype.kind in "biuf")
+
+
+PLAIN: dict[str, Any] = {"str": str, "bool": bool | np.bool_, "int": int | np.integer, "float": float | int | np.number}
+"""How a plain type is written -> what counts as one. Any other word, but `Any`, is an array's."""
 
 
 def _require_parameters(ranker: Ranker) -> None:
@@ -261,14 +288,15 @@ def _require_parameters(ranker: Ranker) -> None:
 def _require_scores(ranker: Ranker) -> None:
     """What was read must be enough to score a row; a ranker of another version may keep other things."""
     n_features = getattr(ranker, "n_features_in_", None)
-    if not isinstance(n_features, int) or n_features < 1:
+    if not isinstance(n_features, int) or not 1 <= n_features <= MAX_FEATURES:
         raise ModelFileError("n_features_in_ is missing or no number of features: the file is no complete model")
     coef = getattr(ranker, "coef_", None)
     if coef is not None and np.shape(coef) != (n_features,):
         raise ModelFileError(f"coef_ has shape {np.shape(coef)}, but there are {n_features} features: fit it again")
+    probes = np.stack([np.zeros(n_features), np.sin(np.arange(n_features)), np.linspace(-1, 1, n_features)])
     try:
-        score = ranker._scores(np.zeros((1, n_features)))
+        score = ranker._scores(probes)
     except Exception as error:  # whatever is missing, the answer is the same
         raise ModelFileError(f"it does not score ({type(error).__name__}: {error}): fit and save it again") from None
-    if score.shape != (1,) or not np.isfinite(score).all():
+    if np.shape(score) != (len(probes),) or not np.isfinite(score).all():
         raise ModelFileError("its scores are not finite: fit and save it again")

@@ -5,21 +5,17 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rarespec.features.for_grid import for_grid
-from rarespec.features.recipe import Recipe
-from rarespec.rankers.model_file import Model, ModelFileError, load_model, save_model
+from rarespec.rankers.model_file import save_model
 from rarespec.searching.block_scores import joined, scores_by_block, scores_of_rows
+from rarespec.searching.kept_search import KeptSearch, kept_search, only_of_use, require_finite_scores
 from rarespec.searching.material import Material
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.recipes import name_of_recipe, recipe_named
+from rarespec.searching.recipes import name_of_recipe
 from rarespec.searching.search import EVERYTHING, Progress, device_for, hidden_curve, ranked
 from rarespec.searching.selection import Selection
-from rarespec.spectrum import WavelengthGrid
 from rarespec.survey import Survey
 from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.feature_set import FeatureSet
@@ -70,45 +66,31 @@ def search_with_model(
     """
     device = device_for(device, engine)
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
-    try:
-        kept = load_model(model)
-        recipe = _recipe(kept, opened, Path(model))
-    except ModelFileError as error:
-        raise WrongUseError(str(error)) from None
-    with engine_for(engine) as where:
-        features = features_by(opened, recipe, progress, where, device)
-        material = _material(features, kept)  # reads every block here, where a warning of a damaged one is seen
-        in_survey = scores_by_block(features, kept.ranker, where)
-    found = joined([in_survey, scores_of_rows(kept.ranker, material.X[len(material.rows) :])])
-    settings = {"method": kept.extra["method"], "model": Path(model).name, "learned on": kept.extra["survey"]}
-    curve_of = partial(hidden_curve, edges=found.edges)
-    return ranked(material, kept.ranker, selection, top, None, settings, [], scores=found.scores, curve_of=curve_of)
-
-
-def _recipe(model: Model, survey: Survey, path: Path) -> Recipe:
-    if model.wavelength_grid != survey.grid:
+    kept = kept_search(model)
+    if kept.grid != opened.grid:
         raise WrongUseError(
-            f"{path}: the model is for spectra on {model.wavelength_grid}, {survey.path} is on {survey.grid}: "
+            f"{model}: the model is for spectra on {kept.grid}, {opened.path} is on {opened.grid}: "
             "ingest the files again with the model's --grid"
         )
-    return recipe_of(model, survey.grid, path)
+    settings = {"method": kept.method, "model": Path(model).name, "learned on": kept.survey}
+    with engine_for(engine) as where, only_of_use(model):
+        features = features_by(opened, kept.recipe, progress, where, device)
+        material = _material(features, kept)  # reads every block here, where a warning of a damaged one is seen
+        found = joined(
+            [scores_by_block(features, kept.ranker, where), scores_of_rows(kept.ranker, kept.known_features)]
+        )
+        for scores in found:
+            if scores is not None:
+                require_finite_scores(scores)
+        curve_of = partial(hidden_curve, edges=found.edges)
+        return ranked(material, kept.ranker, selection, top, None, settings, [], scores=found.scores, curve_of=curve_of)
 
 
-def recipe_of(model: Model, grid: WavelengthGrid, path: Path) -> Recipe:
-    """The recipe that made the model's features, for spectra on this grid; a ModelFileError when it has none."""
-    missing = {"recipe", "recipe_params", "recipe_state", "known_features", "known_ids", "method"} - set(model.extra)
-    if missing:
-        raise ModelFileError(f"{path}: has no {', '.join(sorted(missing))}: it was not saved by a search")
-    recipe = for_grid(recipe_named(model.extra["recipe"], model.extra["recipe_params"]), grid)
-    return recipe.restore(model.extra["recipe_state"])
-
-
-def _material(features: FeatureSet, model: Model) -> Material:
+def _material(features: FeatureSet, kept: KeptSearch) -> Material:
     """The survey's rows, then the examples that the model learned from; none of these is listed."""
-    known: NDArray[Any] = model.extra["known_features"]
-    X = np.concatenate([features.usable_values, known.astype(np.float32)])
     rows = np.flatnonzero(features.usable)
+    X = np.concatenate([features.usable_values, kept.known_features])
     is_known = np.arange(len(X)) >= len(rows)
-    here = np.isin(features.survey.ids[rows].astype(str), model.extra["known_ids"])
-    refused = np.concatenate([here, np.zeros(len(known), bool)])
-    return Material(features, rows, X, is_known, refused, list(model.extra["known_ids"]), [])
+    here = np.isin(features.survey.ids[rows].astype(str), kept.known_ids)
+    refused = np.concatenate([here, np.zeros(len(kept.known_ids), bool)])
+    return Material(features, rows, X, is_known, refused, list(kept.known_ids), [])

@@ -1,0 +1,74 @@
+"""Where a log may be kept: a plain file, with nothing beside it that would lead SQLite to other files."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from rarespec.survey.manifest import WrongUseError
+
+BESIDE = ("-wal", "-shm", "-journal")
+"""Endings of the files that SQLite keeps beside a database."""
+
+NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
+"""How a rollback journal ends that names a file above it. SQLite may delete the file named there."""
+
+PRIVATE, SHARED = 0o600, 0o660
+
+
+def check_writable(path: Path) -> None:
+    """A WrongUseError where no log could be made; nothing is made."""
+    if not path.parent.is_dir():
+        raise WrongUseError(f"{path}: there is no folder {path.parent}; make it first")
+    if path.is_dir():
+        raise WrongUseError(f"{path}: this is a folder; name a file for the labels")
+    check_plain(path)
+    for place in (path.parent, path):
+        if place.exists() and not may_write(place):
+            raise WrongUseError(f"{place}: you may not write here; keep the labels in another file, or ask its owner")
+
+
+def check_plain(path: Path) -> None:
+    """A link that leads nowhere would make a file elsewhere; one beside the log would have SQLite write there."""
+    if path.is_symlink() and not path.exists():
+        raise WrongUseError(f"{path}: a link to a file that is not there; name the file itself")
+    if path.exists() and not path.is_file():
+        raise WrongUseError(f"{path}: no plain file; name another for the labels")
+    for ending in BESIDE:
+        _check_beside(path.resolve().with_name(f"{path.resolve().name}{ending}"))
+
+
+def _check_beside(path: Path) -> None:
+    if path.is_symlink():
+        raise WrongUseError(f"{path}: a link, where SQLite keeps a file of its own; remove it, ask who made it")
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise WrongUseError(f"{path}: no plain file, where SQLite keeps one of its own; remove it")
+    if path.name.endswith("-journal") and _names_another(path):
+        raise WrongUseError(f"{path}: this journal names another file, which no journal of labels does; remove it")
+
+
+def _names_another(journal: Path) -> bool:
+    with suppress(OSError), journal.open("rb") as file:
+        file.seek(-len(NAMES_ANOTHER), os.SEEK_END)
+        return file.read() == NAMES_ANOTHER
+    return False  # it is gone, as another process has just finished, or holds less
+
+
+def make_own(path: Path, shared: bool) -> None:
+    """An empty file that is the maker's alone, or its group's too; SQLite gives those beside it the same mode.
+
+    One that is there stays as it is.
+    """
+    mode = SHARED if shared else PRIVATE
+    with suppress(FileExistsError):
+        file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
+        try:
+            if shared:
+                os.fchmod(file, mode)  # whatever the umask takes away
+        finally:
+            os.close(file)
+
+
+def may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
