@@ -1,5 +1,8 @@
 """Pictures are drawn from what is given, and look different when it is."""
 
+import subprocess
+import sys
+
 import numpy as np
 from matplotlib.image import imread
 
@@ -34,3 +37,19 @@ def test_components_are_drawn(tmp_path):
     components = np.random.default_rng(0).normal(size=(3, 3601))
     draw_components(components, np.array([0.5, 0.3, 0.1]), PAPER_GRID, tmp_path / "c.png")
     assert has_colour(tmp_path / "c.png", (0, 0x72 / 255, 0xB2 / 255))
+
+
+def test_settings_of_plots_are_not_taken_from_the_current_folder(tmp_path):
+    (tmp_path / "matplotlibrc").write_text("text.usetex: True\nlines.linewidth: 77\n")
+    code = (
+        "import os, warnings; warnings.simplefilter('error')\n"
+        "from rarespec.plots.folder_settings import ignore_folder_settings\n"
+        "try: ignore_folder_settings()\n"
+        "except UserWarning as told: assert 'matplotlibrc is left out' in str(told)\n"
+        "else: raise SystemExit('nothing was said')\n"
+        "warnings.simplefilter('ignore'); ignore_folder_settings()\n"
+        "import matplotlib; print(matplotlib.rcParams['lines.linewidth'], os.getcwd())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    width, folder = done.stdout.split()
+    assert width != "77.0" and folder == str(tmp_path.resolve())
