@@ -21,7 +21,7 @@ BLOCK = 8
 SURVEY = "a.survey"
 
 State = dict[str, Any]
-"""What a reader finds: ids, digest of all numbers, defects; None for `ids` where there is no survey yet."""
+"""What a reader finds: ids, digests of rows, catalogue, defects; None for `ids` where there is no survey yet."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ def state_of(folder: Path) -> State:
     if not len(survey):
         return {"ids": [], "defects": _defects_of(survey)}
     rows = survey.at(np.arange(len(survey)))
-    numbers = hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in (rows.flux, rows.ivar, rows.bad)))
+    parts = zip(rows.flux, rows.ivar, rows.bad, strict=True)
     return {
         "ids": rows.ids,
-        "numbers": numbers.hexdigest(),
+        "numbers": [hashlib.sha256(b"".join(part.tobytes() for part in row)).hexdigest() for row in parts],
         "catalogue": rows.catalogue,
         "defects": _defects_of(survey),
     }
@@ -62,13 +62,23 @@ def _defects_of(survey: Survey) -> list[tuple[str, str, str]]:
     return sorted((d.source, d.id, d.reason.value) for d in survey.defects)
 
 
-def is_between(found: State, before: State, after: State) -> bool:
-    """The old state, the new one, or one in which the first of the new spectra were published."""
+def is_between(found: State, before: State, after: State, while_changing: bool = False) -> bool:
+    """The old state, the new one, or one in which the first of the new spectra were published.
+
+    The table of defects is a file of its own: while a change goes on, it may already be that of the next state.
+    """
     if found in (before, after):
         return True
-    ids, old = found["ids"] or [], before["ids"] or []
-    whole_blocks = len(ids) % BLOCK == 0
-    return whole_blocks and len(old) <= len(ids) and ids == after["ids"][: len(ids)]
+    n, n_before, n_after = (len(state["ids"] or []) for state in (found, before, after))
+    rows = [name for name in found if name != "defects"]
+    published = n % BLOCK == 0 or (while_changing and n in (n_before, n_after))
+    return published and n_before <= n and all(_begins(after[name], found[name]) for name in rows)
+
+
+def _begins(whole: Any, beginning: Any) -> bool:
+    if isinstance(beginning, dict):
+        return all(_begins(whole[name], values) for name, values in beginning.items())
+    return whole[: len(beginning)] == beginning
 
 
 def _write_files(folder: Path) -> None:
@@ -97,9 +107,14 @@ def _append(folder: Path) -> None:
     Survey.open(folder / SURVEY).append(spectra)
 
 
+def features_digest(survey: Survey, refit: bool = False) -> tuple[int, str]:
+    """Of how many spectra, and a digest of the features."""
+    values = features_of(survey, Recipe([MedianFilter(), MinMax(), StreamingPCA(3)]), refit).values
+    return len(values), hashlib.sha256(values.tobytes()).hexdigest()
+
+
 def _features(folder: Path) -> str:
-    recipe = Recipe([MedianFilter(), MinMax(), StreamingPCA(3)])
-    return hashlib.sha256(features_of(Survey.open(folder / SURVEY), recipe).values.tobytes()).hexdigest()
+    return features_digest(Survey.open(folder / SURVEY))[1]
 
 
 CHANGES = {

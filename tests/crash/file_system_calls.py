@@ -157,8 +157,6 @@ def fault_at(step: int, fault: str, below: Path) -> list[str]:
     calls: list[str] = []
 
     def act(kind, path, half):
-        if kind in ("scandir", "listdir") and ".survey" not in path:
-            return  # a folder of inputs that cannot be listed is a defect of its own
         calls.append(f"{kind} {os.path.relpath(path, os.path.realpath(below))}")
         if len(calls) != step:
             return
