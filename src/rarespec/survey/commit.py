@@ -53,6 +53,7 @@ class Commit:
         self.root = root
         self.staging = root / STAGING
         self.staging.mkdir(exist_ok=True)
+        self._files: set[str] = set()
 
     def path(self, relative: str) -> Path:
         """Where to write the new version of this file of the survey."""
@@ -61,11 +62,13 @@ class Commit:
         return path
 
     def digest(self, relative: str) -> str:
+        """Of a file that is staged for good, for the manifest. Only these are published."""
+        self._files.add(relative)
         return sha256_of(self.staging / relative)
 
     def publish(self, manifest: Manifest) -> None:
         """Make the staged files and this manifest the state of the survey."""
-        moves = sorted(_files_below(self.staging))
+        moves = sorted(self._files)
         for relative in moves:
             _flush(self.staging / relative)
         _refuse_links(self.root, moves)
@@ -225,12 +228,6 @@ def _refuse_link(path: Path) -> None:
 
 def _not_ours(path: Path) -> SurveyError:
     return SurveyError(f"{path}: not a file that rarespec made; remove it")
-
-
-def _files_below(directory: Path) -> Iterator[str]:
-    for folder, _, names in os.walk(directory):
-        for name in names:
-            yield str((Path(folder) / name).relative_to(directory))
 
 
 def _clear_staging(root: Path) -> None:

@@ -57,7 +57,7 @@ class Intake:
         return ({"stored"} if new else set()) | ({"repeated"} if len(new) < len(spectra) else set())
 
     def refuse(self, defect: Defect) -> None:
-        self._defects.setdefault(defect.source, []).append(defect)
+        self._defects.setdefault(defect.source, {})[defect] = None  # the same again, in a second try, is the same
         self._defects_changed = True
         self.report.spectra["defective"] += 1
         self.report.reasons[defect.reason.value] += 1
@@ -74,8 +74,9 @@ class Intake:
         self._sources.published(manifest)
 
 
-def _by_source(defects: list[Defect]) -> dict[str, list[Defect]]:
-    grouped: dict[str, list[Defect]] = {}
+def _by_source(defects: list[Defect]) -> dict[str, dict[Defect, None]]:
+    """In their order, each once."""
+    grouped: dict[str, dict[Defect, None]] = {}
     for defect in defects:
-        grouped.setdefault(defect.source, []).append(defect)
+        grouped.setdefault(defect.source, {})[defect] = None
     return grouped

@@ -80,7 +80,9 @@ def content_of(path: Path, at_most: int | None = None) -> bytes:
 
 
 def opened_to_read(path: Path) -> io.FileIO:
-    """A file on this machine. A pipe or a device in its place is refused: to read it might never end."""
+    """A file. A pipe or a device in its place is refused: to read it might never end."""
+    if is_remote(path):
+        return cast(io.FileIO, path.open("rb"))
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
