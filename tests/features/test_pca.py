@@ -257,12 +257,28 @@ def test_small_variances_survive_a_large_mean(solver, dtype, rtol):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_more_components_than_rows_or_columns_are_refused_as_in_scikit_learn(solver):
-    for shape in ((10, 30), (30, 10)):
-        with pytest.raises(ValueError, match=r"must be between 1 and min\(n_samples, n_features\)=10"):
-            StreamingPCA(11, solver=solver).fit(decaying(*shape))
-    assert StreamingPCA(10, solver=solver).fit(decaying(10, 30)).explained_variance_[-1] < 1e-12
+def test_of_more_components_than_there_are_directions_fewer_are_kept_and_told(solver):
+    for (n, p), kept in {(10, 30): 9, (30, 10): 10}.items():
+        with pytest.warns(UserWarning, match=f"{n} rows to learn from: {kept} components instead of 11"):
+            model = StreamingPCA(11, solver=solver).fit(decaying(n, p))
+        assert model.n_components_ == kept and model.explained_variance_[-1] > 1e-12
+        assert model.could_learn_more == (kept < p)
     assert StreamingPCA(None, solver=solver).fit(decaying(30, 10)).n_components_ == 10
+
+
+def test_a_state_that_no_model_can_have_is_refused():
+    state = StreamingPCA(3, solver="randomised").fit(decaying(40, 30)).state()
+    wrong = {
+        "components": [np.ones((3, 29)), np.ones(30), np.full((3, 30), np.nan), np.ones((0, 30))],
+        "mean": [np.ones(29), np.array(["a"] * 30)],
+        "basis": [np.ones((3, 2))],
+        "scatter": [np.ones(99), np.full(len(state["scatter"]), np.inf)],
+        "n_samples_seen": [np.ones(2)],
+    }
+    for name, values in wrong.items():
+        for value in values:
+            with pytest.raises(ValueError, match="not the state"):
+                StreamingPCA(3).restore(state | {name: value})
 
 
 @pytest.mark.parametrize("wrong", [{"solver": "svd"}, {"n_components": 0}, {"n_components": 0.5}, {"n_passes": 0}])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, Self
@@ -23,6 +24,10 @@ Array = Any
 SOLVERS = ("exact", "randomised", "auto")
 
 
+class TooFewRowsError(ValueError):
+    """There is no variance to be found in fewer than two rows."""
+
+
 class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Principal component analysis of an array, or of blocks of rows that are read one after the other.
 
@@ -31,7 +36,8 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     Parameters
     ----------
-    n_components : components kept; None means min(n, p)
+    n_components : components kept; None means min(n, p). Rows have n - 1 and p directions at most; where that is fewer,
+        so many are kept, and a warning says so
     solver : `exact` adds up the covariance matrix in one reading, with memory for about three p x p matrices.
         `randomised` reads the rows n_passes + 1 times or more, with memory for a few thousand rows and some
         p x (n_components + oversampling) matrices.
@@ -273,6 +279,12 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     # ---- checks
 
     @property
+    def could_learn_more(self) -> bool:
+        """Whether there were too few rows for all components that were asked for."""
+        wanted = min(self.n_components or 0, self.n_features_in_)
+        return self.n_components_ < wanted
+
+    @property
     def _is_fitted(self) -> bool:
         return hasattr(self, "components_")
 
@@ -298,13 +310,15 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _check_size(self, readings: Readings, n_features: int) -> None:
         n = readings.n_rows or 0
         if n == 0:
-            raise ValueError(f"no row to fit: {readings.n_left_out} rows, none of them finite")
+            raise TooFewRowsError(f"no row to fit: {readings.n_left_out} rows, none of them finite")
         if n == 1:
-            raise ValueError("one sample has no variance: n_samples=1, at least 2 finite rows are needed")
-        if self.n_components is not None and self.n_components > min(n, n_features):
-            raise ValueError(
-                f"n_components={self.n_components} must be between 1 and min(n_samples, n_features)="
-                f"{min(n, n_features)}; {n} finite rows, {readings.n_left_out} left out"
+            raise TooFewRowsError("one sample has no variance: n_samples=1, at least 2 finite rows are needed")
+        kept = self._n_kept(n, n_features)
+        if self.n_components is not None and kept < self.n_components:
+            left_out = f" ({readings.n_left_out} cannot be used)" if readings.n_left_out else ""
+            warnings.warn(
+                f"{n} rows to learn from{left_out}: {kept} components instead of {self.n_components}",
+                stacklevel=2,
             )
 
     def _chosen_solver(self, n_features: int) -> str:
@@ -316,7 +330,8 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return "exact" if few_columns else "randomised"
 
     def _n_kept(self, n: int, n_features: int) -> int:
-        return min(n, n_features) if self.n_components is None else self.n_components
+        """Centred rows have n - 1 directions at most; beyond them a component is arbitrary."""
+        return min(n, n_features) if self.n_components is None else min(self.n_components, n - 1, n_features)
 
     def _search(self) -> Search:
         assert self.n_components is not None

@@ -116,6 +116,11 @@ class Recipe(FluxStep):
             lost_at[(lost_at == 0) & _empty_rows(X)] = number
         return X, lost_at
 
+    @property
+    def could_learn_more(self) -> bool:
+        """Whether a step had fewer rows to learn from than it needs."""
+        return any(getattr(step, "could_learn_more", False) for step in self.steps_)
+
     def why_lost(self, number: int) -> str:
         """What it means that the step of this number could not use a row."""
         step = self.steps_[number - 1]

@@ -40,6 +40,11 @@ class SideBySide(FluxStep):
         X = self._checked(X, reset=False)
         return np.hstack([part.transform(X) for part in self.parts_])
 
+    @property
+    def could_learn_more(self) -> bool:
+        """Whether a part had fewer rows to learn from than it needs."""
+        return any(getattr(part, "could_learn_more", False) for part in self.parts_)
+
     def state(self) -> dict[str, NDArray[Any]]:
         return {"n_features_in": np.array(self.n_features_in_)} | state_of(self.parts_)
 

@@ -17,7 +17,7 @@ from rarespec.rankers import BaggingTopPush, by_name
 from rarespec.rankers._graph_ranker import GraphRanker
 from rarespec.rankers._ranker import Ranker, Scores
 from rarespec.rankers.by_name import NAMES
-from rarespec.rankers.neighbours import extend_neighbours
+from rarespec.rankers.neighbours import build_neighbours, extend_neighbours
 from rarespec.searching.marks import marks_for
 from rarespec.searching.material import Material
 from rarespec.searching.yield_curve import places_among
@@ -87,4 +87,9 @@ def _scores(ranker: Ranker, folds: list[Hiding], material: Material) -> list[Sco
 
 def _graph(material: Material, k: int, device: str | None) -> Any:
     graph = graph_of(material.features, k, device=device)
-    return extend_neighbours(graph, material.X) if material.n_from_elsewhere else graph
+    if not material.n_from_elsewhere:
+        return graph
+    possible = min(k, len(material.X) - 1)
+    if graph.n_neighbours < possible:  # a survey of so few spectra that each has fewer neighbours than it will have
+        return build_neighbours(material.X, possible)
+    return extend_neighbours(graph, material.X)

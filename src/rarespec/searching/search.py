@@ -182,7 +182,8 @@ def ranked(
     chosen = selection.chosen(material.features.survey) if isinstance(selection, Selection) else selection
     listed = listed_rows(material, chosen.mask)
     if not listed.any():
-        raise WrongUseError(f"nothing is left to rank: {'; '.join(chosen.said)}")
+        why = "; ".join(chosen.said) or "every usable spectrum is known or a non-member"
+        raise WrongUseError(f"{material.features.survey.path}: nothing is left to rank: {why}")
     scores = ranker.decision_function(material.X) if scores is None else scores
     rows = np.flatnonzero(listed)
     order = rows[best_first(scores[rows])]

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from rarespec.engines.engine import Engine
 from rarespec.features.for_grid import for_grid
+from rarespec.features.pca import TooFewRowsError
 from rarespec.features.recipe import Recipe
 from rarespec.gpu.device_recipe import recipe_on
 from rarespec.survey.device_features import compute_on, learned_on
@@ -68,6 +69,18 @@ def features_of(
         recipe = for_grid(recipe, survey.grid)
     except ValueError as error:
         raise WrongUseError(f"{survey.path}: {error}") from None
+    try:
+        return _features(survey, recipe, refit, progress, engine, device)
+    except TooFewRowsError:
+        raise SurveyError(
+            f"{survey.path}: of {len(survey)} spectra fewer than 2 can be used, too few to learn features from; "
+            "ingest more spectra"
+        ) from None
+
+
+def _features(
+    survey: Survey, recipe: Recipe, refit: bool, progress: Progress | None, engine: AnyEngine, device: str | None
+) -> FeatureSet:
     state = Survey(survey.path, survey.manifest)  # the caller's object may be appended to
     home = _home(survey, recipe)
     features = None if refit else _kept(state, recipe, home)
@@ -160,6 +173,12 @@ def _kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
     n_fitted = restore_model(folder, recipe, survey.grid.n_pixels)
     if n_fitted is None:
         return None
+    if recipe.could_learn_more:
+        grown = len(survey) > n_fitted
+        too_few = f"{survey.path}: {n_fitted} spectra were too few to learn all components that are asked for"
+        warnings.warn(f"{too_few}; they are learned anew from {len(survey)}" if grown else too_few, stacklevel=5)
+        if grown:
+            return None
     return FeatureSet(survey, recipe, folder, n_fitted, PreparedBlocks(survey, recipe))
 
 
