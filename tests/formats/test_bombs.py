@@ -1,4 +1,4 @@
-"""Small files that would unfold to gigabytes: refused with a reason, in little memory, read in a process under limits."""
+"""Small files that would unfold to gigabytes: refused with a reason and in little memory, by a process under limits."""
 
 from __future__ import annotations
 

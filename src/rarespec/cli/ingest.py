@@ -83,6 +83,8 @@ def bits_of(text: str) -> int:
 
 def account(survey: Survey, report: IngestReport) -> str:
     """What became of the files, for a person."""
+    from rarespec.survey.column_limit import OF_A_FILE, OF_A_SURVEY
+
     counts = report.to_json()
     lines = [f"{survey.path}: {len(survey)} spectra", f"  files seen {report.files_seen:>12}"]
     lines += [f"    {name:<10} {counts['files'][name]:>10}" for name in ("stored", "repeated", "defective")]
@@ -96,6 +98,10 @@ def account(survey: Survey, report: IngestReport) -> str:
     if report.not_joined:
         lines.append(
             f"  not joined {report.not_joined:>12}  files stored before; ingest them into a new survey to join"
+        )
+    if report.columns_left_out:
+        lines.append(
+            f"  columns    {report.columns_left_out:>12}  left out: a survey takes 1000 of a file, 4000 in all"
         )
     if report.reasons:
         lines.append("  defects by reason")

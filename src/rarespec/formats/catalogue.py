@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ from rarespec.formats.column_roles import FLUX, LOG_WAVELENGTH, find
 from rarespec.formats.fits import Hdu
 from rarespec.formats.generic_catalogue import python_values
 from rarespec.formats.lamost_header import UNKNOWN
+from rarespec.formats.library_faults import faults_of
 from rarespec.formats.own_columns import plain_list, scalar_columns, with_own
 from rarespec.formats.sdss_id import field_mjd_catalogid, plate_mjd_fiber
 from rarespec.formats.source import Container, Source
@@ -86,13 +89,26 @@ def read_catalogue(path: str | os.PathLike[str]) -> pa.Table:
     """All rows of a FITS, CSV, ECSV, VOTable or Parquet catalogue: `id`, common names, the table's own scalars.
 
     Own columns are in lower case; `ra`, `dec`, `z`, `class` and `subclass` are always there, null where unknown.
+    What cannot be read is a DefectError, and nothing else.
     """
     import pyarrow as pa
 
-    batches = [_arrow(_with_common_names(own, first)) for first, own in _batches(Path(path))]
-    if not sum(map(len, batches)):
-        raise DefectError(Reason.EMPTY, "a catalogue without rows")
-    return pa.concat_tables(batches, promote_options="permissive")
+    with _only_defects():
+        batches = [_arrow(_with_common_names(own, first)) for first, own in _batches(Path(path))]
+        if not sum(map(len, batches)):
+            raise DefectError(Reason.EMPTY, "a catalogue without rows")
+        return pa.concat_tables(batches, promote_options="permissive")
+
+
+@contextmanager
+def _only_defects() -> Iterator[None]:
+    """The edge of the room, as in `table.py`: whatever a library raises on a damaged file is a DefectError."""
+    try:
+        with faults_of("catalogue"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except MemoryError:
+        raise DefectError(Reason.TOO_LARGE, "does not fit into memory") from None
 
 
 def _arrow(columns: Columns) -> pa.Table:

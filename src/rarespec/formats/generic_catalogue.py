@@ -7,6 +7,7 @@ Rows without an id are called `<stem>-<row>` (row from 0, six digits or more), a
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from datetime import date, datetime
 from pathlib import Path
@@ -43,8 +44,9 @@ def generic_catalogue(columns: Mapping[str, Column], source_name: str, spare_ids
         catalogue[common] = [None if value is None else str(value) for value in values]
     catalogue["survey"] = [value or "unknown" for value in catalogue["survey"]]
     catalogue["source"] = [source_name] * n
+    used: Counter[str] = Counter()
     for name, values in left.items():
-        catalogue[_free_name(name.lower(), catalogue)] = values
+        catalogue[_free_name(name.lower(), catalogue, used)] = values
     return catalogue
 
 
@@ -61,10 +63,13 @@ def _floats(left: dict[str, list[Any]], names: tuple[str, ...]) -> list[Any] | N
     return [None if value is None else float(value) for value in left.pop(name)]
 
 
-def _free_name(name: str, taken: Mapping[str, Any]) -> str:
-    while name in taken:
-        name = f"file_{name}"
-    return name
+def _free_name(name: str, taken: Mapping[str, Any], used: Counter[str]) -> str:
+    """NAME, else `file_NAME`, else `file_NAME_2` and so on; `used` keeps how far each name got."""
+    free = name
+    while free in taken:
+        used[name] += 1
+        free = f"file_{name}" if used[name] == 1 else f"file_{name}_{used[name]}"
+    return free
 
 
 def python_values(column: Any) -> list[Any]:

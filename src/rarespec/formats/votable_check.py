@@ -12,6 +12,7 @@ LARGEST_TABLES = 512 << 20
 """Bytes of the tables of a document, on top of 30 for each of its own; astropy makes 512 rows of any binary table."""
 
 BINARY_ROWS = 512
+MOST_FIELDS, MOST_REPEATED = 8000, 200
 DEEPEST = 64
 """Elements within elements: a VOTable needs about ten, and astropy calls itself for every RESOURCE."""
 
@@ -65,8 +66,7 @@ class _Document:
         elif tag in ("BINARY", "BINARY2"):
             self._rows += BINARY_ROWS
         elif tag == "FIELD":
-            self._row_bytes += _bytes_of(attributes)
-            self._widest_row = max(self._widest_row, self._row_bytes)
+            self._add_field(attributes)
         elif tag == "PARAM":
             self._add(_bytes_of(attributes))
 
@@ -76,10 +76,22 @@ class _Document:
             self._add(self._row_bytes * max(self._rows, self._declared_rows))
 
     def _begin_table(self, attributes: dict[str, str]) -> None:
-        # A table that refers to another one has the fields of that one.
+        # Names are told apart within a table; one that refers to another table has the fields of that one.
+        self._names: set[str] = set()
+        self._n_fields = 0
         self._row_bytes = self._widest_row if "ref" in attributes else 0
         self._rows = 0
         self._declared_rows = _whole_number(attributes.get("nrows", ""))
+
+    def _add_field(self, attributes: dict[str, str]) -> None:
+        """astropy's work grows with the square of the fields, and with the cube of those that share a name."""
+        self._n_fields += 1
+        self._names.add(attributes.get("name", ""))
+        if self._n_fields > MOST_FIELDS or self._n_fields - len(self._names) > MOST_REPEATED:
+            detail = f"a VOTable of more than {MOST_FIELDS} fields, or {MOST_REPEATED} of the same name"
+            raise DefectError(Reason.LAYOUT, detail)
+        self._row_bytes += _bytes_of(attributes)
+        self._widest_row = max(self._widest_row, self._row_bytes)
 
     def _add(self, n_bytes: int) -> None:
         self._total += n_bytes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ PIXEL_COLUMN = re.compile(rf"(?:(flux|ivar|flux_err|err|error|sigma|mask)_)?({NU
 ROLE_OF_PREFIX = {"flux": "flux", "ivar": "ivar", "mask": "mask"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Wide:
     """Names of the columns on pixels, by role; and the wavelengths that the flux columns are named by."""
 
@@ -46,7 +47,7 @@ class Wide:
             raise DefectError(Reason.LAYOUT, "the columns of flux, ivar, error and mask are not of the same pixels")
         return cls(columns, None if _are_row_numbers(pixels) else np.array(pixels, dtype=np.float64))
 
-    @property
+    @cached_property
     def names(self) -> set[str]:
         return {name for group in self.columns.values() for name in group}
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from rarespec.spectrum import Defect, Spectra
 from rarespec.survey import defects as defect_table
+from rarespec.survey.column_limit import ColumnLimit
 from rarespec.survey.report import IngestReport
 from rarespec.survey.stored import StoredValues
 from rarespec.survey.survey import Survey
@@ -25,6 +26,7 @@ class Intake:
         survey = Survey(writer.root, writer.manifest)
         self._ids = StoredValues(survey, "id")
         self._sources = StoredValues(survey, "source")
+        self._columns = ColumnLimit(writer.manifest.columns)
         self._unfinished = set(writer.manifest.unfinished)
         self._defects = _by_source(survey.defects)
         self._defects_changed = False
@@ -53,6 +55,8 @@ class Intake:
             fresh = spectra if len(new) == len(spectra) else spectra.take(np.array(new))
             self._ids.add(fresh.ids)
             self._sources.add([source] * len(fresh))
+            fresh = self._columns.within(fresh)
+            self.report.columns_left_out = len(self._columns.left_out)
             self._writer.add(fresh, on_full_block=lambda: self.commit(partial=False))
         return ({"stored"} if new else set()) | ({"repeated"} if len(new) < len(spectra) else set())
 

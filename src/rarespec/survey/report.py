@@ -23,6 +23,8 @@ class IngestReport:
     """Spectra that the joined catalogue does not know."""
     not_joined: int = 0
     """Files that were stored before, to which the catalogue was therefore not joined."""
+    columns_left_out: int = 0
+    """Catalogue columns that the survey did not take, because a file or the survey has too many."""
 
     @property
     def files_seen(self) -> int:
@@ -36,6 +38,7 @@ class IngestReport:
             "skipped": dict(self.skipped),
             "unmatched": self.unmatched,
             "not joined": self.not_joined,
+            "columns left out": self.columns_left_out,
         }
 
 
