@@ -15,4 +15,6 @@ def main() -> None:
 
 def one_line(message: Warning | str, *_: Any, **__: Any) -> str:
     """A warning as a command tells it: without the place in the code, which says nothing to its user."""
-    return f"rarespec: {message}\n"
+    from rarespec.spectrum.printable import printable
+
+    return f"rarespec: {printable(str(message))}\n"

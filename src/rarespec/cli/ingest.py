@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rarespec.cli.exits import Exit, arguments, told
+from rarespec.cli.terminal import say_json, say_lines
 
 if TYPE_CHECKING:
     from rarespec.survey import Survey
@@ -64,7 +64,7 @@ def command(
             show(done, total, f"{report.files['defective']} defective" if report.files["defective"] else "")
 
         survey, report = run_ingest(paths, into, options, join or [], jobs, after_file, scheduler)
-    typer.echo(json.dumps(report.to_json()) if as_json else account(survey, report))
+    say_json(report.to_json()) if as_json else say_lines(account(survey, report))
     raise typer.Exit(Exit.DEFECTS if report.spectra["defective"] else Exit.DONE)
 
 
@@ -75,8 +75,8 @@ def bits_of(text: str) -> int:
         raise ValueError(f"--bad-bits {text}: write a number such as 0xFFFF0000") from None
 
 
-def account(survey: Survey, report: IngestReport) -> str:
-    """What became of the files, for a person."""
+def account(survey: Survey, report: IngestReport) -> list[str]:
+    """What became of the files, line by line, for a person."""
     counts = report.to_json()
     lines = [f"{survey.path}: {len(survey)} spectra", f"  files seen {report.files_seen:>12}"]
     lines += [f"    {name:<10} {counts['files'][name]:>10}" for name in ("stored", "repeated", "defective")]
@@ -97,4 +97,4 @@ def account(survey: Survey, report: IngestReport) -> str:
         if not len(survey):
             lines += [f"  {defect.source}: {defect.detail}" for defect in survey.defects[:N_TOLD]]
         lines.append(f"  listed with path and detail in {survey.path / 'defects.csv'}")
-    return "\n".join(lines)
+    return lines
