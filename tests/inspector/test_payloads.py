@@ -16,7 +16,6 @@ import pytest
 from inspector.running_inspector import Running, campaign_of, label_of, running
 from rarespec.features import PaperFeatures
 from rarespec.inspector.listing import table_rows
-from rarespec.inspector.plain_json import as_json
 from rarespec.inspector.thumbnails import POINTS, thumbnails_of
 from rarespec.inspector.yield_payload import depths
 from rarespec.labels.campaign import Campaign
@@ -25,6 +24,7 @@ from rarespec.labels.label import Label
 from rarespec.searching.portrait import portraits_of
 from rarespec.searching.spectral_features import SpectralFeature, known_features
 from rarespec.spectrum import Spectrum
+from rarespec.strict_json import as_json
 from rarespec.survey import Survey
 from search_rankings import HOSTILE, spectra_with_bands, survey_with_bands
 

@@ -120,7 +120,7 @@ texts = st.text(
 long_texts = texts | st.text(min_size=300, max_size=3000)
 whole_numbers = st.integers(INT64.min, INT64.max) | st.sampled_from([2**53 + 1, INT64.min, INT64.min + 1, INT64.max])
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
     max_leaves=10,
 )
@@ -475,3 +475,10 @@ def test_all_formats_have_a_writer_and_a_reader() -> None:
     for suffix in SUFFIXES:
         module = export._format_of(Path(f"t{suffix}"))
         assert callable(module.write) and callable(module.provenance_in)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".ecsv", ".fits", ".vot", ".parquet"])
+def test_numbers_that_json_has_not_are_null(tmp_path: Path, suffix: str) -> None:
+    odd = {"radius": float("inf"), "deep": [np.float32("nan"), {"low": -np.inf}]}
+    path = write_table(ranking(), tmp_path / f"t{suffix}", odd)
+    assert read_provenance(path) == {"radius": None, "deep": [None, {"low": None}]}

@@ -21,8 +21,10 @@ from rarespec.cli import (
     simulate,
     verify,
 )
+from rarespec.cli.terminal import DataGroup
 
 app = typer.Typer(
+    cls=DataGroup,
     help="Find the rare spectra: rank a whole survey so that the objects you are looking for come first.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

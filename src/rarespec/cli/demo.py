@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rarespec.cli.exits import told
+from rarespec.cli.terminal import say, say_lines
 
 if TYPE_CHECKING:
     from rarespec.searching.ranking import Ranking
@@ -62,9 +63,11 @@ def _start_afresh(out: Path) -> None:
 
 
 def _step(title: str, real: str) -> None:
-    typer.echo()
-    typer.secho(title, bold=True)
-    typer.echo(f"  for your own data:  {typer.style(real, fg='cyan')}\n")
+    say()
+    say(title, bold=True)
+    say("  for your own data:  ", nl=False)
+    say(real, fg="cyan")
+    say()
 
 
 def _simulate(files: Path, seed: int, jobs: int | None) -> None:
@@ -99,7 +102,7 @@ def _ingest(files: Path, into: Path, jobs: int | None) -> Survey:
         survey, report = run_ingest(
             [files], into, IngestOptions(), jobs=jobs, progress=lambda so_far, total: show(so_far.files_seen, total)
         )
-    typer.echo(account(survey, report))
+    say_lines(account(survey, report))
     return survey
 
 
@@ -116,7 +119,7 @@ def _draw(survey: Survey, picture: Path) -> None:
 
     _step("4. A few of its spectra", "in Python, rarespec.Survey.open('dr17.survey')['0355-51788-0579']")
     draw_spectra(survey.select(_examples(survey)), picture, "A mock sky, as SDSS would see it")
-    typer.echo(f"drawn in {picture}")
+    say(f"drawn in {picture}")
 
 
 def _search(survey: Survey, out: Path) -> Ranking:
@@ -132,7 +135,7 @@ def _search(survey: Survey, out: Path) -> Ranking:
     ranking = search(survey, carbon[:N_KNOWN], top=N_CANDIDATES)
     show(ranking)
     _count_found(ranking, set(carbon[N_KNOWN:]))
-    typer.echo(f"{len(ranking)} candidates in {ranking.write(candidates)}")
+    say(f"{len(ranking)} candidates in {ranking.write(candidates)}")
     return ranking
 
 
@@ -140,7 +143,7 @@ def _count_found(ranking: Ranking, others: set[str]) -> None:
     """The demo knows what a search does not: which of the candidates are carbon stars."""
     right = [id in others for id in ranking.table["id"]]
     n = len(others)
-    typer.echo(
+    say(
         f"of the {n} other carbon stars {sum(right[:n])} are among the first {n} candidates,"
         f" {sum(right[: 2 * n])} among the first {2 * n}"
     )
@@ -154,12 +157,13 @@ def _report(ranking: Ranking, folder: Path) -> None:
     with progress("report", "pages") as show:
         written = write_report(ranking, folder, N_REPORTED, show)
     for path in written:
-        typer.echo(f"written {path}")
+        say(f"written {path}")
 
 
 def _go_on(survey: Survey) -> None:
-    typer.echo("\nOpen report.html in a browser, or look at the candidates one by one and label them:")
-    typer.secho(f"  rarespec inspect {survey.path} --known {','.join(_carbon_stars(survey)[:N_KNOWN])}", fg="cyan")
+    say()
+    say("Open report.html in a browser, or look at the candidates one by one and label them:")
+    say(f"  rarespec inspect {survey.path} --known {','.join(_carbon_stars(survey)[:N_KNOWN])}", fg="cyan")
 
 
 def _carbon_stars(survey: Survey) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from rarespec.cli.exits import Exit, told
+from rarespec.cli.terminal import say, say_json, say_lines
 
 
 @told
@@ -32,9 +32,9 @@ def command(
     from rarespec.doctor.text import as_text
 
     if sys.stderr.isatty():
-        typer.echo("looking at everything, which takes some seconds ...", err=True)
+        say("looking at everything, which takes some seconds ...", err=True)
     result = checkup(survey)
-    typer.echo(json.dumps(plain_values(result)) if as_json else as_text(result))
+    say_json(plain_values(result)) if as_json else say_lines(as_text(result).split("\n"))
     raise typer.Exit(Exit.DEFECTS if result.problems else Exit.DONE)
 
 
@@ -44,4 +44,4 @@ def _print_licences(as_json: bool) -> None:
     from rarespec.doctor.licences import as_markdown, licences_used
 
     used = licences_used()
-    typer.echo(json.dumps([asdict(one) for one in used]) if as_json else as_markdown(used))
+    say_json([asdict(one) for one in used]) if as_json else say_lines(as_markdown(used).split("\n"))

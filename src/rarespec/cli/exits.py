@@ -12,6 +12,8 @@ from typing import Any
 
 import typer
 
+from rarespec.cli.terminal import say, say_lines
+
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 GO_ON = "what was published before is intact; run the same command again to go on"
 
@@ -54,7 +56,7 @@ def told(command: Callable[..., Any]) -> Callable[..., Any]:
         except KeyboardInterrupt:
             raise _told(f"interrupted; {GO_ON}", Exit.FAILED) from None
         except Exception as error:
-            typer.echo(traceback.format_exc(), err=True)
+            say_lines(traceback.format_exc().split("\n"), err=True)
             raise _told(f"a fault of rarespec's own ({error!r}); please report the lines above", Exit.FAILED) from None
 
     return wrapper
@@ -66,5 +68,5 @@ def _of_the_system(error: OSError) -> str:
 
 
 def _told(message: str, code: Exit) -> typer.Exit:
-    typer.echo(f"rarespec: {message}", err=True)
+    say(f"rarespec: {message}", err=True)
     return typer.Exit(code)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rarespec.cli.exits import Exit, arguments, told
+from rarespec.cli.terminal import console, say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,7 +126,7 @@ def _run(survey: Survey, setting: Setting, out: Path, jobs: int | None) -> tuple
     with progress("features", "blocks") as show:
         ground = ground_of(survey, setting.rare, show)
     facts = ground.facts
-    typer.echo(
+    say(
         f"{facts.survey}: {facts.n_spectra} spectra, {facts.n_rare} of them rare ({facts.matched_by})"
         + (f"; {facts.n_unusable} without features cannot be ranked" if facts.n_unusable else ""),
         err=True,
@@ -171,12 +171,12 @@ def _tell(experiment: Experiment, written: list[Path], as_json: bool) -> None:
             "failures": experiment.failures,
             "warnings": experiment.warnings,
         }
-        typer.echo(json.dumps(summary))
+        say_json(summary)
     else:
         _show(results)
-        typer.echo(f"{len(written)} files; the page that ties them together is {written[-1]}")
+        say(f"{len(written)} files; the page that ties them together is {written[-1]}")
     for trouble in experiment.troubles:
-        typer.echo(trouble, err=True)
+        say(trouble, err=True)
 
 
 def _summary(results: Results) -> list[dict[str, Any]]:
@@ -194,15 +194,14 @@ def _summary(results: Results) -> list[dict[str, Any]]:
 
 def _show(results: Results) -> None:
     """Means for a person at a terminal."""
-    from rich.console import Console
 
     from rarespec.evaluation.experiment.basis import draws_in_words
 
-    console = Console(highlight=False, markup=False, emoji=False)
+    out = console()
     of_trials = {"average precision": lambda trials: trials.average_precision, "AUC": lambda trials: trials.auc}
     for title, values in of_trials.items():
-        console.print(f"mean {title} over {draws_in_words(results)} of NP known examples")
-        console.print(_means(results, values))
+        out.print(f"mean {title} over {draws_in_words(results)} of NP known examples")
+        out.print(_means(results, values))
 
 
 def _means(results: Results, values: Callable[[Trials], NDArray[np.float64]]) -> Table:

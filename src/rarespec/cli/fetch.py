@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rarespec.cli.exits import Exit, told
+from rarespec.cli.terminal import say_json, say_lines
 
 if TYPE_CHECKING:
     from rarespec.fetching.job import Place
@@ -152,11 +152,11 @@ def carry_out(question: Question, place: Place, dry_run: bool, as_json: bool) ->
     if dry_run:
         with stages() as stage:
             view = run_preview(question, place, stage)
-        typer.echo(json.dumps(view.to_json()) if as_json else preview_in_words(view))
+        say_json(view.to_json()) if as_json else say_lines(preview_in_words(view))
         raise typer.Exit(Exit.DEFECTS if view.failures else Exit.DONE)
     with stages() as stage:
         report = run_fetch(question, place, stage, _ingest_progress(stage))
-    typer.echo(json.dumps(report.to_json()) if as_json else account(report, place.into))
+    say_json(report.to_json()) if as_json else say_lines(account(report, place.into))
     raise typer.Exit(exit_code(report))
 
 
@@ -201,8 +201,8 @@ def _ingest_progress(
     return after_file
 
 
-def account(report: FetchReport, into: Path | None) -> str:
-    """What became of the objects, for a person."""
+def account(report: FetchReport, into: Path | None) -> list[str]:
+    """What became of the objects, line by line, for a person."""
     lines = [f"{len(report.objects)} objects asked for"]
     lines += [f"  {outcome:<14} {report.counts[outcome]:>9}" for outcome in ("fetched", "already there", "failed")]
     fetched = [result for result in report.results if result.outcome == "fetched"]
@@ -214,11 +214,11 @@ def account(report: FetchReport, into: Path | None) -> str:
         )
     lines += failures_in_words(report)
     if into is not None and report.ingest is not None:
-        lines.append(_ingest_account(into, report.ingest))
-    return "\n".join(lines)
+        lines += _ingest_account(into, report.ingest)
+    return lines
 
 
-def _ingest_account(into: Path, ingested: IngestReport) -> str:
+def _ingest_account(into: Path, ingested: IngestReport) -> list[str]:
     from rarespec.cli.ingest import account as account_of_ingest
     from rarespec.survey import Survey
 
@@ -227,10 +227,9 @@ def _ingest_account(into: Path, ingested: IngestReport) -> str:
 
 def failures_in_words(report: FetchReport) -> list[str]:
     from rarespec.fetching.job import FAILED_NAME
-    from rarespec.spectrum.printable import printable
 
     failures = [(id, result.reason) for result in report.failures for id in result.asked]
-    lines = [f"  {printable(id)}: {reason}" for id, reason in failures[:SHOWN]]
+    lines = [f"  {id}: {reason}" for id, reason in failures[:SHOWN]]
     if len(failures) > SHOWN:
         lines.append(f"  and {len(failures) - SHOWN} more")
     if failures:
@@ -238,17 +237,15 @@ def failures_in_words(report: FetchReport) -> list[str]:
     return lines
 
 
-def preview_in_words(view: Preview) -> str:
-    """What would be fetched, for a person."""
-    from rarespec.spectrum.printable import printable
-
-    lines = [f"{_size(view, one.name):>12}  {printable(one.addresses[0])}" for one in view.missing[:SHOWN]]
+def preview_in_words(view: Preview) -> list[str]:
+    """What would be fetched, line by line, for a person."""
+    lines = [f"{_size(view, one.name):>12}  {one.addresses[0]}" for one in view.missing[:SHOWN]]
     if len(view.missing) > SHOWN:
         lines.append(f"{'':>12}  and {len(view.missing) - SHOWN} more")
-    lines += [f"  {printable(', '.join(one.asked))}: {one.reason}" for one in view.failures[:SHOWN]]
+    lines += [f"  {', '.join(one.asked)}: {one.reason}" for one in view.failures[:SHOWN]]
     there = f", {len(view.there)} already there" if view.there else ""
     bad = f", {len(view.failures)} that cannot be fetched" if view.failures else ""
-    return "\n".join([*lines, f"{len(view.missing)} files to fetch, {_total(view)}{there}{bad}"])
+    return [*lines, f"{len(view.missing)} files to fetch, {_total(view)}{there}{bad}"]
 
 
 def _size(view: Preview, name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import typer
 
 from rarespec.cli.exits import Exit
 from rarespec.cli.search_options import SearchOptions
+from rarespec.cli.terminal import console, say, say_json
 
 if TYPE_CHECKING:
     from rarespec.hats.ranking import HatsRanking
@@ -38,18 +38,18 @@ def search_catalogue(options: SearchOptions, out: Path | None, model: Path | Non
     """Search, tell what became of every spectrum, and keep what was asked for."""
     ranking = _ranking(options, model)
     for problem in ranking.problems:
-        typer.echo(problem, err=True)
-    typer.echo(account_of(ranking), err=True)
+        say(problem, err=True)
+    say(account_of(ranking), err=True)
     if out is not None:
-        typer.echo(f"{len(ranking)} candidates in {ranking.write(out)}", err=True)
+        say(f"{len(ranking)} candidates in {ranking.write(out)}", err=True)
     if model is not None:
-        typer.echo(f"what was learned is in {model}", err=True)
+        say(f"what was learned is in {model}", err=True)
     if send:
         from rarespec.searching.samp import send_table
 
         name = f"rarespec: {ranking.provenance['catalogue']}"
-        typer.echo(f"sent to {', '.join(send_table(ranking.table, name, provenance=ranking.provenance))}", err=True)
-    typer.echo(_as_json(ranking)) if as_json else _show(ranking)
+        say(f"sent to {', '.join(send_table(ranking.table, name, provenance=ranking.provenance))}", err=True)
+    say_json(_as_json(ranking)) if as_json else _show(ranking)
     if ranking.examples_lost or ranking.unread:
         raise typer.Exit(Exit.DEFECTS)
 
@@ -86,27 +86,26 @@ def account_of(ranking: HatsRanking) -> str:
 
 
 def _show(ranking: HatsRanking) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False, markup=False, emoji=False)  # names are data, not markup
-    console.print(ranking.why)
+    out = console()
+    out.print(ranking.why)
     table = Table("rank", "id", "ra", "dec", "class", "score", box=None, pad_edge=False)
     table.columns[1].overflow = "fold"  # an id that is cut short is of no use
     for row in ranking.table[:N_LISTED]:
         kind = " ".join(word for word in (row["class"], row["subclass"]) if word)
         place = (f"{row['ra']:.5f}", f"{row['dec']:+.5f}")
         table.add_row(str(row["rank"]), row["id"], *place, kind, f"{row['score']:.4g}")
-    console.print(table)
+    out.print(table)
     if len(ranking) > N_LISTED:
-        console.print(f"... and {len(ranking) - N_LISTED} more of {ranking.n_listed}")
+        out.print(f"... and {len(ranking) - N_LISTED} more of {ranking.n_listed}")
     if ranking.sample_yield is not None:
-        console.print(f"of the sample that was learned from: {ranking.sample_yield.why}")
+        out.print(f"of the sample that was learned from: {ranking.sample_yield.why}")
 
 
-def _as_json(ranking: HatsRanking) -> str:
+def _as_json(ranking: HatsRanking) -> dict[str, Any]:
     table, account = ranking.table, ranking.account
-    answer = {
+    return {
         "method": ranking.method,
         "why": ranking.why,
         "n_listed": ranking.n_listed,
@@ -115,10 +114,8 @@ def _as_json(ranking: HatsRanking) -> str:
         "problems": ranking.problems,
         "candidates": [{name: _plain(row[name]) for name in table.colnames} for row in table],
     }
-    return json.dumps(answer)
 
 
 def _plain(value: Any) -> Any:
-    """JSON has no NaN: what is not known is null."""
-    plain = value.item() if hasattr(value, "item") else value
-    return None if plain != plain or getattr(value, "mask", False) else plain
+    """What is masked is not known."""
+    return None if getattr(value, "mask", False) else value

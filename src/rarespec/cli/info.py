@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rarespec.cli.exits import told
+from rarespec.cli.terminal import console, say_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,19 +30,18 @@ def command(
 
     summary = summarise(Survey.open(survey))
     if as_json:
-        typer.echo(json.dumps(summary))
+        say_json(summary)
     else:
         show(summary)
 
 
 def show(summary: dict[str, Any]) -> None:
     """Print a summary for a person."""
-    from rich.console import Console
 
-    console = Console(highlight=False, markup=False, emoji=False)  # names are data, not markup
-    console.print(_facts(summary))
+    out = console()
+    out.print(_facts(summary))
     if summary["types"]:
-        console.print(_types(summary))
+        out.print(_types(summary))
 
 
 def _facts(summary: dict[str, Any]) -> RenderableType:

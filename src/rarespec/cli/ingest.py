@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rarespec.cli.exits import Exit, arguments, told
+from rarespec.cli.terminal import say_json, say_lines
 
 if TYPE_CHECKING:
     from rarespec.survey import Survey
@@ -70,7 +70,7 @@ def command(
             show(done, total, f"{report.files['defective']} defective" if report.files["defective"] else "")
 
         survey, report = run_ingest(paths, into, options, join or [], jobs, after_file, scheduler)
-    typer.echo(json.dumps(report.to_json()) if as_json else account(survey, report))
+    say_json(report.to_json()) if as_json else say_lines(account(survey, report))
     raise typer.Exit(Exit.DEFECTS if report.spectra["defective"] else Exit.DONE)
 
 
@@ -81,8 +81,8 @@ def bits_of(text: str) -> int:
         raise ValueError(f"--bad-bits {text}: write a number such as 0xFFFF0000") from None
 
 
-def account(survey: Survey, report: IngestReport) -> str:
-    """What became of the files, for a person."""
+def account(survey: Survey, report: IngestReport) -> list[str]:
+    """What became of the files, line by line, for a person."""
     from rarespec.survey.column_limit import OF_A_FILE, OF_A_SURVEY
 
     counts = report.to_json()
@@ -100,13 +100,12 @@ def account(survey: Survey, report: IngestReport) -> str:
             f"  not joined {report.not_joined:>12}  files stored before; ingest them into a new survey to join"
         )
     if report.columns_left_out:
-        lines.append(
-            f"  columns    {report.columns_left_out:>12}  left out: a survey takes 1000 of a file, 4000 in all"
-        )
+        most = f"a survey takes {OF_A_FILE} of a file, {OF_A_SURVEY} in all"
+        lines.append(f"  columns    {report.columns_left_out:>12}  left out: {most}")
     if report.reasons:
         lines.append("  defects by reason")
         lines += [f"    {reason:<34} {count:>6}" for reason, count in report.reasons.most_common()]
         if not len(survey):
             lines += [f"  {defect.source}: {defect.detail}" for defect in survey.defects[:N_TOLD]]
         lines.append(f"  listed with path and detail in {survey.path / 'defects.csv'}")
-    return "\n".join(lines)
+    return lines

@@ -26,6 +26,7 @@ from rarespec.cli.search_options import (
     SurveyPath,
     Top,
 )
+from rarespec.cli.terminal import say
 
 if TYPE_CHECKING:
     from rarespec.labels.campaign import Campaign
@@ -100,8 +101,8 @@ def command(
         campaign, is_blind = _campaign(opened, options, kept, blind)
         with LabelLog(place, shared=shared) as log:
             _say_what_is_there(campaign, log, who, is_blind)
-            serve(campaign, log, who, listener, not no_browser, own, relearn_every, _say(no_browser), is_blind)
-        typer.echo(f"stopped; every label is in {place}", err=True)
+            serve(campaign, log, who, listener, not no_browser, own, relearn_every, _tell(no_browser), is_blind)
+        say(f"stopped; every label is in {place}", err=True)
 
 
 def _campaign(survey: Survey, options: SearchOptions, kept: Path, blind: bool | None) -> tuple[Campaign, bool]:
@@ -136,15 +137,15 @@ def _keep(campaign: Campaign, kept: Path, blind: bool) -> None:
     try:
         campaign.keep(kept, blind)
     except (WrongUseError, OSError) as error:
-        typer.echo(f"give the same options when you go on, as they could not be kept: {error}", err=True)
+        say(f"give the same options when you go on, as they could not be kept: {error}", err=True)
 
 
 def _say_what_is_there(campaign: Campaign, log: LabelLog, who: str, blind: bool) -> None:
     for said in (*campaign.ranking.problems, campaign.ranking.why):
-        typer.echo(said, err=True)
-    typer.echo(f"{who} labels; every label is kept in {log.path}", err=True)
+        say(said, err=True)
+    say(f"{who} labels; every label is kept in {log.path}", err=True)
     if blind:
-        typer.echo("blind: what others say of a spectrum is hidden until you have labelled it", err=True)
+        say("blind: what others say of a spectrum is hidden until you have labelled it", err=True)
     events = [event for _, event in log.events()]
     _say_what_counts([event for event in events if event.person == who] if blind else events)
 
@@ -158,15 +159,15 @@ def _say_what_counts(events: list[LabelEvent]) -> None:
     counts = Counter(one.label for one in merged(events).values() if one.label is not None)
     if counts:
         said = ", ".join(f"{count} {label}" for label, count in counts.items())
-        typer.echo(f"labels that are there count: {said}; --labels FILE keeps those of another kind apart", err=True)
+        say(f"labels that are there count: {said}; --labels FILE keeps those of another kind apart", err=True)
 
 
-def _say(remote: bool) -> Callable[[str, int], None]:
-    def say(address: str, port: int) -> None:
-        typer.echo(f"the page: {address}")
+def _tell(remote: bool) -> Callable[[str, int], None]:
+    def tell(address: str, port: int) -> None:
+        say(f"the page: {address}")
         if remote:
             # The same port at both ends: the page answers under its own name alone.
-            typer.echo(f"from elsewhere: ssh -L {port}:127.0.0.1:{port} THIS_MACHINE, then open that address there")
-        typer.echo("stop with Ctrl-C", err=True)
+            say(f"from elsewhere: ssh -L {port}:127.0.0.1:{port} THIS_MACHINE, then open that address there")
+        say("stop with Ctrl-C", err=True)
 
-    return say
+    return tell

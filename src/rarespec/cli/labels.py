@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rarespec.cli.exits import Exit, told
+from rarespec.cli.terminal import console, say, say_json
 
 if TYPE_CHECKING:
     from rarespec.labels.event import LabelEvent
@@ -52,7 +52,7 @@ def command(
     if export is not None:
         _export(export, events, form, rule, only, opened)
     if as_json:
-        typer.echo(_as_json(place, events, rule, only))
+        say_json(_as_json(place, events, rule, only))
     elif not (export or import_ or merge):
         show(place, events, rule, only)
     if not complete:
@@ -93,9 +93,7 @@ def _added(
 
 def _add(log: LabelLog, events: list[LabelEvent], source: Path) -> None:
     n_new = log.add(events)
-    typer.echo(
-        f"{source}: {_counted(n_new, 'event')} added to {log.path}, {len(events) - n_new} there already", err=True
-    )
+    say(f"{source}: {_counted(n_new, 'event')} added to {log.path}, {len(events) - n_new} there already", err=True)
 
 
 def _events_of(other: Path, survey: Survey) -> list[LabelEvent]:
@@ -109,9 +107,7 @@ def _events_of(other: Path, survey: Survey) -> list[LabelEvent]:
     if events and len(strangers) == len({event.spectrum for event in events}):
         raise WrongUseError(f"{other}: not one of its spectra is in {survey.path}; it is about another survey")
     if strangers:
-        typer.echo(
-            f"{other}: {len(strangers)} of its spectra are not in {survey.path}, such as {strangers[0]}", err=True
-        )
+        say(f"{other}: {len(strangers)} of its spectra are not in {survey.path}, such as {strangers[0]}", err=True)
     return events
 
 
@@ -121,11 +117,11 @@ def _labels_of(table: Path, form: str, person: str | None, survey: Survey) -> tu
 
     read = read_labels(table, form, person)
     for line in read.left_out:
-        typer.echo(line, err=True)
+        say(line, err=True)
     strangers = _strangers(read.events, survey)
     if strangers:
         some = ", ".join(strangers[:5])
-        typer.echo(f"{table}: left out, as {survey.path} has no such spectrum: {len(strangers)} ids ({some})", err=True)
+        say(f"{table}: left out, as {survey.path} has no such spectrum: {len(strangers)} ids ({some})", err=True)
     return [event for event in read.events if event.spectrum not in set(strangers)], not strangers
 
 
@@ -143,8 +139,8 @@ def _export(path: Path, events: Events, form: str, rule: str, only: str | None, 
         warnings.simplefilter("always")
         n_rows = write_labels(path, events, form, rule, wanted, survey)
     for warning in found:
-        typer.echo(str(warning.message), err=True)
-    typer.echo(f"{_counted(n_rows, 'label')} in {path}", err=True)
+        say(str(warning.message), err=True)
+    say(f"{_counted(n_rows, 'label')} in {path}", err=True)
 
 
 def _chosen(events: Events, rule: str, only: str | None) -> tuple[list[LabelEvent], dict[str, Merged]]:
@@ -162,24 +158,21 @@ def _chosen(events: Events, rule: str, only: str | None) -> tuple[list[LabelEven
 
 def show(place: Path, events: Events, rule: str, only: str | None) -> None:
     """The labels that stand, for a person at a terminal."""
-    from rich.console import Console
     from rich.table import Table
 
-    from rarespec.spectrum.printable import printable
-
     labels, together = _chosen(events, rule, only)
-    console = Console(highlight=False, markup=False, emoji=False)  # names are data, not markup
+    out = console()
     if not labels:
-        console.print(f"{place}: no labels yet" if only is None else f"{place}: no spectrum is {only}", soft_wrap=True)
+        out.print(f"{place}: no labels yet" if only is None else f"{place}: no spectrum is {only}", soft_wrap=True)
         return
     table = Table("id", "who", "label", "when (UTC)", "comment", "disagreement", box=None, pad_edge=False)
     table.columns[0].overflow = "fold"  # an id that is cut short is of no use
     for event in labels:
         when = f"{event.at[:10]} {event.at[11:16]}"
         said = (event.spectrum, event.person, str(event.label), when, event.comment, _dispute(together[event.spectrum]))
-        table.add_row(*map(printable, said))
-    console.print(table)
-    console.print(_summary(labels, together), soft_wrap=True)
+        table.add_row(*said)
+    out.print(table)
+    out.print(_summary(labels, together), soft_wrap=True)
 
 
 def _dispute(said: Merged) -> str:
@@ -201,8 +194,7 @@ def _counted(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
-def _as_json(place: Path, events: Events, rule: str, only: str | None) -> str:
+def _as_json(place: Path, events: Events, rule: str, only: str | None) -> dict[str, Any]:
     labels, together = _chosen(events, rule, only)
     spectra = [{"id": id} | asdict(said) for id, said in together.items()]
-    answer: dict[str, Any] = {"log": str(place), "rule": rule, "labels": list(map(asdict, labels)), "spectra": spectra}
-    return json.dumps(answer)
+    return {"log": str(place), "rule": rule, "labels": list(map(asdict, labels)), "spectra": spectra}

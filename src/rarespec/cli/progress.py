@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from rarespec.cli.terminal import console, say
+
 SECONDS_BETWEEN_LINES = 5.0
 SECONDS_BETWEEN_DRAWS = 0.1
 
@@ -28,7 +30,6 @@ def progress(what: str, unit: str) -> Iterator[Show]:
 
 @contextmanager
 def _bar(what: str, unit: str) -> Iterator[Show]:
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
@@ -37,15 +38,17 @@ def _bar(what: str, unit: str) -> Iterator[Show]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
     )
+    from rarespec.spectrum.printable import printable
+
     started = time.monotonic()
-    with Progress(*columns, console=Console(stderr=True)) as bars:
+    with Progress(*columns, console=console(stderr=True)) as bars:
         task = bars.add_task(what, total=None, note="", rate="")
 
         def show(done: int, total: int, note: str = "") -> None:
             rate = f"{done / max(time.monotonic() - started, 1e-9):.0f} {unit}/s"
-            bars.update(task, completed=done, total=total, note=note, rate=rate)
+            bars.update(task, completed=done, total=total, note=printable(note), rate=rate)
 
         yield show
 
@@ -57,7 +60,7 @@ def _line(what: str, unit: str) -> Show:
         rate = done / max(time.monotonic() - started, 1e-9)
         left = f", {(total - done) / rate:.0f} s left" if rate else ""
         tail = f"; {note}" if note else ""
-        print(f"{what}: {done} of {total} {unit}, {rate:.0f}/s{left}{tail}", file=sys.stderr, flush=True)
+        say(f"{what}: {done} of {total} {unit}, {rate:.0f}/s{left}{tail}", err=True)
 
     return show
 

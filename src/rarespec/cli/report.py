@@ -27,6 +27,7 @@ from rarespec.cli.search_options import (
     Top,
     ranking_of,
 )
+from rarespec.cli.terminal import say
 
 
 @told
@@ -74,11 +75,11 @@ def command(
     )
     ranking = ranking_of(options)
     for problem in ranking.problems:
-        typer.echo(problem, err=True)
+        say(problem, err=True)
     with progress("report", "pages") as show:
         written = write_report(ranking, out, n, show)
     for path in written:
-        typer.echo(path)
-    typer.echo(ranking.yield_curve.why, err=True)
+        say(path)
+    say(ranking.yield_curve.why, err=True)
     if ranking.examples_lost:
         raise typer.Exit(Exit.DEFECTS)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,6 +31,7 @@ from rarespec.cli.search_options import (
     Top,
     ranking_of,
 )
+from rarespec.cli.terminal import console, say, say_json
 
 if TYPE_CHECKING:
     from rarespec.searching.ranking import Ranking
@@ -92,9 +92,9 @@ def command(
         return
     ranking = ranking_of(options)
     for problem in ranking.problems:
-        typer.echo(problem, err=True)
+        say(problem, err=True)
     _keep(ranking, out, save_model, send)
-    typer.echo(_as_json(ranking)) if as_json else show(ranking)
+    say_json(_as_json(ranking)) if as_json else show(ranking)
     if ranking.examples_lost:
         raise typer.Exit(Exit.DEFECTS)
 
@@ -114,25 +114,24 @@ def _for_lsdb(scheduler: str | None) -> Iterator[None]:
 
 def _keep(ranking: Ranking, out: Path | None, model: Path | None, send: bool) -> None:
     if out is not None:
-        typer.echo(f"{len(ranking)} candidates in {written(ranking, out)}", err=True)
+        say(f"{len(ranking)} candidates in {written(ranking, out)}", err=True)
     if model is not None:
         from rarespec.searching.model import save_search
 
-        typer.echo(f"what was learned is in {save_search(ranking, model)}", err=True)
+        say(f"what was learned is in {save_search(ranking, model)}", err=True)
     if send:
         from rarespec.searching.samp import send_table
 
         names = send_table(ranking.table, f"rarespec: {ranking.survey.path.name}", provenance=ranking.provenance)
-        typer.echo(f"sent to {', '.join(names)}", err=True)
+        say(f"sent to {', '.join(names)}", err=True)
 
 
 def show(ranking: Ranking) -> None:
     """The first candidates and the answers to how many and where to stop, for a person at a terminal."""
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False, markup=False, emoji=False)  # names are data, not markup
-    console.print(ranking.why)
+    out = console()
+    out.print(ranking.why)
     table = Table("rank", "id", "class", "S/N", "chance", "like", "flags", box=None, pad_edge=False)
     for name in (table.columns[1], table.columns[5]):
         name.overflow = "fold"  # an id that is cut short is of no use
@@ -140,21 +139,21 @@ def show(ranking: Ranking) -> None:
         kind = " ".join(word for word in (row["class"], row["subclass"]) if word)
         figures = (_figure(row["snr"], ".1f"), _figure(row["expected_precision"], ".2f"))
         table.add_row(str(row["rank"]), row["id"], kind, *figures, row["nearest_known"], row["flags"])
-    console.print(table)
+    out.print(table)
     if len(ranking) > N_LISTED:
-        console.print(f"... and {len(ranking) - N_LISTED} more of {ranking.n_listed}")
-    console.print(ranking.yield_curve.why)
+        out.print(f"... and {len(ranking) - N_LISTED} more of {ranking.n_listed}")
+    out.print(ranking.yield_curve.why)
 
 
 def _figure(value: float, form: str) -> str:
     return "?" if value != value else format(value, form)
 
 
-def _as_json(ranking: Ranking) -> str:
+def _as_json(ranking: Ranking) -> dict[str, Any]:
     table = ranking.table
-    rows = [{name: _plain(row[name]) for name in table.colnames} for row in table]
+    rows = [{name: row[name] for name in table.colnames} for row in table]
     curve = ranking.yield_curve
-    answer = {
+    return {
         "method": ranking.method,
         "why": ranking.why,
         "n_listed": ranking.n_listed,
@@ -162,10 +161,3 @@ def _as_json(ranking: Ranking) -> str:
         "problems": ranking.problems,
         "candidates": rows,
     }
-    return json.dumps(answer)
-
-
-def _plain(value: object) -> object:
-    """JSON has no NaN: what is not known is null."""
-    plain = value.item() if hasattr(value, "item") else value
-    return None if plain != plain else plain

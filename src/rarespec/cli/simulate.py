@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rarespec.cli.exits import arguments, told
+from rarespec.cli.terminal import say
 
 LAYOUTS = "sdss, sdss-v, sdss-spplate, sdss-spspec, lamost-dr1, lamost-dr8, lamost-dr9, desi"
 
@@ -45,7 +46,7 @@ def command(
             made = f"{into}: {len(simulate_survey(choice, into, jobs, show))} spectra"
         elif out is not None:
             made = f"{out}: {len(simulate_files(choice, out, jobs, show))} {layout} files"
-    typer.echo(made)
+    say(made)
 
 
 def rare_counts(words: list[str]) -> tuple[tuple[str, int], ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rarespec.cli.exits import Exit, told
+from rarespec.cli.terminal import say, say_json, say_lines
 
 
 @told
@@ -27,10 +27,10 @@ def command(
         result = verify(survey, show)
     if as_json:
         content = {"sound": result.sound, "rows": result.n_rows, "files": result.n_files, "problems": result.problems}
-        typer.echo(json.dumps(content))
+        say_json(content)
     elif result.sound:
-        typer.echo(f"{survey}: sound; {result.n_rows} spectra in {result.n_files} files")
+        say(f"{survey}: sound; {result.n_rows} spectra in {result.n_files} files")
     else:
-        typer.echo("\n".join(result.problems))
-        typer.echo(f"{survey}: {len(result.problems)} problems; restore these files, or ingest again elsewhere")
+        say_lines(result.problems)
+        say(f"{survey}: {len(result.problems)} problems; restore these files, or ingest again elsewhere")
     raise typer.Exit(Exit.DONE if result.sound else Exit.DEFECTS)

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from rarespec.inspector.known_curve import known_curve
 from rarespec.inspector.pixel_errors import good_pixels, has_errors, sigma_of, weights_of
-from rarespec.inspector.plain_json import as_json
 from rarespec.inspector.shelf import Shelf
 from rarespec.searching.explanation import Band, explained
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.template import NoTemplate
 from rarespec.spectrum import Spectrum
+from rarespec.strict_json import as_json
 from rarespec.survey.manifest import WrongUseError
 
 Vector = NDArray[np.floating]
@@ -57,7 +57,7 @@ def packed(header: Mapping[str, Any], curves: Mapping[str, Vector]) -> bytes:
 
     All little-endian. The curves begin at a multiple of 8 bytes, so that they can be read where they lie.
     """
-    text = as_json({"arrays": list(curves), **header})
+    text = as_json({"arrays": list(curves), **header}).encode("ascii")
     text += b" " * (-(4 + len(text)) % ALIGNMENT)
     return b"".join([struct.pack("<I", len(text)), text, *(curve.astype("<f4").tobytes() for curve in curves.values())])
 

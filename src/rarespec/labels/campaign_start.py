@@ -50,8 +50,8 @@ class CampaignStart:
     def write(self, path: Path) -> None:
         """Whole or not at all."""
         try:
-            content = json.dumps({"format": FORMAT, "version": VERSION} | asdict(self), indent=1)
-        except TypeError as error:
+            content = json.dumps({"format": FORMAT, "version": VERSION} | asdict(self), indent=1, allow_nan=False)
+        except (TypeError, ValueError) as error:
             raise WrongUseError(f"{path}: a campaign with such parameters cannot be kept: {error}") from None
         write_whole(path, content.encode())
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from rarespec.evaluation.experiment.bench import Bench, Outcome
 from rarespec.evaluation.experiment.packed_places import unpacked_places
 from rarespec.evaluation.experiment.task import Kind, Task
+from rarespec.strict_json import as_json
 from rarespec.whole_file import write_whole
 
 FILE_OF: dict[Kind, str] = {
@@ -63,7 +63,7 @@ def _written(path: Path, rows: list[dict[str, Any]], provenance: Mapping[str, An
 
     columns = list(dict.fromkeys(name for row in rows for name in row))
     table = pa.table({name: [row.get(name) for row in rows] for name in columns})
-    table = table.replace_schema_metadata({"rarespec": json.dumps(dict(provenance))})
+    table = table.replace_schema_metadata({"rarespec": as_json(provenance)})
     content = io.BytesIO()
     pq.write_table(table, content)
     write_whole(path, content.getvalue())

@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from rarespec.strict_json import as_json
 from rarespec.survey.manifest import WrongUseError
 
 Provenance = dict[str, Any]
@@ -18,17 +17,15 @@ NAME = "rarespec"
 def plain_provenance(provenance: Mapping[str, Any]) -> Provenance:
     """As it will be read again: names are text, sequences are lists, NumPy's numbers are Python's."""
     try:
-        return json.loads(json.dumps(dict(provenance), default=_plain))
+        return json.loads(to_json(dict(provenance)))
     except (TypeError, ValueError) as error:
         raise WrongUseError(f"the provenance cannot be written as JSON: {error}") from None
 
 
 def to_json(provenance: Provenance) -> str:
-    """In one line of printable ASCII."""
-    return json.dumps(provenance, ensure_ascii=True)
+    """In one line of printable ASCII; a number that is not finite is null."""
+    return as_json(provenance, default=_refuse)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+def _refuse(value: Any) -> Any:
     raise TypeError(f"{value!r} is of type {type(value).__name__}; use text, numbers, lists and mappings")
