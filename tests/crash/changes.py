@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ class Change:
     run: Callable[[Path], Any]
     result_matters: bool = False
     """Whether what `run` returns must always be the same."""
+    where: str = SURVEY
+    """Calls below this place in the folder are made to fail."""
 
 
 def small_blocks() -> None:
@@ -117,12 +120,33 @@ def _features(folder: Path) -> str:
     return features_digest(Survey.open(folder / SURVEY))[1]
 
 
+def _simulate(folder: Path) -> None:
+    sky = ("--n", "20", "--rare", "carbon=3", "--grid", "log:3.6:1e-3:300")
+    rarespec("simulate", *sky, "--into", str(folder / SURVEY), "--jobs", "1")
+
+
+def _prepare_search(folder: Path) -> None:
+    SurveyWriter.__init__.__defaults__ = (False, 64)
+    survey = Survey.create(folder / SURVEY, SMALL_GRID)
+    survey.append(make_spectra(100, SMALL_GRID))
+    (folder / "known.txt").write_text("\n".join(survey.ids[:4]))
+
+
+def _search(folder: Path) -> str:
+    table = folder / "candidates.csv"
+    with suppress(SystemExit):
+        rarespec("search", str(folder / SURVEY), "--known", str(folder / "known.txt"), "--out", str(table))
+    return table.read_text()
+
+
 CHANGES = {
     "create": Change(lambda folder: None, lambda folder: Survey.create(folder / SURVEY, SMALL_GRID) and None),
     "ingest": Change(_write_files, _ingest("all")),
     "grow": Change(_prepare_growing, _ingest("all")),
     "append": Change(_make_survey, _append),
     "features": Change(_make_survey, _features, result_matters=True),
+    "simulate": Change(lambda folder: None, _simulate),
+    "search": Change(_prepare_search, _search, result_matters=True, where="."),
 }
 
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
-from changes import CHANGES, SURVEY, Change, copied, is_between, prepared, small_blocks, state_of
+from changes import CHANGES, Change, copied, is_between, prepared, small_blocks, state_of
 from file_system_calls import DIED, FAULTS, fault_at
 from forked import in_child
 
@@ -47,13 +47,13 @@ class Injection:
         self.after = in_child(lambda: state_of(undisturbed)).result
 
     def _counted(self, folder):
-        calls, result = fault_at(0, "", folder / SURVEY), None
+        calls, result = fault_at(0, "", folder / self.change.where), None
         with suppress(SystemExit):  # a command ends with a code
             result = self.change.run(folder)
         return result, calls, list(sys.modules)
 
     def _disturbed(self, folder, step, fault):
-        fault_at(step, fault, folder / SURVEY)
+        fault_at(step, fault, folder / self.change.where)
         return self.change.run(folder)
 
     def violations(self, step: int, fault: str):

@@ -1,4 +1,4 @@
-"""Promise: whatever file-system call of a change fails, or is the last before a crash, the old or the new state is there.
+"""Promise: whatever file-system call of a change fails, or is the last before a crash, the old or new state is there.
 
 And the same command, run again without a look in between, ends where an undisturbed one does.
 """
@@ -22,16 +22,17 @@ def results_of(script, *arguments):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize(
-    ("change", "sample"), [("create", 4), ("ingest", 5), ("grow", 4), ("append", 5), ("features", 4)]
-)
+SAMPLES = {"create": 4, "ingest": 5, "grow": 4, "append": 5, "features": 4, "simulate": 2, "search": 2}
+
+
+@pytest.mark.parametrize(("change", "sample"), SAMPLES.items())
 def test_a_fault_at_some_calls_harms_nothing(change, sample):
     results = results_of("fault_injection.py", change, sample)
     assert results["violations"] == [] and results["trials"] == 3 * sample
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("change", ["create", "ingest", "grow", "append", "features"])
+@pytest.mark.parametrize("change", SAMPLES)
 def test_a_fault_at_every_call_harms_nothing(change):
     results = results_of("fault_injection.py", change, 0)
     assert results["violations"] == [] and results["trials"] == 3 * results["calls"] > 100

@@ -77,10 +77,13 @@ def reference(files, tmp_path_factory):
 
 
 def crash_and_resume(step, files, reference, tmp_path):
+    """As a user does, the same command is run again at once; what one finds who looks first is tried on a copy."""
     path = tmp_path / "a.survey"
     code = run(path, files, crash_at=step)
     assert code in (0, 9)
-    assert_sound_beginning(path, reference)
+    looked_at = Path(shutil.copytree(path, tmp_path / "looked_at")) if path.exists() else path
+    assert_sound_beginning(looked_at, reference)
+    shutil.rmtree(looked_at, ignore_errors=True)
     assert run(path, files) == 0
     assert_same(contents(path), reference)
     return code == 9
@@ -111,7 +114,8 @@ def kill_again_and_again(n_kills, files, reference, tmp_path):
         process.send_signal(signal.SIGKILL)
         finished = "done" in process.communicate()[0]
         killed += not finished
-        assert_sound_beginning(path, reference)
+        if rng.random() < 0.5:  # otherwise the next run is the first to see what was left
+            assert_sound_beginning(path, reference)
         if finished:
             assert_same(contents(path), reference)
             shutil.rmtree(path)

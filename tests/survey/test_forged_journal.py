@@ -1,5 +1,6 @@
 """A survey that someone else made: whatever its journal, lock and staging area are, nothing outside it is touched."""
 
+import errno
 import json
 import os
 import threading
@@ -283,6 +284,24 @@ def test_the_way_to_a_survey_may_be_a_link(survey, tmp_path):
     link.symlink_to(survey.path)
     Survey.open(link).append(make_spectra(3, SMALL_GRID, prefix="t"))
     assert len(Survey.open(survey.path)) == 63 and Survey.open(link).verify().sound
+
+
+def test_who_cannot_carry_out_a_journal_reads_the_old_state(survey, monkeypatch):
+    """On a full disk, or in the directory of someone else."""
+    from rarespec.survey import commit
+
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(commit, "_carry_out", refuse)
+        with pytest.raises(OSError, match="No space"):
+            survey.append(make_spectra(4, SMALL_GRID, prefix="t"))
+        opened = Survey.open(survey.path)
+        assert len(opened) == 60 and opened.verify().sound and len(opened.select(["s00059"])) == 1
+        with pytest.raises(OSError, match="No space"):
+            opened.append(make_spectra(4, SMALL_GRID, prefix="t"))
+    assert len(Survey.open(survey.path)) == 64
 
 
 def test_a_true_journal_is_carried_out(survey, monkeypatch):

@@ -181,6 +181,26 @@ def test_create_refuses_a_directory_with_something_in_it(tmp_path):
     assert (tmp_path / "thesis.tex").read_text() == "precious"
 
 
+def test_create_again_gives_the_empty_survey_that_is_there(tmp_path):
+    """As after a process that was killed just before it could say so; one with spectra in it is refused."""
+    for _ in range(2):
+        survey = Survey.create(tmp_path / "a.survey", SMALL_GRID)
+    assert survey.manifest.generation == 1
+    with pytest.raises(WrongUseError, match="has the grid"):
+        Survey.create(tmp_path / "a.survey")
+    survey.append(make_spectra(3, SMALL_GRID))
+    with pytest.raises(WrongUseError, match="not empty"):
+        Survey.create(tmp_path / "a.survey", SMALL_GRID)
+
+
+def test_the_same_defect_twice_is_listed_once(survey):
+    spectra = make_spectra(2, SMALL_GRID, prefix="w")
+    spectra.flux[:] = np.nan
+    for _ in range(2):
+        assert survey.append(spectra).spectra["defective"] == 2
+    assert [defect.id for defect in survey.defects] == ["w00000", "w00001"]
+
+
 def test_open_says_when_it_is_no_survey(tmp_path):
     with pytest.raises(WrongUseError, match="not a survey"):
         Survey.open(tmp_path)
@@ -280,7 +300,7 @@ def test_ids_are_text():
 def test_opening_something_else_touches_nothing(tmp_path):
     (tmp_path / "staging").mkdir()
     (tmp_path / "staging" / "precious").write_text("x")
-    for attempt in (Survey.open, lambda path: SurveyWriter(path, SMALL_GRID)):
+    for attempt in (Survey.open, Survey.create, lambda path: SurveyWriter(path, SMALL_GRID)):
         with pytest.raises(WrongUseError):
             attempt(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["staging"]

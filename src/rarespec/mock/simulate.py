@@ -14,7 +14,7 @@ from rarespec.mock.files import native_wavelength, write_files
 from rarespec.mock.sky import MockSky
 from rarespec.processes import Died, available_cores, map_in_order
 from rarespec.spectrum import PAPER_GRID, Spectra, WavelengthGrid
-from rarespec.survey import Survey, SurveyError
+from rarespec.survey import Survey, SurveyError, WrongUseError
 from rarespec.survey.appending import append_to
 
 Result = TypeVar("Result")
@@ -44,8 +44,9 @@ def sky_of(choice: SkyChoice) -> MockSky:
 def simulate_survey(
     choice: SkyChoice, into: str | os.PathLike[str], jobs: int | None = None, progress: Progress | None = None
 ) -> Survey:
-    """The mock sky as a new survey in this directory."""
-    survey = Survey.create(into, choice.grid)
+    """The mock sky as a new survey in this directory; one that the same simulation began, and was killed, is ended."""
+    action = f"simulate {choice}"
+    survey = _begun(into, action, choice.grid) or Survey.create(into, choice.grid)
     sky = sky_of(choice)
 
     def stacks() -> Iterator[Spectra]:
@@ -57,11 +58,21 @@ def simulate_survey(
                 progress(n_done, len(sky))
 
     try:
-        append_to(survey, stacks(), action=f"simulate {choice}")
+        append_to(survey, stacks(), action=action)
     except BaseException:
         shutil.rmtree(survey.path)  # a part of a mock survey is of no use, and would be in the way of the next try
         raise
     return Survey.open(into)
+
+
+def _begun(into: str | os.PathLike[str], action: str, grid: WavelengthGrid) -> Survey | None:
+    """The survey that is there, if nothing but this was ever done to it."""
+    try:
+        survey = Survey.open(into)
+    except WrongUseError:
+        return None
+    is_same = survey.grid == grid and all(entry.get("action") == action for entry in survey.manifest.provenance)
+    return survey if is_same else None
 
 
 def simulate_files(

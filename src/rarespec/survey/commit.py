@@ -108,7 +108,10 @@ def _opened_lock(path: Path) -> int:
 
 
 def recover(root: Path) -> None:
-    """Finish or undo what an interrupted writer left behind. Does nothing while a writer is at work."""
+    """Finish or undo what an interrupted writer left behind. Does nothing while a writer is at work.
+
+    Where that is not possible, on a full disk for instance, the old state can still be read; the next writer is told.
+    """
     if is_remote(root):  # nobody writes a survey there; it was copied
         return
     if not was_interrupted(root) or not os.access(root, os.W_OK):
@@ -116,8 +119,8 @@ def recover(root: Path) -> None:
     try:
         with writer_lock(root):
             recover_locked(root)
-    except BusyError:
-        return  # a living writer will finish by itself
+    except (BusyError, OSError):  # a living writer will finish by itself
+        return
 
 
 def was_interrupted(root: Path) -> bool:
