@@ -1,0 +1,184 @@
+"""Promise: what an earlier version has written, every later one opens, searches and grows; see make.py beside this."""
+
+import hashlib
+import importlib.util
+import json
+import shutil
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rarespec as rs
+from rarespec.labels.event import LabelEvent, new_event_id
+from rarespec.labels.label import Label
+from rarespec.labels.log import LabelLog
+from rarespec.rankers.model_file import load_model
+from rarespec.searching.model import search_with_model
+from rarespec.survey import Survey, SurveyError
+from rarespec.survey.features import features_of
+from rarespec.survey.manifest import VERSION
+from rarespec.survey.neighbours import graph_of
+from rarespec.survey.signal import signal_of
+
+HERE = Path(__file__).parent
+SPEC = importlib.util.spec_from_file_location("make_kept_surveys", HERE / "make.py")
+make = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(make)
+
+VERSIONS = sorted(path.name for path in HERE.iterdir() if path.is_dir() and not path.name.startswith(("_", ".")))
+
+
+@pytest.fixture(params=VERSIONS)
+def kept(request, tmp_path):
+    """A copy: opening a label log may write."""
+    return shutil.copytree(HERE / request.param, tmp_path / request.param)
+
+
+def require_contents(survey, n):
+    """The first n spectra of make.py, and what is said about them, to the bit."""
+    expected = make.spectra(0, n)
+    found = survey.at(np.arange(n))
+    for name in ("flux", "ivar", "bad"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+    for name, values in expected.catalogue.items():
+        assert found.catalogue[name] == values, name
+    assert survey.ids.tolist() == expected.ids and survey.grid == make.GRID
+
+
+def sound(survey):
+    result = survey.verify()
+    return not result.problems or pytest.fail("; ".join(result.problems))
+
+
+def test_something_is_kept():
+    assert VERSIONS
+
+
+def test_it_is_small():
+    assert sum(path.stat().st_size for path in HERE.rglob("*") if path.is_file()) < 300_000 * len(VERSIONS)
+
+
+@pytest.mark.parametrize("name", make.SURVEYS)
+def test_a_survey_is_what_was_written(kept, name):
+    survey, n = Survey.open(kept / name), make.SURVEYS[name]
+    assert len(survey) == n and sound(survey)
+    if n:
+        require_contents(survey, n)
+    assert survey.defects == make.DEFECTS
+
+
+@pytest.mark.parametrize("name", [name for name, n in make.SURVEYS.items() if n])
+@pytest.mark.filterwarnings("ignore")
+def test_a_survey_is_searched_grown_and_searched_again(kept, name):
+    """Interleaved: what this version adds stands beside what the earlier one has written, and both are right."""
+    survey, n = Survey.open(kept / name), make.SURVEYS[name]
+    for _ in range(2):
+        ranking = rs.search(survey, make.KNOWN, "label_propagation", recipe=make.recipe())
+        assert set(ranking.table["id"]) == set(survey.ids) - set(make.KNOWN) and np.isfinite(ranking.scores).all()
+        survey.append(make.spectra(n, n + 5))
+        n += 5
+        require_contents(Survey.open(survey.path), n)
+        assert sound(survey)
+
+
+def test_what_is_added_can_be_read_by_the_version_that_wrote_the_survey(kept):
+    """As long as the format has the same number: no new piece in the manifest or in the arrays' own description."""
+    described = [kept / "plain" / name for name in ("manifest.json", "flux/zarr.json", "mask/zarr.json")]
+    before = [_shape_of(json.loads(path.read_text())) for path in described]
+    Survey.open(kept / "plain").append(make.spectra(20, 23))
+    assert [_shape_of(json.loads(path.read_text())) for path in described] == before
+
+
+def _shape_of(content):
+    """Which names there are, at every depth, and of what kind their values; of a list, its first item."""
+    if isinstance(content, dict):
+        paths = any("/" in key for key in content)  # digests by file, of which there are more now
+        names = [key for key in content if key not in ("columns", "provenance")]  # which depend on what was added
+        return "files" if paths else {key: _shape_of(content[key]) for key in names}
+    if isinstance(content, list):
+        return [_shape_of(item) for item in content[:1]]
+    return type(content).__name__
+
+
+def test_an_empty_survey_grows(kept):
+    survey = Survey.open(kept / "empty")
+    survey.append(make.spectra(0, 9))
+    require_contents(Survey.open(survey.path), 9)
+    assert sound(survey)
+
+
+def digests(folder):
+    return {path: hashlib.sha256(path.read_bytes()).digest() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_kept_features_and_graphs_are_used_as_they_are(kept):
+    """Without a warning, and no file is written; they are what would be computed anew."""
+    survey = Survey.open(kept / "searched")
+    before = digests(survey.path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        features = features_of(survey, make.recipe())
+        graph, signal = graph_of(features, 5), signal_of(features, 5)
+    assert digests(survey.path) == before and features.n_fitted == len(survey)
+    anew = features_of(Survey.open(shutil.copytree(kept / "searched", kept / "anew")), make.recipe(), refit=True)
+    np.testing.assert_allclose(features.values, anew.values, atol=1e-4)
+    assert graph.indices.shape == (24, 5) and len(signal.graph) == 24
+
+
+def test_labels_are_read_and_added_to(kept):
+    with LabelLog(kept / "labels.sqlite") as log:
+        found = [event for _, event in log.events()]
+        assert [(e.event_id, e.label, e.undoes, e.person, e.comment) for e in found] == [
+            (e.event_id, e.label, e.undoes, e.person, e.comment) for e in make.EVENTS
+        ]
+        assert found[2].spectrum == "k-0001" and found[1].rank == 2 and found[1].score == 0.5
+        log.append(LabelEvent(new_event_id(), "k-0005", Label.UNSURE, person="bob"))
+    with LabelLog(kept / "labels.sqlite", read_only=True) as log:
+        assert len(log.events()) == 4
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_ranks_as_it_did(kept):
+    """As a search that learns anew from the same examples."""
+    path, survey = kept / "carbon.safetensors", Survey.open(kept / "searched")
+    assert list(load_model(path).extra["known_ids"]) == make.KNOWN
+    by_model = search_with_model(survey, path)
+    assert set(by_model.table["id"]) == set(survey.ids) - set(make.KNOWN) and np.isfinite(by_model.scores).all()
+    anew = rs.search(survey, make.KNOWN, "auto", recipe=make.recipe())
+    assert len(set(by_model.table["id"][:5]) & set(anew.table["id"][:5])) >= 3
+
+
+def with_manifest(survey, **changes):
+    """As a later version might write it, with a digest that is right."""
+    path = survey / "manifest.json"
+    content = json.loads(path.read_text()) | changes
+    content.pop("digest")
+    text = json.dumps(content, indent=1, ensure_ascii=False)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    path.write_text(json.dumps(content | {"digest": digest}, indent=1, ensure_ascii=False))
+
+
+def test_a_survey_of_a_later_format_is_refused_with_what_to_do(kept):
+    with_manifest(kept / "plain", version=VERSION + 1)
+    with pytest.raises(
+        SurveyError, match=f"survey format {VERSION + 1}; this rarespec reads {VERSION}, use a newer one"
+    ):
+        Survey.open(kept / "plain")
+
+
+@pytest.mark.xfail(raises=TypeError, strict=False, reason="the manifest is to name what it does not know")
+def test_a_piece_that_only_a_later_version_knows_is_named(kept):
+    with_manifest(kept / "plain", redshifts={"file": "redshifts.parquet"})
+    with pytest.raises(SurveyError, match="redshifts"):
+        Survey.open(kept / "plain")
+
+
+def test_files_that_only_a_later_version_knows_are_named(kept):
+    for name in ("redshifts/c/0/0", "features/0123456789abcdef/tree.npz", "graphs/later.bin"):
+        path = kept / "searched" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"later")
+        assert [problem for problem in Survey.open(kept / "searched").verify().problems if name in problem]
+        path.unlink()
