@@ -17,6 +17,7 @@ from rarespec.inspector.app import app_for
 from rarespec.inspector.inspection import Inspection
 from rarespec.inspector.secrets import Secrets
 from rarespec.inspector.server import listening, server_for
+from rarespec.inspector.timely import Timely
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.event import LabelEvent
 from rarespec.labels.log import LabelLog
@@ -126,13 +127,15 @@ def exchanged(connection: socket.socket, call: Call | bytes) -> Answer:
 
 
 @contextmanager
-def running(campaign: Campaign, log_path: Path, person: str = "Ada", **options: Any) -> Iterator[Running]:
+def running(
+    campaign: Campaign, log_path: Path, person: str = "Ada", http: type[Timely] = Timely, **options: Any
+) -> Iterator[Running]:
     """A server in a thread; when this ends it has stopped."""
     secrets = Secrets.new()
     with listening(0) as listener, LabelLog(log_path) as log:
         port = listener.getsockname()[1]
         app = app_for(campaign, log, person, secrets, port, **options)
-        server = server_for(app)
+        server = server_for(app, http)
         thread = Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

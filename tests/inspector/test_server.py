@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 
 from rarespec.inspector.server import ADDRESS, address, listening, server_for
+from rarespec.inspector.timely import Timely
 from rarespec.survey.manifest import WrongUseError
 
 
@@ -28,7 +29,7 @@ def test_a_port_that_is_taken_is_told() -> None:
 
 def test_nobody_may_say_for_whom_he_asks() -> None:
     config = server_for(lambda scope, receive, send: None).config  # type: ignore[arg-type, return-value]
-    assert config.proxy_headers is False and config.ws == "none" and config.http == "h11"
+    assert config.proxy_headers is False and config.ws == "none" and config.http is Timely
 
 
 def test_the_address_has_the_token() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from string import Formatter
 from typing import Any
+from urllib.parse import urlsplit
 
 from rarespec.survey.manifest import WrongUseError
 
@@ -46,16 +49,42 @@ class Archive:
 
     def filled(self, template: str, **values: Any) -> str:
         """The template with its fields filled in; `release` is always there."""
+        fields = {"release": self.release, **values}
         try:
-            return template.format(release=self.release, **values)
-        except (KeyError, IndexError, ValueError):
-            there = ", ".join(("release", *values))
+            _check_fields(template, fields)
+            address = template.format(**fields)
+            _check_address(address)
+            return address
+        except (KeyError, IndexError, ValueError, TypeError) as error:
             raise WrongUseError(
-                f"the address {template!r} of {self.name} cannot be filled in; its fields may be {there}"
+                f"the address {template[:200]!r} of {self.name} cannot be filled in; its fields may be "
+                f"{', '.join(fields)} ({error})"
             ) from None
 
 
+WIDTH = re.compile(r"(0?[1-9]\d?d?)?")
+"""How a field may be written: with so many digits, 99 at most."""
+
+
+def _check_fields(template: str, fields: Mapping[str, Any]) -> None:
+    """Plain names alone. `format` would also follow attributes ({plate.__class__}), and pad to any length."""
+    for _, name, width, conversion in Formatter().parse(template):
+        if name is not None and (name not in fields or conversion or not WIDTH.fullmatch(width or "")):
+            raise ValueError(f"{{{name}}} is no field")
+
+
+def _check_address(address: str) -> None:
+    """Of an address of the web, that it can be read as one; names of lists have no `://`."""
+    if "://" in address:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+            raise ValueError(f"{address[:200]!r} is no address of the web")
+
+
 Table = Mapping[str, Any]
+
+MOST_BYTES = 1 << 20
+"""The built-in table has some thousand."""
 
 
 def load_addresses(path: str | os.PathLike[str] | None = None) -> Table:
@@ -67,10 +96,12 @@ def load_addresses(path: str | os.PathLike[str] | None = None) -> Table:
 
 def _own_table(path: Path) -> Table:
     try:
+        if path.exists() and not path.is_dir() and (not path.is_file() or path.stat().st_size > MOST_BYTES):
+            raise WrongUseError(f"{path}: no plain file, or too large a one; it should be a table of addresses in TOML")
         return tomllib.loads(path.read_text())
     except OSError as error:
         raise WrongUseError(f"{path}: {error.strerror or error}; it should be a table of addresses in TOML") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # that of TOML, of numbers without end, of bytes that are no text
         raise WrongUseError(f"{path}: not TOML: {error}") from None
 
 
@@ -79,7 +110,31 @@ def _over(builtin: Table, own: Table, where: str) -> Table:
     if unknown:
         there = ", ".join(builtin)
         raise WrongUseError(f"{where}: no archive is called {', '.join(sorted(unknown))}; there are {there}")
+    for name, values in own.items():
+        _check_values(values, f"{where}: [{name}]")
+        for release, more in values.get("releases", {}).items():
+            _check_values(more, f"{where}: [{name}.releases.{release}]", inner=True)
     return _merged(builtin, own)
+
+
+def _check_values(values: Any, where: str, inner: bool = False) -> None:
+    """Texts, whole numbers and lists of texts; of an archive, also its releases."""
+    if not isinstance(values, dict):
+        raise WrongUseError(f"{where} is no table")
+    for key, value in values.items():
+        if key == "releases" and not inner:
+            if not isinstance(value, dict):
+                raise WrongUseError(f"{where}, releases: no table")
+            continue
+        in_list = isinstance(value, list) and value and all(isinstance(one, str) for one in value)
+        if not (in_list or isinstance(value, str) or type(value) is int):
+            raise WrongUseError(f"{where}, {key}: neither text nor a whole number nor a list of texts")
+        if key in TEXTS and not isinstance(value, str):
+            raise WrongUseError(f"{where}, {key}: no text")
+
+
+TEXTS = ("checksums", "release", "plate_release", "field_release", "token_variable")
+"""Keys that are read without being asked what they are."""
 
 
 def _merged(builtin: Any, own: Any) -> Any:

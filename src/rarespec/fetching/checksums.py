@@ -14,6 +14,8 @@ from rarespec.fetching.web import Web
 
 ALGORITHMS = {"md5": 32, "sha1": 40, "sha256": 64, "sha512": 128}
 """Algorithm -> length of its digest in hexadecimal digits."""
+LIST_BYTES = 16 << 20
+"""A list has a line for each file of a directory."""
 LINE = re.compile(r"\\?([0-9a-fA-F]{32,128})\s+[ *]?(?:\./)?(\S.*)")
 LINK = re.compile(r"""href\s*=\s*["']?([^"'\s>?#]+)""", re.IGNORECASE)
 
@@ -57,7 +59,7 @@ class Checksums:
     def _fetched(self, address: str, list_name: str) -> dict[str, Checksum]:
         try:
             url = self._list_address(address, list_name)
-            return parsed(self._web.text("GET", url)) if url else {}
+            return parsed(self._web.text("GET", url, LIST_BYTES)) if url else {}
         except FaultError as fault:
             if fault.passing:
                 raise FaultError(f"the list of checksums: {fault.reason}", passing=False) from None
@@ -67,7 +69,7 @@ class Checksums:
         if "*" not in list_name:
             return urljoin(address, list_name)
         directory = urljoin(address, ".")
-        links = map(unquote, LINK.findall(self._web.text("GET", directory)))
+        links = map(unquote, LINK.findall(self._web.text("GET", directory, LIST_BYTES)))
         named = (link for link in links if "/" not in link.removeprefix("./") and fnmatchcase(link, list_name))
         return next((urljoin(directory, link) for link in named), None)
 

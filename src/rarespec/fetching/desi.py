@@ -9,7 +9,7 @@ from rarespec.fetching.addresses import Archive
 from rarespec.fetching.asked import Asked
 from rarespec.fetching.healpix import Healpix, healpix_in, healpix_of
 from rarespec.fetching.outcome import Cause, Result, failed
-from rarespec.fetching.wanted import Wanted, once
+from rarespec.fetching.wanted import MANY_SPECTRA_BYTES, Wanted, once
 from rarespec.fetching.web import Web
 
 HEALPIX = re.compile(r"(?:coadd-)?([a-z0-9]+)-([a-z0-9]+)-(\d+)(?:\.fits)?")
@@ -64,4 +64,5 @@ def _file(id: str, pixel: Healpix, kind: str, archive: Archive) -> Wanted:
               "group": pixel.number // 100, "specprod": archive.text("specprod")}  # fmt: skip
     addresses = tuple(archive.filled(template, kind=kind, **values) for template in archive.texts("file"))
     name = f"{pixel}/{kind}-{pixel}.fits"
-    return Wanted((id,), name, addresses, archive.filled(archive.values.get("checksums", ""), **values))
+    checksums = archive.filled(archive.values.get("checksums", ""), **values)
+    return Wanted((id,), name, addresses, checksums, MANY_SPECTRA_BYTES)

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from rarespec.fetching.bounded import too_long
 from rarespec.fetching.checksums import Checksum, Checksums
 from rarespec.fetching.fault import FaultError
 from rarespec.fetching.outcome import Cause, Outcome, Result, failed
@@ -16,10 +17,9 @@ from rarespec.fetching.wanted import Wanted
 from rarespec.fetching.web import Response, Web, length_of
 from rarespec.fetching.whole import check_whole, is_gzip
 
-PIECE = 1 << 18
 PARTIAL = 206
 NOTHING_THERE = 416
-RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
+RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Downloads:
         partial = Partial(self.folder / wanted.name)
 
         def ask() -> Checksum:
-            self._receive(address, partial)
+            self._receive(address, partial, wanted.most_bytes)
             published = self._published(wanted, address)
             try:
                 return check_whole(partial.path, published)
@@ -75,32 +75,36 @@ class Downloads:
     def _published(self, wanted: Wanted, address: str) -> Checksum | None:
         return self.checksums.of(address, wanted.checksums) if self.checksums else None
 
-    def _receive(self, address: str, partial: Partial) -> None:
+    def _receive(self, address: str, partial: Partial, most: int) -> None:
         """All bytes of the file, those that came before a break not again where the archive can go on."""
         n_here, validator = partial.length_of(address)
         headers = {"Range": f"bytes={n_here}-", "If-Range": validator} if n_here else {}
         try:
             with self.web.asked("GET", address, headers) as response:
-                _write(response, address, partial, n_here)
+                self._write(response, address, partial, n_here, most)
         except FaultError as fault:
             if n_here and fault.status == NOTHING_THERE:
                 partial.discard()  # whatever these bytes are, it cannot be told
                 raise FaultError(fault.reason, passing=True) from None
             raise
 
-
-def _write(response: Response, address: str, partial: Partial, n_here: int) -> None:
-    goes_on = response.status == PARTIAL
-    total = _total_of_range(response, n_here) if goes_on else length_of(response)
-    if not goes_on or not n_here:
-        partial.begin(address, _validator(response))
-    with open(partial.path, "ab") as file:
-        while piece := response.read1(PIECE, decode_content=False):  # what is there, so that little is lost by a break
-            file.write(piece)
-            file.flush()
-    n_bytes = partial.path.stat().st_size
-    if total is not None and n_bytes != total:
-        raise FaultError(f"{n_bytes} of {total} bytes came", passing=True)
+    def _write(self, response: Response, address: str, partial: Partial, n_here: int, most: int) -> None:
+        goes_on = response.status == PARTIAL
+        total = _total_of_range(response, n_here) if goes_on else length_of(response)
+        if (total or 0) > most:
+            raise too_long(most)
+        if not goes_on or not n_here:
+            partial.begin(address, _validator(response))
+        with open(partial.path, "ab") as file:
+            for piece in self.web.pieces(response, 2 * most):  # as they come, so that little is lost by a break
+                file.write(piece)
+                file.flush()
+                if file.tell() > most:
+                    partial.discard()
+                    raise too_long(most)
+        n_bytes = partial.path.stat().st_size
+        if total is not None and n_bytes != total:
+            raise FaultError(f"{n_bytes} of {total} bytes came", passing=True)
 
 
 def _total_of_range(response: Response, n_here: int) -> int:

@@ -56,8 +56,9 @@ def healpix_of(targets: Sequence[str], archive: Archive, web: Web) -> dict[str, 
 def _answer(targets: list[str], archive: Archive, web: Web) -> list[dict[str, str]]:
     query = QUERY.format(table=archive.text("lookup_table"), ids=", ".join(targets))
     form = {"REQUEST": "doQuery", "LANG": "ADQL", "FORMAT": "csv", "QUERY": query}
+    address = archive.filled(archive.text("lookup"))
     try:
-        text = web.text("POST", archive.text("lookup"), fields=form, encode_multipart=False, seconds=QUERY_SECONDS)
+        text = web.text("POST", address, fields=form, encode_multipart=False, seconds=QUERY_SECONDS)
     except FaultError as fault:
         raise SurveyError(f"the healpix of the TARGETIDs cannot be looked up: {fault.reason}; {INSTEAD}") from None
     rows = [

@@ -30,6 +30,10 @@ from rarespec.whole_file import write_whole
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 SPECTRA_AT_A_TIME = 25
 """A spectrum is about a third of a megabyte of JSON."""
+SPECTRUM_BYTES = 4 << 20
+"""The most that one may have."""
+MOST_BRACKETS = 50
+"""Of one record, which has a list for each vector."""
 SPECTRA_SECONDS = 120.0
 """Longest silence before they come."""
 SPECIDS_AT_A_TIME = 500
@@ -63,7 +67,8 @@ def _looked_up(specids: Sequence[str], archive: Archive, web: Web) -> dict[str, 
         search = {"outfields": ["sparcl_id", "specid"], "search": [["specid", *map(int, some)]]}
         address = archive.filled(archive.text("find"), limit=MATCHES_EACH * len(some))
         try:
-            records = _records(web.text("POST", address, json=search, seconds=QUERY_SECONDS))
+            text = web.text("POST", address, json=search, seconds=QUERY_SECONDS)
+            records = _records(text, MATCHES_EACH * len(some))
         except FaultError as fault:
             raise SurveyError(f"SPARCL cannot be asked for the specids: {fault.reason}") from None
         for record in records:
@@ -73,14 +78,17 @@ def _looked_up(specids: Sequence[str], archive: Archive, web: Web) -> dict[str, 
     return found
 
 
-def _records(text: str) -> list[dict[str, Any]]:
-    """The records of an answer; the first element of the list is a header."""
+def _records(text: str, most: int) -> list[dict[str, Any]]:
+    """The records of an answer, so many at most; the first element of the list is a header."""
     title = page_title(text.encode()[:65536])
     if title is not None:
         raise FaultError(f"a web page instead of data{f': {title!r}' if title else ''}")
+    # Before it is taken apart: lists in lists, or millions of small ones, take far more memory than their text.
+    if text.count("{") + text.count("[") > MOST_BRACKETS * (most + 2):
+        raise FaultError(f"an answer of more records or lists than {most} spectra have")
     try:
         answer = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise FaultError(f"the answer is no JSON: {printable(text[:100])!r}", passing=True) from None
     if not isinstance(answer, list) or not answer or not all(isinstance(record, dict) for record in answer):
         raise FaultError(f"an answer of an unknown form: {printable(text[:200])!r}")
@@ -113,7 +121,8 @@ class SparclDownloads:
 
         def ask() -> list[dict[str, Any]]:
             with self.web.asked("POST", address, seconds=SPECTRA_SECONDS, json=uuids) as response:
-                return _records(response.read().decode("utf-8", "replace"))
+                content = b"".join(self.web.pieces(response, SPECTRUM_BYTES * (len(files) + 1)))
+                return _records(content.decode("utf-8", "replace"), len(files))
 
         try:
             records = {

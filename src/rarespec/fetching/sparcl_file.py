@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rarespec.fetching.fault import FaultError
 from rarespec.formats.reader import SDSS_BAD_BITS
+from rarespec.spectrum.printable import printable
 
 SCALARS = ("sparcl_id", "specid", "targetid", "data_release", "ra", "dec", "redshift", "redshift_warning", "spectype")
 VECTORS = ("wavelength", "flux", "ivar", "mask")
@@ -37,9 +38,12 @@ def parquet_of(record: dict[str, Any]) -> bytes:
         ],
         ["flux", "ivar", "lambda", "mask"],
     )
-    table = pa.table({"spectrum": spectrum, **{name: [value] for name, value in _scalars(record).items()}})
     out = io.BytesIO()
-    pq.write_table(table, out, write_page_checksum=True)
+    try:
+        table = pa.table({"spectrum": spectrum, **{name: [value] for name, value in _scalars(record).items()}})
+        pq.write_table(table, out, write_page_checksum=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise FaultError(f"a record that no table can hold: {printable(str(error))[:200]}") from None
     return out.getvalue()
 
 
@@ -52,10 +56,12 @@ def _one_row(values: NDArray[Any]) -> Any:
 def _vectors(record: dict[str, Any]) -> dict[str, NDArray[np.float64]]:
     try:
         vectors = {name: np.asarray(record[name], float) for name in VECTORS}
-    except (KeyError, TypeError, ValueError):
-        raise FaultError(f"a record without {', '.join(VECTORS)}; there is {', '.join(record)}") from None
+    except (KeyError, TypeError, ValueError, OverflowError):
+        there = printable(", ".join(record))[:200]
+        raise FaultError(f"a record without {', '.join(VECTORS)}; there is {there}") from None
     lengths = {vector.shape for vector in vectors.values()}
-    if len(lengths) != 1 or not next(iter(lengths)) or next(iter(lengths)) == (0,):
+    shape = lengths.pop()
+    if lengths or len(shape) != 1 or shape == (0,):
         raise FaultError("a record whose vectors differ in length, or are empty")
     return vectors
 

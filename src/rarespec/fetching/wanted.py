@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+SPECTRUM_BYTES = 64 << 20
+"""Of a file with one spectrum and its exposures: several times what the longest has."""
+MANY_SPECTRA_BYTES = 8 << 30
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -12,6 +16,7 @@ class Wanted:
     asked     : ids for which it is fetched, as the user wrote them
     name      : its place in the folder of fetched files
     addresses : where it may be; the next is asked when the archive says that it is not there
+    most_bytes : a longer file is not taken
     checksums : name of the list of checksums in the directory of the file; a pattern (*.sha1sum) is looked for in the
         listing of the directory; none when empty
     """
@@ -20,6 +25,7 @@ class Wanted:
     name: str
     addresses: tuple[str, ...]
     checksums: str = ""
+    most_bytes: int = SPECTRUM_BYTES
 
 
 def once(files: list[Wanted]) -> list[Wanted]:

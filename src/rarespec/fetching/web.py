@@ -19,6 +19,7 @@ from urllib.request import getproxies, proxy_bypass
 import urllib3
 
 from rarespec._version import __version__
+from rarespec.fetching.bounded import POOLS, body_of
 from rarespec.fetching.fault import FaultError
 from rarespec.fetching.patience import Patience, seconds_asked
 from rarespec.fetching.secret import HidingFilter, Secret, origin_of
@@ -32,6 +33,8 @@ QUERY_SECONDS = 600.0
 REDIRECTS = 5
 TEXT_BYTES = 256 << 20
 """Answers of more than this are no table of ids."""
+MOST_DIGITS = 18
+"""Of a length that a file can have."""
 SMALL_BYTES = 65_536
 """Up to here, reading the page of an error to its end costs less than a new connection."""
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -89,29 +92,31 @@ class Web:
             response = self._after_redirects(method, url, {**HEADERS, **(headers or {})}, seconds or READ_SECONDS, body)
             self._answers.add(response)
             try:
-                raise_for(response)
+                self._raise_for(response)
                 yield response
             except BaseException:
                 response.close()  # what is left of the body would be taken for the next answer
                 raise
             finally:
                 self._answers.discard(response)
-            _keep_connection(response)
+            self._keep_connection(response)
         except urllib3.exceptions.HTTPError as error:
             words = fault_in_words(error, urlsplit(url).hostname or "")
             raise FaultError(words, passing=_may_pass(error)) from None
 
-    def text(self, method: str, url: str, **how: Any) -> str:
-        """The whole answer as text; passing faults are waited out."""
+    def text(self, method: str, url: str, most: int = TEXT_BYTES, **how: Any) -> str:
+        """The whole answer, of at most so many bytes, as text; passing faults are waited out."""
 
         def ask() -> str:
             with self.asked(method, url, **how) as response:
-                content = response.read(TEXT_BYTES + 1)
-                if len(content) > TEXT_BYTES:
-                    raise FaultError(f"an answer of more than {TEXT_BYTES >> 20} MiB")
+                content = b"".join(self.pieces(response, most))
             return content.decode("utf-8", "replace")
 
         return self.patience.insist(ask, origin_of(url))
+
+    def pieces(self, response: Response, most: int) -> Iterator[bytes]:
+        """The body of an answer as it comes; a FaultError when it has more bytes than this, or comes too slowly."""
+        return body_of(response, most, self.patience.clock)
 
     def hidden(self, text: str) -> str:
         """The text without the token."""
@@ -125,7 +130,7 @@ class Web:
             there = response.headers.get("Location")
             if not 300 <= response.status < 400 or response.status == 304 or not there:
                 return response
-            _keep_connection(response)
+            self._keep_connection(response)
             url = self._next(url, there)
             if response.status == 303 and method == "POST":
                 method, body = "GET", {}
@@ -161,8 +166,31 @@ class Web:
         manager = self._managers.get(proxy)
         if manager is None:
             made = urllib3.ProxyManager(proxy, **self._sizes) if proxy else urllib3.PoolManager(**self._sizes)
+            made.pool_classes_by_scheme = POOLS
             manager = self._managers.setdefault(proxy, made)
         return manager
+
+    def _keep_connection(self, response: Response) -> None:
+        """Read what is left of the answer, so that the connection can serve the next request; but not without end."""
+        try:
+            for _ in self.pieces(response, SMALL_BYTES):
+                pass
+            response.release_conn()
+        except FaultError:
+            response.close()
+
+    def _raise_for(self, response: Response) -> None:
+        """Turn every status but success into a fault that says what it means."""
+        status = response.status
+        if status in (200, 206):
+            return
+        if (length_of(response) or SMALL_BYTES) < SMALL_BYTES:
+            self._keep_connection(response)
+        wait = seconds_asked(response.headers.get("Retry-After")) if status in BUSY else None
+        raise FaultError(
+            _status_in_words(status, wait), passing=status in PASSING, absent=status in ABSENT, busy=status in BUSY,
+            wait=wait, status=status
+        )  # fmt: skip
 
 
 def _proxy_for(url: str) -> str:
@@ -172,30 +200,10 @@ def _proxy_for(url: str) -> str:
     return "" if not proxy or proxy_bypass(parts.hostname or "") else proxy
 
 
-def _keep_connection(response: Response) -> None:
-    """Read what is left of the answer, so that the connection can serve the next request."""
-    response.drain_conn()
-    response.release_conn()
-
-
-def raise_for(response: Response) -> None:
-    """Turn every status but success into a fault that says what it means."""
-    status = response.status
-    if status in (200, 206):
-        return
-    if (length_of(response) or SMALL_BYTES) < SMALL_BYTES:
-        _keep_connection(response)
-    wait = seconds_asked(response.headers.get("Retry-After")) if status in BUSY else None
-    raise FaultError(
-        _status_in_words(status, wait), passing=status in PASSING, absent=status in ABSENT, busy=status in BUSY,
-        wait=wait, status=status
-    )  # fmt: skip
-
-
 def length_of(response: Response) -> int | None:
     """The Content-Length; None when there is none, or nonsense."""
     length = response.headers.get("Content-Length", "")
-    return int(length) if length.isascii() and length.isdigit() else None
+    return int(length) if length.isascii() and length.isdigit() and len(length) <= MOST_DIGITS else None
 
 
 def _status_in_words(status: int, wait: float | None) -> str:

@@ -17,6 +17,7 @@ import uvicorn
 from rarespec.inspector.app import app_for
 from rarespec.inspector.inspection import RELEARN_EVERY
 from rarespec.inspector.secrets import Secrets
+from rarespec.inspector.timely import Timely
 from rarespec.survey.manifest import WrongUseError
 
 if TYPE_CHECKING:
@@ -83,10 +84,10 @@ def listening(port: int) -> socket.socket:
     return listener
 
 
-def server_for(app: ASGIApp) -> uvicorn.Server:
+def server_for(app: ASGIApp, http: type[Timely] = Timely) -> uvicorn.Server:
     config = uvicorn.Config(
         app,
-        http="h11",  # the strict reader of HTTP
+        http=http,  # with h11, the strict reader of HTTP
         ws="none",
         lifespan="off",
         proxy_headers=False,  # nobody may say for whom he asks
