@@ -22,7 +22,7 @@ def results_of(script, *arguments):
     return json.loads(done.stdout)
 
 
-SAMPLES = {"create": 4, "ingest": 5, "grow": 4, "append": 5, "features": 4, "simulate": 2, "search": 2}
+SAMPLES = {"create": 4, "ingest": 5, "grow": 4, "append": 5, "recover": 4, "features": 4, "simulate": 2, "search": 2}
 
 
 @pytest.mark.parametrize(("change", "sample"), SAMPLES.items())
