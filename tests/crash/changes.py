@@ -1,6 +1,7 @@
 """Changes of a survey that are interrupted: how each begins, what it does, and what may be found afterwards."""
 
 import hashlib
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -9,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from file_system_calls import DIED
 from forked import in_child, rarespec
 
 from conftest import SMALL_GRID, make_spectra, small_survey_files
 from rarespec.features import MedianFilter, MinMax, Recipe, StreamingPCA
 from rarespec.mock.damage import damage
-from rarespec.survey import Survey, WrongUseError
+from rarespec.survey import Survey, WrongUseError, commit
 from rarespec.survey.features import features_of
 from rarespec.survey.writer import SurveyWriter
 
@@ -110,6 +112,23 @@ def _append(folder: Path) -> None:
     Survey.open(folder / SURVEY).append(spectra)
 
 
+def _interrupt_an_append(folder: Path) -> None:
+    """Its process dies when some of its files are in place, and the manifest is not."""
+
+    def carry_out_a_part(root: Path, journal: commit.Journal) -> None:
+        for relative in journal.moves[:3]:
+            os.replace(root / commit.STAGING / relative, root / relative)
+        os._exit(DIED)
+
+    commit._carry_out = carry_out_a_part
+    _append(folder)
+
+
+def _prepare_interrupted(folder: Path) -> None:
+    _make_survey(folder)
+    assert in_child(lambda: _interrupt_an_append(folder)).code == DIED
+
+
 def features_digest(survey: Survey, refit: bool = False) -> tuple[int, str]:
     """Of how many spectra, and a digest of the features."""
     values = features_of(survey, Recipe([MedianFilter(), MinMax(), StreamingPCA(3)]), refit).values
@@ -144,6 +163,7 @@ CHANGES = {
     "ingest": Change(_write_files, _ingest("all")),
     "grow": Change(_prepare_growing, _ingest("all")),
     "append": Change(_make_survey, _append),
+    "recover": Change(_prepare_interrupted, _append),
     "features": Change(_make_survey, _features, result_matters=True),
     "simulate": Change(lambda folder: None, _simulate),
     "search": Change(_prepare_search, _search, result_matters=True, where="."),

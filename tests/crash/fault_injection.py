@@ -38,7 +38,7 @@ class Injection:
     def __init__(self, change: Change, home: Path) -> None:
         self.change, self.home = change, home
         self.start = prepared(change, home / "start")
-        self.before = in_child(lambda: state_of(self.start)).result
+        self.before = in_child(lambda: state_of(copied(self.start, home / "seen"))).result
         undisturbed = copied(self.start, home / "trial")  # sources are kept by their paths
         ended = in_child(lambda: self._counted(undisturbed))
         assert ended.result, ended.said

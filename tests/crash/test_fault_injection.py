@@ -22,7 +22,7 @@ def results_of(script, *arguments):
     return json.loads(done.stdout)
 
 
-SAMPLES = {"create": 4, "ingest": 5, "grow": 4, "append": 5, "features": 4, "simulate": 2, "search": 2}
+SAMPLES = {"create": 3, "ingest": 3, "grow": 2, "append": 3, "recover": 3, "features": 2}
 
 
 @pytest.mark.parametrize(("change", "sample"), SAMPLES.items())
@@ -32,7 +32,7 @@ def test_a_fault_at_some_calls_harms_nothing(change, sample):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("change", SAMPLES)
+@pytest.mark.parametrize("change", [*SAMPLES, "simulate", "search"])
 def test_a_fault_at_every_call_harms_nothing(change):
     results = results_of("fault_injection.py", change, 0)
     assert results["violations"] == [] and results["trials"] == 3 * results["calls"] > 100
@@ -44,7 +44,7 @@ def test_the_same_faults_are_seen_to_harm_a_survey_without_its_journal():
     assert len(results["violations"]) > 3
 
 
-ORDERS = {"look": 12, "search": 4, "write": 8, "grow": 4}
+ORDERS = {"look": 8, "search": 2, "write": 4, "grow": 2}
 
 
 @pytest.mark.parametrize(("order", "sample"), ORDERS.items())

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import threading
 from pathlib import Path
 
@@ -178,6 +179,21 @@ def test_what_was_moved_before_must_be_what_the_manifest_says(survey):
     assert_refused(survey, str(survey.path / "flux/c/0/0"))
     (survey.path / "flux/c/0/0").unlink()
     assert_refused(survey, str(survey.path / "flux/c/0/0"))
+
+
+@pytest.mark.parametrize("where", ["flux", "flux/c", "flux/c/0", "flux/c/0/0"])
+def test_a_place_that_is_taken_is_told_before_anything_moves(survey, where):
+    """A file where a directory should be, or a directory where a file should be."""
+    stage(survey, "flux/c/0/0", (survey.path / "flux/c/0/0").read_bytes())
+    shutil.rmtree(survey.path / "flux")
+    place = survey.path / where
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if where == "flux/c/0/0":
+        place.mkdir()
+    else:
+        place.write_text("a file")
+    forge(survey, ["flux/c/0/0"])
+    assert_refused(survey, where)
 
 
 def damaged_journals():

@@ -135,7 +135,8 @@ def recover_locked(root: Path) -> None:
         journal = _read_journal(root)
         _check_moves(root, journal)
         _carry_out(root, journal)
-    _clear_staging(root)
+    if os.path.lexists(root / STAGING):
+        shutil.rmtree(root / STAGING)
 
 
 def refuse_links_out(root: Path) -> None:
@@ -170,7 +171,7 @@ def _carry_out(root: Path, journal: Journal) -> None:
         _flush(directory)
     _publish_file(root, NAME, journal.manifest.to_bytes())
     (root / JOURNAL).unlink()
-    _clear_staging(root)
+    shutil.rmtree(root / STAGING, ignore_errors=True)  # the next writer insists
 
 
 def _read_journal(root: Path) -> Journal:
@@ -202,15 +203,16 @@ def _check_moves(root: Path, journal: Journal) -> None:
     for relative in journal.moves:
         staged = root / STAGING / relative
         path = staged if os.path.lexists(staged) else root / relative
-        try:
-            is_right = not path.is_symlink() and sha256_of(path) == digests[relative]
-        except FileNotFoundError:
-            is_right = False
-        if not is_right:
+        if (root / relative).is_dir() or not _is_plain_file(path) or sha256_of(path) != digests[relative]:
             raise SurveyError(
                 f"{path}: not the file that {root / JOURNAL} tells of; nothing was moved. Remove the journal, then run "
                 "`rarespec verify` on the survey"
             )
+
+
+def _is_plain_file(path: Path) -> bool:
+    """No link to one either."""
+    return path.is_file() and not path.is_symlink()
 
 
 def _refuse_links(root: Path, moves: Iterable[str]) -> None:
@@ -227,15 +229,12 @@ def _refuse_link(path: Path) -> None:
         raise SurveyError(
             f"{path}: is a symbolic link; a survey is not changed through links. Put the directory itself there"
         )
+    if path.exists() and not path.is_dir():
+        raise SurveyError(f"{path}: is not a directory; run `rarespec verify` on the survey")
 
 
 def _not_ours(path: Path) -> SurveyError:
     return SurveyError(f"{path}: not a file that rarespec made; remove it")
-
-
-def _clear_staging(root: Path) -> None:
-    """What cannot be removed stays, and is no part of the survey."""
-    shutil.rmtree(root / STAGING, ignore_errors=True)
 
 
 def _publish_file(root: Path, name: str, content: bytes) -> None:
