@@ -94,9 +94,8 @@ def account(survey: Survey, report: IngestReport) -> str:
             f"  not joined {report.not_joined:>12}  files stored before; ingest them into a new survey to join"
         )
     if report.columns_left_out:
-        lines.append(
-            f"  columns    {report.columns_left_out:>12}  left out: a survey takes 1000 of a file, 4000 in all"
-        )
+        limits = f"a survey takes {OF_A_FILE} of a file, {OF_A_SURVEY} in all"
+        lines.append(f"  columns    {report.columns_left_out:>12}  left out: {limits}")
     if report.reasons:
         lines.append("  defects by reason")
         lines += [f"    {reason:<34} {count:>6}" for reason, count in report.reasons.most_common()]
