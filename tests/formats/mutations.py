@@ -124,7 +124,7 @@ def inside_gzip(content: bytes, other: bytes, rng: Rng) -> bytes:
         inner = gzip.decompress(content)
     except (OSError, EOFError, zlib.error):  # no gzip, or damaged before
         return flipped_bits(content, other, rng)
-    return gzip.compress(by_chance(inner, other, rng), 1)
+    return gzip.compress(by_chance(inner, other, rng), 1, mtime=0)
 
 
 def inside_zip(content: bytes, other: bytes, rng: Rng) -> bytes:
@@ -141,7 +141,7 @@ def inside_zip(content: bytes, other: bytes, rng: Rng) -> bytes:
     damaged = io.BytesIO()
     with zipfile.ZipFile(damaged, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, member in members.items():
-            archive.writestr(name, member)
+            archive.writestr(zipfile.ZipInfo(name), member, zipfile.ZIP_DEFLATED)
     return damaged.getvalue()
 
 

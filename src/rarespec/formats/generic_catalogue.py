@@ -7,6 +7,7 @@ Rows without an id are called `<stem>-<row>` (row from 0, six digits or more), a
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -86,10 +87,12 @@ def python_values(column: Any) -> list[Any]:
 
 
 def _listed(column: np.ndarray[Any, Any]) -> list[Any]:
-    try:
-        return column.tolist()
-    except SystemError:  # what Python raises for characters beyond those of Unicode
-        raise DefectError(Reason.CORRUPT, "text that is no Unicode; fetch it again") from None
+    if column.dtype.kind == "U" and column.dtype.itemsize:
+        # NumPy makes broken text, which crashes Python later, of numbers that are no characters.
+        codes = np.ascontiguousarray(column).view(np.dtype("u4").newbyteorder(column.dtype.byteorder))
+        if codes.max(initial=0) > sys.maxunicode:
+            raise DefectError(Reason.CORRUPT, "text that is no Unicode; fetch it again")
+    return column.tolist()
 
 
 def _python_value(value: Any) -> Any:
