@@ -203,14 +203,6 @@ def zarr_twice(folder: Path) -> Path:
     return path
 
 
-def parquet_run(folder: Path) -> Path:
-    """One row of equal values: a run takes no room in the file."""
-    flux = pa.array([np.zeros(40 << 20, "i1")])
-    table = pa.table({"flux": flux}).replace_schema_metadata({"wavelength": "[4000, 4001]"})
-    pq.write_table(table, folder / "a.parquet", compression="zstd")
-    return folder / "a.parquet"
-
-
 BOMBS: dict[str, tuple[Callable[[Path], Path], set[Reason]]] = {
     "npz packed by bz2": (npz(zipfile.ZIP_BZIP2), {Reason.LAYOUT}),
     "npz packed by LZMA": (npz(zipfile.ZIP_LZMA), {Reason.LAYOUT}),
@@ -236,7 +228,6 @@ BOMBS: dict[str, tuple[Callable[[Path], Path], set[Reason]]] = {
     "Zarr, lz4": (zarr_chunk("lz4", lambda: b"\xff\xff\xff\x7f" + bytes(99)), {Reason.TOO_LARGE}),
     "Zarr, a chunk declared": (zarr_chunk("zlib", lambda: zlib.compress(b""), (1 << 31, 8)), {Reason.TOO_LARGE}),
     "Zarr, packed twice": (zarr_twice, {Reason.LAYOUT}),
-    "Parquet, a run": (parquet_run, {Reason.TOO_LARGE}),
 }
 
 

@@ -363,3 +363,25 @@ def test_inverse_variance_that_is_not_per_pixel_is_named(real_data: Path) -> Non
     found = defect(real_data / "templates.npz")
     assert found.reason is Reason.LAYOUT
     assert "ivar has shape (825, 1)" in found.detail
+
+
+def test_text_that_cannot_be_stored_is_written_out_or_refused(tmp_path: Path) -> None:
+    """Half a character, and a number that is no character: what damage makes of NumPy's text."""
+    for code, expected in ((0xD800, "\\ud800b"), (0x7FFFFFFF, None)):
+        ids = np.array([code, ord("b"), ord("c"), 0], "<u4").view("<U2")
+        np.savez(tmp_path / "a.npz", flux=np.ones((2, 3)), wavelength=[4000.0, 4001, 4002], id=ids)
+        (found,) = formats.read(tmp_path / "a.npz")
+        if expected:
+            assert isinstance(found, Spectra) and found.ids == [expected, "c"]
+        else:
+            assert isinstance(found, Defect) and found.reason is Reason.CORRUPT
+
+
+def test_names_of_columns_can_always_be_stored(tmp_path: Path) -> None:
+    table = np.zeros(2, [("flux", "f8", 3), ("wavelength", "f8", 3), ("abcdef", "i4")])
+    table["wavelength"] = [4000, 4001, 4002]
+    np.save(tmp_path / "a.npy", table)
+    content = (tmp_path / "a.npy").read_bytes()
+    (tmp_path / "a.npy").write_bytes(content.replace(b"abcdef", b"\\ud800"))
+    (found,) = formats.read(tmp_path / "a.npy")
+    assert isinstance(found, Spectra) and "\\ud800" in found.catalogue

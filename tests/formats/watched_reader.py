@@ -6,6 +6,7 @@ Run as a program it is that process: it reads a path a line and answers each wit
 from __future__ import annotations
 
 import json
+import os
 import resource
 import select
 import subprocess
@@ -59,8 +60,10 @@ class WatchedReader:
 
     def _start(self) -> None:
         command = [sys.executable, __file__, str(self._memory), self._what]
+        # Arrow's own allocator reserves a GiB at once, whether it is used or not.
+        environment = os.environ | {"ARROW_DEFAULT_MEMORY_POOL": "system"}
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
         )
         assert self._answer(START_SECONDS) == {}, "the reading process does not start"
 
@@ -130,7 +133,10 @@ def _check(stack: Any) -> None:
     assert np.isfinite(stack.flux[good]).all()
     assert stack.ivar is None or ((stack.ivar[good] > 0).all() and stack.ivar.shape == stack.flux.shape)
     assert all(type(id) is str and id for id in stack.ids)
-    assert all(len(values) == len(stack) for values in stack.catalogue.values())
+    for name, values in stack.catalogue.items():
+        assert name.encode() and len(values) == len(stack), name
+        assert all(value is None or type(value) in (str, int, float, bool) for value in values), name
+        assert all(type(value) is not str or value.encode() is not None for value in values), name
 
 
 def _catalogue(path: str) -> dict[str, Any]:

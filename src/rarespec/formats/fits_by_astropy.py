@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rarespec.formats.fits_columns import TableLayout
 from rarespec.formats.fits_header import BLOCK, Header
 from rarespec.formats.inflating import check_deflated, largest_inflated
+from rarespec.formats.library_faults import faults_of
 from rarespec.spectrum import DefectError, Reason
 
 _EMPTY_PRIMARY = "".join(
@@ -32,7 +33,7 @@ def _hdu_data(raw: bytes) -> Any:
 
     is_primary = raw.startswith(b"SIMPLE")
     content = raw if is_primary else _EMPTY_PRIMARY.encode() + raw
-    with fits.open(io.BytesIO(content), memmap=False, lazy_load_hdus=False) as hdus:
+    with faults_of("FITS"), fits.open(io.BytesIO(content), memmap=False, lazy_load_hdus=False) as hdus:
         return hdus[0 if is_primary else 1].data
 
 
@@ -103,7 +104,8 @@ def _check_heap(rows: NDArray[Any], layout: TableLayout, stored: int, header: He
 
 
 def _structured(table: Any) -> NDArray[Any]:
-    columns = {name: _plain_column(table[name]) for name in table.dtype.names}
+    with faults_of("FITS"):  # astropy converts a column when it is asked for
+        columns = {name: _plain_column(table[name]) for name in table.dtype.names}
     dtype = np.dtype([(name, column.dtype, column.shape[1:]) for name, column in columns.items()])
     result = np.empty(len(table), dtype)
     for name, column in columns.items():

@@ -7,6 +7,7 @@ Rows without an id are called `<stem>-<row>` (row from 0, six digits or more), a
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -46,7 +47,7 @@ def generic_catalogue(columns: Mapping[str, Column], source_name: str, spare_ids
     catalogue["source"] = [source_name] * n
     used: Counter[str] = Counter()
     for name, values in left.items():
-        catalogue[_free_name(name.lower(), catalogue, used)] = values
+        catalogue[_free_name(_whole_characters(name.lower()), catalogue, used)] = values
     return catalogue
 
 
@@ -81,8 +82,17 @@ def python_values(column: Any) -> list[Any]:
     if isinstance(column, np.ndarray) and column.dtype.kind in "Mm":
         column = [None if np.isnat(value) else str(value) for value in column]
     if isinstance(column, np.ndarray):
-        column = column.tolist()
+        column = _listed(column)
     return [_python_value(value) for value in column]
+
+
+def _listed(column: np.ndarray[Any, Any]) -> list[Any]:
+    if column.dtype.kind == "U" and column.dtype.itemsize:
+        # NumPy makes broken text, which crashes Python later, of numbers that are no characters.
+        codes = np.ascontiguousarray(column).view(np.dtype("u4").newbyteorder(column.dtype.byteorder))
+        if codes.max(initial=0) > sys.maxunicode:
+            raise DefectError(Reason.CORRUPT, "text that is no Unicode; fetch it again")
+    return column.tolist()
 
 
 def _python_value(value: Any) -> Any:
@@ -91,12 +101,17 @@ def _python_value(value: Any) -> Any:
     if isinstance(value, bytes):
         value = value.decode("utf-8", errors="backslashreplace")
     if isinstance(value, str):
-        return value.strip().rstrip("\0")
+        return _whole_characters(value).strip().rstrip("\0")
     if isinstance(value, float):
         return None if math.isnan(value) else value
     if isinstance(value, date | datetime):
         return value.isoformat()
     return value if value is None or isinstance(value, bool | int) else str(value)
+
+
+def _whole_characters(text: str) -> str:
+    """Text as it can be stored: halves of a character, which damage leaves behind, are written out as such."""
+    return text if text.isascii() else text.encode("utf-8", errors="backslashreplace").decode()
 
 
 def ids_of(values: list[Any], otherwise: list[str]) -> list[str]:

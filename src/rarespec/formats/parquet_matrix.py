@@ -25,10 +25,10 @@ from rarespec.formats.wavelength_axis import Axis
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
 
 MOST_PIECES = 1_000_000
-"""Row groups times columns; each has a description of its own."""
+"""Row groups times columns; each has a description of its own.
 
-BATCH_VALUES = 1 << 24
-"""Values of one column read at a time: runs of equal ones take no room in the file, but all of it in memory."""
+More of these descriptions is not looked at here: on damaged ones (`RowGroupMetaData.column`) pyarrow ends the process.
+"""
 
 
 def open_parquet(source: Source) -> pq.ParquetFile:
@@ -45,12 +45,7 @@ def open_parquet(source: Source) -> pq.ParquetFile:
 def row_batches(
     parquet: pq.ParquetFile, columns: list[str], n_rows: int = MAX_ROWS
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Number of the first row, and at most `n_rows` rows, fewer where they are long."""
-    with faults_of("Parquet"):
-        longest = _longest_rows(parquet.metadata)
-    if longest > MOST_PIXELS:
-        raise DefectError(Reason.TOO_LARGE, f"rows of {longest} values; at most {MOST_PIXELS} are read")
-    n_rows = max(1, min(n_rows, BATCH_VALUES // max(longest, 1)))
+    """Number of the first row, and at most `n_rows` rows."""
     with faults_of("Parquet"):
         batches = parquet.iter_batches(n_rows, columns=columns, use_threads=False)
     first = 0
@@ -65,16 +60,6 @@ def row_batches(
         first += len(batch)
     if first != parquet.metadata.num_rows:
         raise DefectError(Reason.CORRUPT, f"{first} rows where {parquet.metadata.num_rows} are announced")
-
-
-def _longest_rows(metadata: pq.FileMetaData) -> int:
-    """Values of one column in a row, on average over a row group, as the end of the file declares them; the most."""
-    longest = 0
-    for i in range(metadata.num_row_groups):
-        group = metadata.row_group(i)
-        values = max((group.column(j).num_values for j in range(group.num_columns)), default=0)
-        longest = max(longest, values // max(group.num_rows, 1))
-    return longest
 
 
 def is_vector(kind: pa.DataType) -> bool:
