@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from lsdb.catalog import Catalog
 
 MARKS = ("hats.properties", "collection.properties", "properties")
+NAMING = ("hats_primary_table_url", "all_margins", "default_margin", "all_indexes", "default_index")
+"""Properties of a collection that name catalogues."""
 SPECTRUM = "spectrum"
 
 
@@ -37,7 +39,30 @@ def opened(catalogue: Catalog | str | os.PathLike[str]) -> Catalog:
     root = location(cast(str, catalogue))
     if not is_hats(root):
         raise WrongUseError(f"{root}: not a HATS catalogue (no {MARKS[0]})")
-    return _with_spectra(lsdb.open_catalog(str(root), columns="all", storage_options=_options(root)))
+    _check_within(root)
+    try:
+        found = lsdb.open_catalog(str(root), columns="all", storage_options=_options(root))
+    except OSError:
+        raise
+    except Exception as error:  # its files are read by several libraries, each with faults of its own
+        raise WrongUseError(
+            f"{root}: cannot be opened as a HATS catalogue ({type(error).__name__}: {str(error)[:300]}); restore its files"
+        ) from error
+    return _with_spectra(found)
+
+
+def _check_within(root: Any) -> None:
+    """A collection names the catalogues it consists of. Those of others, or of the web, are not opened unasked."""
+    collection = root / "collection.properties"
+    if not collection.is_file():
+        return
+    for line in collection.read_text(errors="replace").splitlines():
+        key, _, value = line.partition("=")
+        named = [word.strip() for word in value.replace(",", " ").split()] if key.strip() in NAMING else []
+        if any("/" in word or "\\" in word or ".." in word for word in named):
+            raise WrongUseError(
+                f"{collection}: {key.strip()} names {value.strip()[:200]!r}, which is not in the collection"
+            )
 
 
 def _with_spectra(found: Catalog) -> Catalog:
