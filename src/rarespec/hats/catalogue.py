@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any, cast
 
 from rarespec.survey.location import is_remote, location
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from lsdb.catalog import Catalog
 
 MARKS = ("hats.properties", "collection.properties", "properties")
-NAMING = ("hats_primary_table_url", "all_margins", "default_margin", "all_indexes", "default_index")
+NAMING = ("hats_primary_table_url", "all_margins", "default_margin", "all_indexes", "default_index", "all_extensions")
 """Properties of a collection that name catalogues."""
 SPECTRUM = "spectrum"
 
@@ -46,7 +47,7 @@ def opened(catalogue: Catalog | str | os.PathLike[str]) -> Catalog:
         raise
     except Exception as error:  # its files are read by several libraries, each with faults of its own
         raise WrongUseError(
-            f"{root}: cannot be opened as a HATS catalogue ({type(error).__name__}: {str(error)[:300]}); restore its files"
+            f"{root}: cannot be opened as a HATS catalogue ({type(error).__name__}: {str(error)[:300]}); copy it again"
         ) from error
     return _with_spectra(found)
 
@@ -56,13 +57,11 @@ def _check_within(root: Any) -> None:
     collection = root / "collection.properties"
     if not collection.is_file():
         return
-    for line in collection.read_text(errors="replace").splitlines():
-        key, _, value = line.partition("=")
-        named = [word.strip() for word in value.replace(",", " ").split()] if key.strip() in NAMING else []
-        if any("/" in word or "\\" in word or ".." in word for word in named):
-            raise WrongUseError(
-                f"{collection}: {key.strip()} names {value.strip()[:200]!r}, which is not in the collection"
-            )
+    text = collection.read_text(errors="replace").replace("\\\n", "")  # a value may go on in the next line
+    for line in text.splitlines():
+        key, *words = re.split(r"[=:\s]+", line.strip())
+        if key in NAMING and any(re.search(r"[/\\]|\.\.", word) for word in words):
+            raise WrongUseError(f"{collection}: {key} names {' '.join(words)[:200]!r}, which is not in the collection")
 
 
 def _with_spectra(found: Catalog) -> Catalog:
