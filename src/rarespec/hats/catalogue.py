@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any, cast
 
 from rarespec.survey.location import is_remote, location
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from lsdb.catalog import Catalog
 
 MARKS = ("hats.properties", "collection.properties", "properties")
+NAMING = ("hats_primary_table_url", "all_margins", "default_margin", "all_indexes", "default_index", "all_extensions")
+"""Properties of a collection that name catalogues."""
 SPECTRUM = "spectrum"
 
 
@@ -37,7 +40,28 @@ def opened(catalogue: Catalog | str | os.PathLike[str]) -> Catalog:
     root = location(cast(str, catalogue))
     if not is_hats(root):
         raise WrongUseError(f"{root}: not a HATS catalogue (no {MARKS[0]})")
-    return _with_spectra(lsdb.open_catalog(str(root), columns="all", storage_options=_options(root)))
+    _check_within(root)
+    try:
+        found = lsdb.open_catalog(str(root), columns="all", storage_options=_options(root))
+    except OSError:
+        raise
+    except Exception as error:  # its files are read by several libraries, each with faults of its own
+        raise WrongUseError(
+            f"{root}: cannot be opened as a HATS catalogue ({type(error).__name__}: {str(error)[:300]}); copy it again"
+        ) from error
+    return _with_spectra(found)
+
+
+def _check_within(root: Any) -> None:
+    """A collection names the catalogues it consists of. Those of others, or of the web, are not opened unasked."""
+    collection = root / "collection.properties"
+    if not collection.is_file():
+        return
+    text = collection.read_text(errors="replace").replace("\\\n", "")  # a value may go on in the next line
+    for line in text.splitlines():
+        key, *words = re.split(r"[=:\s]+", line.strip())
+        if key in NAMING and any(re.search(r"[/\\]|\.\.", word) for word in words):
+            raise WrongUseError(f"{collection}: {key} names {' '.join(words)[:200]!r}, which is not in the collection")
 
 
 def _with_spectra(found: Catalog) -> Catalog:

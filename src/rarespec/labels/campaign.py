@@ -25,6 +25,7 @@ from rarespec.searching.search import EVERYTHING, asked
 from rarespec.searching.search import Progress as FeaturesDone
 from rarespec.searching.selection import Selection
 from rarespec.survey import Survey
+from rarespec.survey.manifest import WrongUseError
 
 Labels = Mapping[str, Label]
 """Id -> label, in the order of the looks."""
@@ -102,8 +103,14 @@ class Campaign:
     ) -> Campaign:
         """Start as the campaign did that was kept (see `keep`), and recall these labels."""
         opened = survey if isinstance(survey, Survey) else Survey.open(survey)
-        kept = CampaignStart.read(Path(path) if path else start_beside(opened))
-        campaign = cls.start(opened, **kept.arguments, progress=progress)
+        place = Path(path) if path else start_beside(opened)
+        kept = CampaignStart.read(place)
+        try:
+            campaign = cls.start(opened, **kept.arguments, progress=progress)
+        except (TypeError, ValueError, OverflowError) as error:  # parameters that no recipe, ranker or selection takes
+            raise WrongUseError(
+                f"{place}: the campaign cannot go on as it was kept ({error}); start it anew"
+            ) from error
         if labels:
             campaign.recall(labels)
         return campaign

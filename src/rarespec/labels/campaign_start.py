@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -47,6 +48,19 @@ class CampaignStart:
         plain = {name: value for name, value in asdict(self).items() if name != "blind"}
         return plain | {"recipe": recipe_named(*self.recipe), "selection": Selection(**self.selection)}
 
+    def _check(self) -> None:
+        """Whoever gave the file may have written anything; a ValueError names what is of another kind."""
+        lists = {"known": self.known, "non_members": self.non_members or []}
+        kinds = {"method": str, "top": int, "seed": int, "params": dict, "selection": dict, "blind": bool}
+        wrong = [name for name, kind in kinds.items() if type(getattr(self, name)) is not kind]
+        wrong += [name for name, words in lists.items() if not _all_texts(words)]
+        if type(self.radius_arcsec) not in (int, float) or not math.isfinite(self.radius_arcsec):
+            wrong.append("radius_arcsec")
+        if not isinstance(self.recipe, list | tuple) or [type(part) for part in self.recipe] != [str, dict]:
+            wrong.append("recipe")
+        if wrong:
+            raise ValueError(f"{', '.join(wrong)} of another kind than campaigns have")
+
     def write(self, path: Path) -> None:
         """Whole or not at all."""
         try:
@@ -57,17 +71,22 @@ class CampaignStart:
 
     @classmethod
     def read(cls, path: Path) -> CampaignStart:
-        if not path.exists():
+        if not path.is_file():
             raise WrongUseError(f"{path}: no campaign was kept there; start one by saying what is known")
         try:
             kept = json.loads(path.read_bytes())
             found = kept.pop("format"), kept.pop("version")
             start = cls(**kept)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            start._check()
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise WrongUseError(f"{path}: no campaign that can be read ({error}); start it anew") from None
         if found != (FORMAT, VERSION):
             raise WrongUseError(f"{path}: {found[0]} {found[1]}, but this is {FORMAT} {VERSION}; start it anew")
         return start
+
+
+def _all_texts(words: Any) -> bool:
+    return isinstance(words, list) and all(isinstance(word, str) for word in words)
 
 
 def start_beside(survey: Survey) -> Path:
