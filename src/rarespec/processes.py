@@ -243,8 +243,9 @@ def _import_places() -> list[str]:
 def _environment() -> dict[str, str]:
     # One process per core is the parallelism; a thread pool in each would only make them fight.
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    # `-I` is not handed on: a Python that a library may start in the worker is to be as careful
-    return os.environ | threads | {"PYTHONSAFEPATH": "1"}
+    # Arrow's own allocator sets a gigabyte aside at once, which counts against a limit of memory.
+    # `-I` is not handed on: a Python that a library may start in the worker is to be as careful.
+    return os.environ | threads | {"ARROW_DEFAULT_MEMORY_POOL": "system", "PYTHONSAFEPATH": "1"}
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

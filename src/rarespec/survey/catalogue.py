@@ -81,13 +81,16 @@ class Catalogue:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        with self._opened(i) as content, pq.ParquetFile(content) as file:
-            # A column that had no value yet may have got a type since.
-            known = [field.name for field in schema if not pa.types.is_null(field.type)]
-            present = [name for name in known if name in file.schema_arrow.names]
+        # A column that had no value yet may have got a type since.
+        known = [field.name for field in schema if not pa.types.is_null(field.type)]
+        # Text as a dictionary: stored once and meant in every row, it would get a copy in each before it is looked at.
+        texts = [field.name for field in schema if pa.types.is_string(field.type)]
+        with self._opened(i) as content, pq.ParquetFile(content, read_dictionary=texts) as file:
             _check_size(file, self._manifest.block_rows)
-            self._check_texts(i, file, present)
+            present = [name for name in known if name in file.schema_arrow.names]
             stored = file.read(columns=present)
+        for column in stored.columns:
+            _check_text(column)
         rows = self._manifest.blocks[i].rows
         stored = stored.slice(0, rows)  # the file may have grown since; its first rows are the same
         arrays = [
@@ -97,24 +100,6 @@ class Catalogue:
             for field in schema
         ]
         return pa.Table.from_arrays(arrays, schema=schema)
-
-    def _check_texts(self, i: int, file: Any, columns: list[str]) -> None:
-        """A ValueError for text that is stored once and stands in a thousand rows, each of which would get its copy."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-        import pyarrow.parquet as pq
-
-        suspects = sorted(_columns_that_may_swell(file.metadata) & set(columns))
-        if not suspects:
-            return
-        with self._opened(i) as content, pq.ParquetFile(content, read_dictionary=suspects) as packed:
-            for column in packed.read(columns=suspects).columns:
-                if not pa.types.is_dictionary(column.type):
-                    continue
-                lengths = (pc.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks)
-                n_bytes = sum(pc.sum(some.cast(pa.int64())).as_py() or 0 for some in lengths)
-                if n_bytes > LARGEST_BLOCK:
-                    raise ValueError(f"one of its columns unpacks to {n_bytes >> 20} MiB")
 
     def block_of_columns(self, columns: list[str] | None, i: int) -> pa.Table:
         return self.block(i, columns)
@@ -155,10 +140,17 @@ def _check_size(file: Any, block_rows: int) -> None:
         raise ValueError(f"it unpacks to {n_bytes >> 20} MiB")
 
 
-def _columns_that_may_swell(about: Any) -> set[str]:
-    """Those that would be too large if every row had the longest text that their bytes can hold."""
-    parts = (about.row_group(i).column(j) for i in range(about.num_row_groups) for j in range(about.num_columns))
-    return {part.path_in_schema for part in parts if part.total_uncompressed_size * part.num_values > LARGEST_BLOCK}
+def _check_text(column: pa.ChunkedArray) -> None:
+    """A ValueError for text that is far longer in all its rows than where it is stored."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(column.type):
+        return
+    lengths = (pc.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks)
+    n_bytes = sum(pc.sum(some.cast(pa.int64())).as_py() or 0 for some in lengths)
+    if n_bytes > LARGEST_BLOCK:
+        raise ValueError(f"one of its columns unpacks to {n_bytes >> 20} MiB")
 
 
 def type_named(name: str) -> pa.DataType:
