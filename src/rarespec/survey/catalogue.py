@@ -83,12 +83,15 @@ class Catalogue:
 
         # A column that had no value yet may have got a type since.
         known = [field.name for field in schema if not pa.types.is_null(field.type)]
-        # Text as a dictionary: stored once and meant in every row, it would get a copy in each before it is looked at.
-        texts = [field.name for field in schema if pa.types.is_string(field.type)]
-        with self._opened(i) as content, pq.ParquetFile(content, read_dictionary=texts) as file:
-            _check_size(file, self._manifest.block_rows)
-            present = [name for name in known if name in file.schema_arrow.names]
-            stored = file.read(columns=present)
+        with self._opened(i) as content:
+            about = pq.read_metadata(content)
+            _check_size(about, self._manifest.block_rows)
+            kinds = {field.name: field.type for field in about.schema.to_arrow_schema()}
+            present = [name for name in known if name in kinds]
+            # As dictionaries: text that is stored once and meant in every row would get a copy in each.
+            texts = [name for name in present if pa.types.is_string(kinds[name])]
+            with pq.ParquetFile(content, metadata=about, read_dictionary=texts) as file:
+                stored = file.read(columns=present)
         for column in stored.columns:
             _check_text(column)
         rows = self._manifest.blocks[i].rows
@@ -130,9 +133,11 @@ class Catalogue:
         return pa.schema([(name, type_named(known[name])) for name in columns or known])
 
 
-def _check_size(file: Any, block_rows: int) -> None:
-    """A ValueError for a file that no survey writes, before it is unpacked: a few bytes may stand for terabytes."""
-    about = file.metadata
+def _check_size(about: Any, block_rows: int) -> None:
+    """A ValueError for a file that no survey writes, before it is unpacked: a few bytes may stand for terabytes.
+
+    Arrow is not asked about single columns: on damaged metadata it would end the process.
+    """
     if about.num_rows > block_rows:
         raise ValueError(f"{about.num_rows} rows in a block of at most {block_rows}")
     n_bytes = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
