@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from astropy.io import fits
 
-from rarespec.formats import Source, read
+from rarespec.formats import Source, read_here
 from rarespec.mock.simulate import SkyChoice, simulate_files
 from rarespec.spectrum import Spectra
 
@@ -88,9 +88,9 @@ def astropy_desi(path: Path) -> Record:
 
 
 def ours(path: Path) -> Spectra:
-    stacks = [found for found in read(path) if isinstance(found, Spectra)]
+    stacks = [found for found in read_here(path) if isinstance(found, Spectra)]
     if len(stacks) != 1:
-        raise SystemExit(f"{path}: {list(read(path))}")
+        raise SystemExit(f"{path}: {list(read_here(path))}")
     return stacks[0]
 
 

@@ -37,7 +37,7 @@ def path(kind: ReaderFile, tmp_path: Path) -> Path:
 
 
 def found_in(path: Path, format: str | None = None) -> list[Any]:
-    return list(formats.read(path, format))
+    return list(formats.read_here(path, format))
 
 
 def stacks_in(path: Path) -> list[Spectra]:

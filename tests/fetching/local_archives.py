@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 
 from fetching.archive_server import Answer, ArchiveServer, Request
 from rarespec.fetching.addresses import load_addresses
-from rarespec.formats import read
+from rarespec.formats import read_here
 from rarespec.spectrum import Spectra
 
 
@@ -79,7 +79,7 @@ def serve_lamost(server: ArchiveServer, files: list[Path], token: str = "") -> d
     """Obsid -> path on the server; without the token there is only a page."""
     paths = {}
     for file in files:
-        (spectra,) = read(file)
+        (spectra,) = read_here(file)
         assert isinstance(spectra, Spectra)
         obsid = spectra.catalogue["id"][0]
         paths[obsid] = f"/dr10/v2.0/spectrum/fits/{obsid}"
@@ -114,7 +114,7 @@ def serve_desi(
             server.files[f"{place}/{name}"] = file.read_bytes()
             sums += f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {name}\n"
         server.files[f"{place}/redux_{specprod}_healpix_{'_'.join(words)}.sha256sum"] = sums.encode()
-        found = [one for one in read(coadd) if isinstance(one, Spectra)]
+        found = [one for one in read_here(coadd) if isinstance(one, Spectra)]
         targets[f"main-dark-{pixel}"] = [id for one in found for id in one.catalogue["id"]]
     server.replies["/tap/sync"] = _catalogue(targets, f"desi_{release}.zpix")
     return targets

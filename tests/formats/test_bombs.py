@@ -264,14 +264,14 @@ def test_files_that_compress_well_are_read(tmp_path: Path) -> None:
     metadata = {"wavelength": json.dumps(wavelength.tolist())}
     pq.write_table(table.replace_schema_metadata(metadata), tmp_path / "a.parquet", compression="zstd")
     for path in sorted(tmp_path.iterdir()):
-        found = list(formats.read(path))
+        found = list(formats.read_here(path))
         assert all(isinstance(item, Spectra) for item in found), (path, found)
         assert sum(len(item) for item in found if isinstance(item, Spectra)) == 2000
 
 
 def test_lzma_chunks_of_zarr_are_read(tmp_path: Path) -> None:
     path = zarr_chunk("lzma", lambda: lzma.compress(FLUX.tobytes()))(tmp_path)
-    (found,) = formats.read(path)
+    (found,) = formats.read_here(path)
     assert isinstance(found, Spectra) and np.array_equal(found.flux, FLUX)
 
 
@@ -282,5 +282,5 @@ def test_ecsv_with_aliases_and_shapes_of_its_own_size_is_read(tmp_path: Path) ->
     )
     content = content.replace("datatype: float64}", "datatype: string, subtype: 'float64[3]'}")
     (tmp_path / "a.ecsv").write_text(content)
-    (found,) = formats.read(tmp_path / "a.ecsv")
+    (found,) = formats.read_here(tmp_path / "a.ecsv")
     assert isinstance(found, Spectra) and found.flux.shape == (2, 3), found

@@ -12,7 +12,7 @@ from astropy.io import fits
 from astropy.table import Table
 
 from formats import small_fits
-from rarespec.formats import Source, read
+from rarespec.formats import Source, read_here
 from rarespec.formats.catalogue import is_catalogue, read_catalogue
 from rarespec.spectrum import DefectError, Reason, Spectra
 from rarespec.spectrum.skipped import Skipped
@@ -35,14 +35,14 @@ def test_files_with_spectra_are_no_catalogues(tmp_path: Path, kind: str) -> None
 def test_a_catalogue_among_spectra_says_what_to_do_with_it(tmp_path: Path) -> None:
     path = small_fits.write(tmp_path / "redrock-x.fits", small_fits.redrock())
     assert recognised(path)
-    (skipped,) = read(path)
+    (skipped,) = read_here(path)
     assert isinstance(skipped, Skipped) and "--join" in skipped.reason
 
 
 def test_redrock_has_the_ids_of_the_coadd(tmp_path: Path) -> None:
     coadd = small_fits.write(tmp_path / "coadd-x.fits", small_fits.desi_coadd())
     catalogue = read_catalogue(small_fits.write(tmp_path / "rr.fits", small_fits.redrock()))
-    (stack,) = (found for found in read(coadd) if isinstance(found, Spectra))
+    (stack,) = (found for found in read_here(coadd) if isinstance(found, Spectra))
     assert set(stack.ids) <= set(catalogue["id"].to_pylist())
     assert catalogue["class"].to_pylist() == ["STAR"] * 4 and catalogue["subclass"].to_pylist() == ["M"] * 4
     assert catalogue["ra"].to_pylist() == [0.0, 1.0, 2.0, 3.0]  # from FIBERMAP
@@ -69,7 +69,7 @@ def test_spzbest_with_its_image_of_models_is_a_catalogue(tmp_path: Path) -> None
 def test_sdss_v_catalogue_has_the_ids_of_its_files(tmp_path: Path) -> None:
     row = {"FIELD": ("J", [16200]), "MJD": ("J", [59635]), "CATALOGID": ("K", [small_fits.CATALOGID])}
     path = small_fits.write(tmp_path / "spAll.fits", file_of(small_fits.table("", **row)))
-    (stack,) = read(small_fits.write(tmp_path / "f.fits", small_fits.sdss_v()))
+    (stack,) = read_here(small_fits.write(tmp_path / "f.fits", small_fits.sdss_v()))
     assert isinstance(stack, Spectra)
     catalogue = read_catalogue(path)
     assert catalogue["id"].to_pylist() == stack.ids

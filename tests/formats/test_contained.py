@@ -10,7 +10,7 @@ import pytest
 from contracts.reader_files import READER_FILES
 from process_functions import examples_that_die, hang
 from rarespec import formats
-from rarespec.formats import ReadLimits, contained, read_contained
+from rarespec.formats import ReadLimits, contained
 from rarespec.formats.contained import LEAST_MEMORY, end_readers, read_catalogue_contained, read_limits
 from rarespec.spectrum import DefectError, Skipped, Spectra
 
@@ -25,7 +25,7 @@ def _leave_no_processes() -> object:
 def test_what_is_read_there_is_what_is_read_here(kind: str, tmp_path: Path) -> None:
     path = READER_FILES[kind].write(tmp_path, READER_FILES[kind].spectra)
     least = read_limits(60.0, LEAST_MEMORY)  # also shows that the least memory that is allowed is enough
-    there, here = list(read_contained(path, limits=least)), list(formats.read(path))
+    there, here = list(formats.read(path, limits=least)), list(formats.read_here(path))
     assert len(there) == len(here) > 0
     for one, other in zip(there, here, strict=True):
         if not isinstance(one, Spectra):
@@ -38,7 +38,7 @@ def test_what_is_read_there_is_what_is_read_here(kind: str, tmp_path: Path) -> N
 
 def test_a_defect_there_is_the_defect_here(tmp_path: Path) -> None:
     (tmp_path / "a.fits").write_bytes(b"<html>no such file</html>")
-    assert list(read_contained(tmp_path / "a.fits")) == list(formats.read(tmp_path / "a.fits"))
+    assert list(formats.read(tmp_path / "a.fits")) == list(formats.read_here(tmp_path / "a.fits"))
 
 
 def test_the_catalogue_of_a_file_that_is_none_is_a_defect(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from formats import small_fits
-from rarespec.formats import read
+from rarespec.formats import read_here
 from rarespec.formats.fits_checksum import ones_complement_sum
 from rarespec.formats.fits_header import Header
 from rarespec.formats.own_columns import own_cards
@@ -86,7 +86,7 @@ def test_cards_read_in_one_pass_are_those_read_one_by_one(value: str) -> None:
 
     def outcome(read: Callable[[Header], dict[str, Any]]) -> Any:
         try:
-            return read(header_of(*cards))
+            return read_here(header_of(*cards))
         except DefectError as error:
             return error.detail
 
@@ -250,12 +250,12 @@ def test_a_file_cut_at_any_block_is_never_read_as_whole(tmp_path: Path, kind: st
     content = small_fits.as_bytes(small_fits.ALL[kind]())
     (whole,) = (
         found
-        for found in read(small_fits.write(tmp_path / "w.fits", small_fits.ALL[kind]()))
+        for found in read_here(small_fits.write(tmp_path / "w.fits", small_fits.ALL[kind]()))
         if isinstance(found, Spectra)
     )
     for cut in range(BLOCK // 2, len(content), BLOCK // 2):
         (tmp_path / "f.fits").write_bytes(content[:cut])
-        for found in read(tmp_path / "f.fits"):
+        for found in read_here(tmp_path / "f.fits"):
             assert not isinstance(found, Skipped) or "catalogue" not in found.reason
             if isinstance(found, Spectra):
                 np.testing.assert_array_equal(found.flux, whole.flux)

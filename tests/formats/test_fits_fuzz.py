@@ -12,7 +12,7 @@ import pytest
 from astropy.io import fits
 
 from formats import small_fits
-from rarespec.formats import read
+from rarespec.formats import read_here
 from rarespec.spectrum import Defect, Spectra
 from rarespec.spectrum.skipped import Skipped
 
@@ -106,7 +106,7 @@ DAMAGES: list[Callable[[bytes, bytes, Rng], bytes]] = [
 
 
 def check(path: Path) -> None:
-    for found in read(path):
+    for found in read_here(path):
         if isinstance(found, Spectra):
             assert found.wavelength.shape == found.flux.shape[1:]
             assert (np.diff(found.wavelength) > 0).all() and np.isfinite(found.wavelength).all()

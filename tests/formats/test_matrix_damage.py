@@ -68,14 +68,14 @@ def written(tmp_path: Path, kind: str) -> Path:
 
 
 def defect(path: Path) -> Defect:
-    found = list(formats.read(path))
+    found = list(formats.read_here(path))
     assert isinstance(found[-1], Defect), found
     return found[-1]
 
 
 def read_right_or_defective(path: Path) -> bool:
     """Whether a defect was reported; if none was, the flux must be what was written."""
-    found = list(formats.read(path))
+    found = list(formats.read_here(path))
     if any(isinstance(item, Defect) for item in found):
         return True
     stacks = [item for item in found if isinstance(item, Spectra)]
@@ -142,7 +142,7 @@ def test_a_flipped_bit_outside_the_checksums_never_raises(tmp_path: Path, kind: 
         damaged = bytearray(content)
         damaged[int(RNG.integers(len(content)))] ^= 1 << int(RNG.integers(8))
         path.write_bytes(damaged)
-        found = list(formats.read(path))
+        found = list(formats.read_here(path))
         assert found and all(isinstance(item, Spectra | Defect) for item in found)
         assert not any(isinstance(item, Defect) and item.reason is Reason.READER_CRASHED for item in found)
 
@@ -154,7 +154,7 @@ def test_a_crc_is_verified_before_the_first_row_is_given_away(tmp_path: Path) ->
     content = bytearray(path.read_bytes())
     content[content.rfind(struct.pack("<d", 2999.0)) + 3] ^= 16
     path.write_bytes(content)
-    (found,) = formats.read(path)
+    (found,) = formats.read_here(path)
     assert isinstance(found, Defect) and found.reason is Reason.CHECKSUM
 
 
@@ -234,7 +234,7 @@ def test_wrong_shapes_and_values(tmp_path: Path, arrays: dict[str, np.ndarray], 
         for name, array in arrays.items():
             file[name] = array.astype("S") if array.dtype.kind == "U" else array
     for name in ("a.npz", "b.h5"):
-        found = list(formats.read(tmp_path / name))
+        found = list(formats.read_here(tmp_path / name))
         assert all(isinstance(item, Defect) and item.reason is reason for item in found), found
         assert found
 
@@ -313,5 +313,5 @@ def test_blosc_chunks_cut_short_are_always_noticed(tmp_path, zarr_format, fracti
         )
         content = chunk.read_bytes()
         chunk.write_bytes(content[: int(len(content) * fraction)])
-        (defect,) = formats.read(path)
+        (defect,) = formats.read_here(path)
         assert defect.reason == Reason.TRUNCATED

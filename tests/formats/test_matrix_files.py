@@ -112,13 +112,13 @@ WRITERS: dict[str, Callable[[Path, Arrays], None]] = {
 
 
 def only(path: Path, **options: Any) -> Spectra:
-    (found,) = formats.read(path, options=ReadOptions(**options))
+    (found,) = formats.read_here(path, options=ReadOptions(**options))
     assert isinstance(found, Spectra), found
     return found
 
 
 def defect(path: Path) -> Defect:
-    (found,) = formats.read(path)
+    (found,) = formats.read_here(path)
     assert isinstance(found, Defect), found
     return found
 
@@ -151,7 +151,7 @@ def test_what_is_written_comes_back_to_the_bit(tmp_path: Path, name: str) -> Non
 def test_stacks_are_bounded_and_in_order(tmp_path: Path, name: str) -> None:
     arrays = arrays_of(MAX_ROWS + 3, 8)
     WRITERS[name](tmp_path / name, arrays)
-    stacks = list(formats.read(tmp_path / name))
+    stacks = list(formats.read_here(tmp_path / name))
     assert [len(stack) for stack in stacks] == [MAX_ROWS, 3]  # type: ignore[arg-type]
     assert np.array_equal(np.concatenate([s.flux for s in stacks]), arrays["flux"], equal_nan=True)  # type: ignore[union-attr]
     assert [id for s in stacks for id in s.ids] == [str(i) for i in arrays["id"]]  # type: ignore[union-attr]
@@ -186,7 +186,7 @@ def test_rows_with_their_own_wavelengths_are_stacked_while_they_agree(tmp_path: 
     shift = np.array([0, 0, 1, 1, 0])[:, np.newaxis]
     arrays["wavelength"] = arrays["wavelength"] + shift
     WRITERS[name](tmp_path / name, arrays)
-    stacks = [s for s in formats.read(tmp_path / name) if isinstance(s, Spectra)]
+    stacks = [s for s in formats.read_here(tmp_path / name) if isinstance(s, Spectra)]
     assert [len(s) for s in stacks] == [2, 2, 1]
     assert [s.wavelength[0] for s in stacks] == [4000, 4001, 4000]
 
@@ -289,7 +289,7 @@ def test_parquet_with_lists_of_different_lengths_and_nulls(tmp_path: Path) -> No
     flux = [[1.0, 2, None], [3.0, 4, 5], [6.0, 7], [8.0, 9], [1.0, 2, 3]]
     table = pa.table({"id": ["a", "b", "c", "d", "e"], "wavelength": wavelength, "flux": flux})
     pq.write_table(table, tmp_path / "a.parquet")
-    stack, short, null, uneven = formats.read(tmp_path / "a.parquet")
+    stack, short, null, uneven = formats.read_here(tmp_path / "a.parquet")
     assert isinstance(stack, Spectra) and stack.ids == ["a", "b"]
     assert stack.bad.tolist() == [[False, False, True], [False] * 3]
     assert isinstance(short, Spectra) and short.ids == ["c"]
@@ -324,7 +324,7 @@ def test_a_large_npz_streams_through_little_memory(tmp_path: Path, compressed: b
     tracemalloc.start()
     try:
         read_total = sum(
-            float(s.flux.sum(dtype="f8")) for s in formats.read(tmp_path / "a.npz") if isinstance(s, Spectra)
+            float(s.flux.sum(dtype="f8")) for s in formats.read_here(tmp_path / "a.npz") if isinstance(s, Spectra)
         )
         peak = tracemalloc.get_traced_memory()[1]
     finally:
@@ -352,7 +352,7 @@ def test_any_npz_comes_back(tmp_path: Path, data: st.DataObject) -> None:
 
 
 def test_real_observations_as_npz(real_data: Path) -> None:
-    stacks = [s for s in formats.read(real_data / "observed.npz") if isinstance(s, Spectra)]
+    stacks = [s for s in formats.read_here(real_data / "observed.npz") if isinstance(s, Spectra)]
     with np.load(real_data / "observed.npz") as stored:
         assert np.array_equal(np.concatenate([s.flux for s in stacks]), stored["flux"], equal_nan=True)
         assert np.array_equal(np.concatenate([s.ivar for s in stacks]), stored["ivar"], equal_nan=True)
@@ -370,7 +370,7 @@ def test_text_that_cannot_be_stored_is_written_out_or_refused(tmp_path: Path) ->
     for code, expected in ((0xD800, "\\ud800b"), (0x7FFFFFFF, None)):
         ids = np.array([code, ord("b"), ord("c"), 0], "<u4").view("<U2")
         np.savez(tmp_path / "a.npz", flux=np.ones((2, 3)), wavelength=[4000.0, 4001, 4002], id=ids)
-        (found,) = formats.read(tmp_path / "a.npz")
+        (found,) = formats.read_here(tmp_path / "a.npz")
         if expected:
             assert isinstance(found, Spectra) and found.ids == [expected, "c"]
         else:
@@ -383,5 +383,5 @@ def test_names_of_columns_can_always_be_stored(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", table)
     content = (tmp_path / "a.npy").read_bytes()
     (tmp_path / "a.npy").write_bytes(content.replace(b"abcdef", b"\\ud800"))
-    (found,) = formats.read(tmp_path / "a.npy")
+    (found,) = formats.read_here(tmp_path / "a.npy")
     assert isinstance(found, Spectra) and "\\ud800" in found.catalogue

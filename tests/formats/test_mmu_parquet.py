@@ -50,7 +50,7 @@ def test_desi_rows_share_a_stack_and_its_flag_is_turned_round(tmp_path: Path) ->
     path = write(
         tmp_path / "a", rows, object_id=["39627", "39628", "39629"], Z=[0.1, 0.2, 0.3], ZWARN=[True, False, None]
     )
-    (spectra,) = formats.read(path)
+    (spectra,) = formats.read_here(path)
     assert isinstance(spectra, Spectra)
     assert spectra.flux.dtype == np.float32
     assert spectra.flux.tolist() == [r["flux"] for r in rows]
@@ -70,7 +70,7 @@ def test_sdss_padding_goes_first_and_ids_are_freed_of_their_b(tmp_path: Path) ->
     rows = [row(20, 5, seed=1), row(20, 5, seed=2), row(25, 0, seed=3, masked=4)]
     ids = ["b' 299489677444933632'", 'b"299489677444933633"', "299489677444933634"]
     path = write(tmp_path / "a", rows, object_id=ids, Z=[0.1] * 3, ZWARNING=[True, False, False])
-    first, second = formats.read(path)
+    first, second = formats.read_here(path)
     assert isinstance(first, Spectra) and isinstance(second, Spectra)
     assert first.ids + second.ids == ["299489677444933632", "299489677444933633", "299489677444933634"]
     assert first.flux.shape == (2, 20) and second.flux.shape == (1, 25)
@@ -87,7 +87,7 @@ def test_the_mask_counts_when_there_is_no_inverse_variance(tmp_path: Path) -> No
     )
     spectrum = pa.array([{k: r[k] for k in ("flux", "lambda", "mask")} for r in rows], type=kind)
     pq.write_table(pa.table({"spectrum": spectrum, "ZWARNING": [False]}), tmp_path / "star.parquet")
-    (spectra,) = formats.read(tmp_path / "star.parquet")
+    (spectra,) = formats.read_here(tmp_path / "star.parquet")
     assert isinstance(spectra, Spectra)
     assert spectra.ivar is None and spectra.ids == ["star"]
     assert np.flatnonzero(spectra.bad[0]).tolist() == [4]
@@ -98,7 +98,7 @@ def test_unusable_rows_are_defects_of_their_own(tmp_path: Path) -> None:
     unsorted = row(20) | {"lambda": [5000.0] * 20}
     rows = [row(20), uneven, unsorted, row(3, 20) | {"lambda": [-1.0] * 23}, None, row(20)]
     path = write(tmp_path / "a", rows, object_id=list("abcdef"))  # type: ignore[arg-type]
-    found = list(formats.read(path))
+    found = list(formats.read_here(path))
     assert [s.ids for s in found if isinstance(s, Spectra)] == [["a"], ["f"]]
     assert [(d.id, d.reason) for d in found if isinstance(d, Defect)] == [(i, Reason.LAYOUT) for i in "bcde"]
 
@@ -113,5 +113,5 @@ def test_recognised_before_the_plain_parquet_reader_only_with_a_struct(tmp_path:
 
 def test_struct_without_wavelengths(tmp_path: Path) -> None:
     pq.write_table(pa.table({"spectrum": pa.array([{"flux": [1.0, 2.0]}])}), tmp_path / "a")
-    (found,) = formats.read(tmp_path / "a")
+    (found,) = formats.read_here(tmp_path / "a")
     assert isinstance(found, Defect) and found.reason is Reason.MISSING_COLUMN and "lambda" in found.detail

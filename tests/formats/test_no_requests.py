@@ -82,7 +82,7 @@ STREAMS = {
 def test_a_votable_whose_data_lie_elsewhere_is_refused(tmp_path: Path, server: Server, stream: str) -> None:
     path = tmp_path / "a.vot"
     path.write_text(STREAMS[stream].replace("URL", server.url))
-    (found,) = formats.read(path)
+    (found,) = formats.read_here(path)
     with pytest.raises(DefectError) as as_catalogue:
         read_catalogue(path)
     with pytest.raises(DefectError) as as_table, Source(path) as source:
@@ -96,7 +96,7 @@ def test_other_encodings_are_refused_too(tmp_path: Path, server: Server) -> None
     for encoding in ("utf-16", "utf-16-le", "utf-32", "cp037"):
         content = STREAMS["plain"].replace("URL", server.url).replace("'1.0'", f"'1.0' encoding='{encoding}'")
         (tmp_path / "a.vot").write_bytes(content.encode(encoding))
-        (found,) = formats.read(tmp_path / "a.vot", "text-table")
+        (found,) = formats.read_here(tmp_path / "a.vot", "text-table")
         assert isinstance(found, Defect)
     assert server.asked == []
 
@@ -105,7 +105,7 @@ def test_an_old_votable_that_names_its_dtd_is_read_and_the_dtd_is_not(tmp_path: 
     rows = "".join(f"<TR><TD>{4000 + i}</TD><TD>1</TD></TR>" for i in range(5))
     text = document(rows, "TABLEDATA", before=f"<!DOCTYPE VOTABLE SYSTEM '{server.url}'>")
     (tmp_path / "a.vot").write_text(text)
-    (found,) = formats.read(tmp_path / "a.vot")
+    (found,) = formats.read_here(tmp_path / "a.vot")
     assert not isinstance(found, Defect), found
     assert server.asked == []
 
@@ -115,7 +115,7 @@ def test_text_is_never_taken_for_an_address(tmp_path: Path, server: Server) -> N
     for content in (server.url, f"{server.url}\n", f"# %ECSV 1.0 {server.url}", f"id\n{server.url}"):
         path = tmp_path / "a.ecsv"
         path.write_text(content)
-        list(formats.read(path))
+        list(formats.read_here(path))
         for read in (read_catalogue, provenance_in):
             with suppress(DefectError, ValueError, OSError):
                 read(path)
@@ -142,7 +142,7 @@ def test_hdf5_links_and_virtual_datasets_are_not_followed(tmp_path: Path) -> Non
         ("virtual", Reason.LAYOUT),
         ("external", Reason.LAYOUT),
     ):
-        (found,) = formats.read(tmp_path / f"{name}.h5")
+        (found,) = formats.read_here(tmp_path / f"{name}.h5")
         assert isinstance(found, Defect) and found.reason is reason, found
 
 
@@ -156,5 +156,5 @@ def test_zarr_codecs_that_are_not_known_to_be_harmless_are_refused(tmp_path: Pat
     path = tmp_path / "a.zarr" / "flux" / ".zarray"
     metadata = json.loads(path.read_text()) | {place: [{"id": codec}] if place == "filters" else {"id": codec}}
     path.write_text(json.dumps(metadata))
-    (found,) = formats.read(tmp_path / "a.zarr")
+    (found,) = formats.read_here(tmp_path / "a.zarr")
     assert isinstance(found, Defect) and found.reason is Reason.LAYOUT and codec in found.detail, found

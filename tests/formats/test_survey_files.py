@@ -11,7 +11,7 @@ import pytest
 from astropy.io import fits
 
 from formats import small_fits
-from rarespec.formats import Source, read
+from rarespec.formats import Source, read_here
 from rarespec.formats.reader import MAX_ROWS, ReadOptions
 from rarespec.formats.table import NOT_FITS, READERS, reader_by_name, reader_for
 from rarespec.spectrum import Defect, Reason, Spectra
@@ -21,14 +21,14 @@ from rarespec.spectrum.spectra import COMMON_COLUMNS
 
 
 def only_stack(path: Path, **options: Any) -> Spectra:
-    found = list(read(path, options=ReadOptions(**options)))
+    found = list(read_here(path, options=ReadOptions(**options)))
     stacks = [item for item in found if isinstance(item, Spectra)]
     assert len(stacks) == 1, found
     return stacks[0]
 
 
 def only_defect(path: Path, format: str | None = None) -> Defect:
-    (found,) = read(path, format)
+    (found,) = read_here(path, format)
     assert isinstance(found, Defect), found
     return found
 
@@ -144,7 +144,7 @@ def test_original_desi_files_agree_with_astropy(real_data: Path) -> None:
                 np.testing.assert_array_equal(stack.ivar[:, at], hdus[f"{camera}_IVAR"].data[keep][:, alone])
                 mask, ivar = hdus[f"{camera}_MASK"].data[keep][:, alone], hdus[f"{camera}_IVAR"].data[keep][:, alone]
                 np.testing.assert_array_equal(stack.bad[:, at], (mask != 0) | (ivar <= 0))
-            skipped = [found for found in read(path) if isinstance(found, Skipped)]
+            skipped = [found for found in read_here(path) if isinstance(found, Skipped)]
             assert sum(found.count for found in skipped) == int((~keep).sum())
 
 
@@ -180,7 +180,7 @@ def test_containers_of_readers_are_listed_right() -> None:
 
 
 def test_warnings_are_not_silenced_while_the_reader_waits(tmp_path: Path) -> None:
-    found = read(small_fits.write(tmp_path / "f.fits", small_fits.spplate()))
+    found = read_here(small_fits.write(tmp_path / "f.fits", small_fits.spplate()))
     before = list(warnings.filters)
     next(found)
     assert list(warnings.filters) == before
@@ -275,7 +275,7 @@ def test_sdss_v_with_and_without_redshifts(tmp_path: Path) -> None:
 def test_spplate_streams_in_stacks(tmp_path: Path) -> None:
     n = MAX_ROWS + 7
     path = small_fits.write(tmp_path / "f.fits", small_fits.spplate(n))
-    first, second = read(path)
+    first, second = read_here(path)
     assert isinstance(first, Spectra) and isinstance(second, Spectra)
     assert (len(first), len(second)) == (MAX_ROWS, 7)
     assert first.ids[0] == "10123-57000-0001" and second.ids[-1] == f"10123-57000-{n:04d}"
@@ -330,7 +330,7 @@ def test_desi_joins_cameras_by_weighted_mean(tmp_path: Path) -> None:
     data["R_IVAR"][0, 2] = 0
     data["R_IVAR"][3, 1], data["B_IVAR"][3, 17] = 0, -1
     path = small_fits.write(tmp_path / "coadd-x.fits", hdus)
-    found = list(read(path))
+    found = list(read_here(path))
     assert [(item.reason.split(" (")[0], item.count) for item in found if isinstance(item, Skipped)] == [
         ("not a target", 1),
         ("bad fibre", 1),
@@ -360,7 +360,7 @@ def test_desi_joins_the_redrock_file_beside_it(tmp_path: Path) -> None:
     assert stack.catalogue["class"] == ["STAR", None] and stack.catalogue["zwarn"] == [4, None]
     assert stack.catalogue["z"] == [0.0, None]
     (tmp_path / "redrock-a-1.fits").write_bytes(b"SIMPLE  = ".ljust(500))
-    defects = [found for found in read(path) if isinstance(found, Defect)]
+    defects = [found for found in read_here(path) if isinstance(found, Defect)]
     assert len(defects) == 1 and "redrock-a-1.fits" in defects[0].detail
     assert only_stack(path).catalogue["class"] == [None, None]
 
@@ -369,7 +369,7 @@ def test_desi_joins_the_redrock_file_beside_it(tmp_path: Path) -> None:
 def test_desi_needs_its_columns(tmp_path: Path, column: str) -> None:
     fibermap = small_fits.desi_fibermap()
     fibermap["OTHER"] = fibermap.pop(column)
-    found = list(read(small_fits.write(tmp_path / "f.fits", small_fits.desi_coadd(fibermap))))
+    found = list(read_here(small_fits.write(tmp_path / "f.fits", small_fits.desi_coadd(fibermap))))
     assert isinstance(found[-1], Defect) and found[-1].reason == Reason.MISSING_COLUMN
     assert column in found[-1].detail and "FIBERMAP" in found[-1].detail
     assert not any(isinstance(item, Spectra) for item in found)
@@ -451,7 +451,7 @@ def test_generic_rows_with_their_own_wavelengths(tmp_path: Path) -> None:
     grid = np.linspace(4000, 5000, 30)
     wavelength = np.stack([grid, grid, grid + 1])
     table = small_fits.table("", lam=("30D", wavelength), flux=("30E", wavelength), name=("3A", ["a", "b", "c"]))
-    found = list(read(small_fits.write(tmp_path / "f.fits", fits.HDUList([fits.PrimaryHDU(), table]))))
+    found = list(read_here(small_fits.write(tmp_path / "f.fits", fits.HDUList([fits.PrimaryHDU(), table]))))
     assert [item.ids for item in found if isinstance(item, Spectra)] == [["a", "b"], ["c"]]
 
 
@@ -461,7 +461,7 @@ def test_generic_rows_of_variable_length(tmp_path: Path) -> None:
     for i, n in enumerate(lengths):
         arrays["WAVE"][i], arrays["FLUX"][i] = np.linspace(4000, 5000, n), np.full(n, float(i))
     table = small_fits.table("", **{name: ("PD()", values) for name, values in arrays.items()})
-    found = list(read(small_fits.write(tmp_path / "f.fits", fits.HDUList([fits.PrimaryHDU(), table]))))
+    found = list(read_here(small_fits.write(tmp_path / "f.fits", fits.HDUList([fits.PrimaryHDU(), table]))))
     assert [item.flux.shape for item in found if isinstance(item, Spectra)] == [(2, 20), (1, 25)]
 
 

@@ -28,13 +28,13 @@ WAVELENGTH = np.linspace(4000, 5000, 12)
 
 
 def only(path: Path) -> Spectra:
-    (found,) = formats.read(path)
+    (found,) = formats.read_here(path)
     assert isinstance(found, Spectra), found
     return found
 
 
 def defect(path: Path) -> Defect:
-    (found,) = formats.read(path)
+    (found,) = formats.read_here(path)
     assert isinstance(found, Defect), found
     return found
 
@@ -124,7 +124,7 @@ def test_vectors_in_columns(tmp_path: Path, suffix: str, format: str) -> None:
     table["mask"] = np.zeros((3, 12), dtype="i4")
     table["mask"][1, 2] = 7
     table.write(tmp_path / f"a.{suffix}", format=format)
-    first, second = formats.read(tmp_path / f"a.{suffix}")
+    first, second = formats.read_here(tmp_path / f"a.{suffix}")
     assert isinstance(first, Spectra) and isinstance(second, Spectra)
     assert (first.ids, second.ids) == (["a", "b"], ["c"])
     assert first.flux.tobytes() == np.asarray(table["flux"][:2]).tobytes()
@@ -138,7 +138,7 @@ def test_ecsv_vectors_of_different_lengths(tmp_path: Path) -> None:
     flux = np.empty(2, dtype=object)
     flux[:] = [np.array([1.0, 2, 3]), np.array([4.0, 5])]
     Table({"id": ["a", "b"], "wave": rows, "flux": flux}).write(tmp_path / "a.ecsv", format="ascii.ecsv")
-    found = list(formats.read(tmp_path / "a.ecsv"))
+    found = list(formats.read_here(tmp_path / "a.ecsv"))
     assert [s.flux.tolist() for s in found if isinstance(s, Spectra)] == [[[1, 2, 3]], [[4, 5]]]
 
 
@@ -227,7 +227,7 @@ def test_a_long_csv_comes_in_bounded_stacks_with_one_type_per_column(tmp_path: P
         writer.writerow(["plate", "note", "z", "4000", "4001.5", "4003"])
         for i in range(n):
             writer.writerow([i, "x" if i == n - 1 else i, 0 if i else 0.5, i, i + 0.25, i + 0.5])
-    stacks = [s for s in formats.read(tmp_path / "a.csv") if isinstance(s, Spectra)]
+    stacks = [s for s in formats.read_here(tmp_path / "a.csv") if isinstance(s, Spectra)]
     assert [len(s) for s in stacks] == [MAX_ROWS, 5]
     assert stacks[0].catalogue["note"][0] == "0"
     assert {type(v) for s in stacks for v in s.catalogue["plate"]} == {int}

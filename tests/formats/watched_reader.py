@@ -108,7 +108,7 @@ def _spectra(path: str) -> dict[str, Any]:
     from rarespec.spectrum import Defect, Reason, Spectra
 
     stored, defects, any_found = 0, [], False
-    for found in formats.read(path):
+    for found in formats.read_here(path):
         any_found = True
         if isinstance(found, Spectra):
             stored += len(found)

@@ -288,3 +288,13 @@ def test_older_files_of_prospect_and_files_by_the_rules_of_csv(tmp_path):
 def test_a_vi_file_that_cannot_be_read_is_told(tmp_path, content, said):
     with pytest.raises(WrongUseError, match=said):
         read_labels(table(tmp_path, content), form="prospect", person="Ada")
+
+
+def test_an_ecsv_whose_header_unfolds_without_end_is_refused(tmp_path):
+    """YAML may name a part again and again: nine times nine, ten levels deep."""
+    levels = [f"# - &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 10)]
+    lines = ["# %ECSV 1.0", "# ---", "# meta: !!omap", "# - x:", "#   - &a0 [lol, lol]", *levels]
+    lines += ["# datatype:", "# - {name: id, datatype: string}", "# schema: astropy-2.0", "id", "1"]
+    (tmp_path / "bomb.ecsv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(WrongUseError, match=r"bomb\.ecsv: cannot be read as ECSV"):
+        read_labels(tmp_path / "bomb.ecsv")

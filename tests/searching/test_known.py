@@ -15,7 +15,7 @@ from astropy.coordinates import SkyCoord
 from astropy.table import MaskedColumn, QTable, Table
 
 from conftest import SMALL_GRID, make_spectra, small_survey_files
-from rarespec.formats import read
+from rarespec.formats import read_here
 from rarespec.mock.simulate import SkyChoice, simulate_files
 from rarespec.searching.known import Examples, examples_of
 from rarespec.spectrum import PAPER_GRID, Spectra
@@ -437,7 +437,7 @@ def test_with_and_without_errors(survey):
 @pytest.mark.parametrize("layout", ["sdss", "lamost-dr9", "desi"])
 def test_files_of_any_survey(sdss, tmp_path, layout):
     paths = simulate_files(SkyChoice(3, (("carbon", 1),), seed=77, layout=layout), tmp_path / "files", jobs=1)
-    spectra = [found for path in paths for found in read(path) if isinstance(found, Spectra)]
+    spectra = [found for path in paths for found in read_here(path) if isinstance(found, Spectra)]
     ids = [id for stack in spectra for id in stack.ids]
     for known in (paths, [str(path) for path in paths], tmp_path / "files", str(tmp_path / "files" / "**" / "*.fits*")):
         examples = examples_of(sdss, known)

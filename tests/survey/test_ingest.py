@@ -13,8 +13,8 @@ from conftest import make_spectra, small_survey_files
 from process_functions import dies_on_catalogues, mistreated
 from rarespec.formats import ReadLimits, contained
 from rarespec.mock.damage import KINDS, applies_to, damage
-from rarespec.spectrum import Reason
-from rarespec.survey import SurveyError, WrongUseError
+from rarespec.spectrum import Reason, WavelengthGrid
+from rarespec.survey import SurveyError, WrongUseError, commit
 from rarespec.survey.ingest import DefectsWarning, pool, reading
 from rarespec.survey.ingest.options import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
@@ -424,3 +424,34 @@ def test_flux_beyond_float32_is_bad_not_a_warning(tmp_path):
         warnings.simplefilter("error", RuntimeWarning)
         survey, _ = ingest(tmp_path / "m.npz", tmp_path / "a.survey")
     assert [defect.reason for defect in survey.defects] == [Reason.NO_GOOD_PIXELS]
+
+
+def test_a_folder_that_can_be_listed_again_is_no_defect_any_more(tmp_path, monkeypatch):
+    small_survey_files(tmp_path / "files", 3)
+    (tmp_path / "files" / "below").mkdir()
+    listed = os.scandir
+
+    def refuses_below(folder):
+        if str(folder).endswith("below"):
+            raise PermissionError(13, "Permission denied", str(folder))
+        return listed(folder)
+
+    monkeypatch.setattr(os, "scandir", refuses_below)
+    first, _ = ingest(tmp_path / "files", tmp_path / "a.survey")
+    assert [defect.source for defect in first.defects] == [str(tmp_path / "files" / "below")]
+    monkeypatch.undo()
+    again, _ = ingest(tmp_path / "files", tmp_path / "a.survey")
+    assert again.defects == []
+
+
+def test_a_first_ingest_that_was_killed_goes_on_with_its_grid(tmp_path, monkeypatch):
+    """The grid stands in the journal alone when the process dies before the manifest is in place."""
+    small_survey_files(tmp_path / "files", 3)
+    grid = WavelengthGrid("log", 3.6, 1e-4, 3000)
+    monkeypatch.setattr(commit, "_carry_out", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        run_ingest([tmp_path / "files"], tmp_path / "a.survey", IngestOptions(grid=grid))
+    monkeypatch.undo()
+    assert not (tmp_path / "a.survey" / "manifest.json").exists()
+    survey, _ = ingest(tmp_path / "files", tmp_path / "a.survey")
+    assert survey.grid == grid and len(survey) == 3

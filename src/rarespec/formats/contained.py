@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from rarespec.formats.library_faults import faults_of
 from rarespec.formats.reader import Found, ReadOptions
-from rarespec.formats.table import read
+from rarespec.formats.table import read_here
 from rarespec.processes import Limits, WorkerDiedError, Workers, WorkerTooSlowError
 from rarespec.spectrum import Defect, DefectError, Reason
 from rarespec.spectrum.printable import printable
@@ -71,13 +71,15 @@ def size_of(path: str | os.PathLike[str]) -> int:
         return 0
 
 
-def read_contained(
+def read(
     path: str | os.PathLike[str],
     format: str | None = None,
     options: ReadOptions | None = None,
     limits: ReadLimits = USUAL_LIMITS,
 ) -> Iterator[Found]:
-    """Stacks of spectra and defects of one file, as `rarespec.formats.read` gives them, read in a process of its own.
+    """Stacks of spectra and defects of one file, in its order, read in a process of its own.
+
+    A bad file yields a defect; nothing that it does to its reader reaches the caller.
 
     Parameters
     ----------
@@ -90,7 +92,7 @@ def read_contained(
 
 
 def _read(shared: tuple[str | None, ReadOptions | None], path: str) -> Iterator[Found]:
-    return read(path, *shared)
+    return read_here(path, *shared)
 
 
 def read_catalogue_contained(path: str | os.PathLike[str], limits: ReadLimits = USUAL_LIMITS) -> pa.Table:

@@ -62,10 +62,13 @@ def reader_for(source: Source) -> Reader:
     raise DefectError(Reason.UNRECOGNISED, f"a {source.container} file whose layout no reader knows")
 
 
-def read(
+def read_here(
     path: str | os.PathLike[str], format: str | None = None, options: ReadOptions | None = None
 ) -> Iterator[Found]:
-    """Stacks of spectra and defects of one file, in the order of the file; a bad file yields a defect, never raises."""
+    """Stacks of spectra and defects of one file, in its order, read in this process; a bad file yields a defect.
+
+    It never raises, but what a file does to a library it does to this process: see `rarespec.formats.read`.
+    """
     name = printable(os.fspath(path))
     with closing(_found(path, format, options or ReadOptions())) as found:
         while (item := _next_or_defect(found, name)) is not None:

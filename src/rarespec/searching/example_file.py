@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rarespec.formats import Container, Source, read, reader_for
+from rarespec.formats import Container, Source, read_here, reader_for
 from rarespec.formats.catalogue import is_catalogue
 from rarespec.formats.column_roles import ANY_WAVELENGTH, FLUX, find
 from rarespec.formats.contained import USUAL_LIMITS, contained
@@ -43,7 +43,7 @@ def _examples_here(_: None, path: str) -> Iterator[Given]:
         yield Unusable(f"{printable(os.fspath(path))}: {error.reason}: {error.detail}")
         return
     if table is None:
-        yield from map(_given, read(path))
+        yield from map(_given, read_here(path))
     else:
         yield table
 

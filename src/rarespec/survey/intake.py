@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,13 @@ class Intake:
         """This input is about to be read; what was wrong with it before is found anew, or has been mended."""
         self._unfinished.add(source)
         if self._defects.pop(source, None):
+            self._defects_changed = True
+
+    def forget_mended_folders(self) -> None:
+        """Folders that could not be listed once, and can be now. No file bears their name, so none is begun again."""
+        mended = [source for source in self._defects if os.path.isdir(source) and os.access(source, os.R_OK | os.X_OK)]
+        for source in mended:
+            del self._defects[source]
             self._defects_changed = True
 
     def finish(self, source: str) -> None:

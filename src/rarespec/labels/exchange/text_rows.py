@@ -73,8 +73,12 @@ def _value(cell: str) -> str:
 def _ecsv(path: Path) -> TextRows:
     from astropy.table import Table
 
+    from rarespec.formats.ecsv_check import check_ecsv
+
     try:
-        table = Table.read(path, format="ascii.ecsv")
+        text = path.read_text(encoding="utf-8-sig") + "\n"  # a text of one line would be taken for an address
+        check_ecsv(text)
+        table = Table.read(text, format="ascii.ecsv")
     except Exception as error:  # astropy has several kinds for a damaged file
         raise WrongUseError(f"{path}: cannot be read as ECSV ({error})") from None
     _check_apart(path, table.colnames)

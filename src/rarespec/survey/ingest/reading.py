@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rarespec.formats import read
+from rarespec.formats import read_here
 from rarespec.formats.contained import contained
 from rarespec.spectrum import Defect, Skipped, Spectra
 from rarespec.survey.ingest.join import joined
@@ -30,7 +30,7 @@ def read_outcomes(path: str, options: IngestOptions) -> Iterator[Outcome]:
 
 def outcomes_of(options: IngestOptions, path: str) -> Iterator[Outcome]:
     """The same, read right here."""
-    for item in read(path, options.format, options.reading):
+    for item in read_here(path, options.format, options.reading):
         if not isinstance(item, Spectra):
             yield item
             continue

@@ -15,6 +15,7 @@ from rarespec.formats.contained import end_readers
 from rarespec.processes import available_cores
 from rarespec.spectrum import PAPER_GRID, Defect, Skipped, Spectra, WavelengthGrid
 from rarespec.spectrum.printable import printable
+from rarespec.survey.commit import recover
 from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.ingest.inputs import input_files
 from rarespec.survey.ingest.options import IngestOptions
@@ -97,11 +98,13 @@ def _scratch(root: Path, engine: Engine | None) -> tempfile.TemporaryDirectory[s
 
 
 def _grid_of(root: Path) -> WavelengthGrid:
-    """The grid of the survey that is to grow; the paper's for a new one."""
+    """The grid of the survey that is to grow, also of one that was interrupted; the paper's for a new one."""
+    recover(root)
     return Manifest.load(root).grid if (root / MANIFEST).exists() else PAPER_GRID
 
 
 def _note_what_is_no_file(found: list[str | Defect | Skipped], intake: Intake) -> None:
+    intake.forget_mended_folders()
     for item in found:
         if isinstance(item, Defect):
             intake.begin(item.source)
