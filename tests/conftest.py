@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -30,6 +33,18 @@ def make_spectra(
     ivar[bad] = 0
     catalogue = {"id": [f"{prefix}{i:05d}" for i in range(n)], "z": [float(z) for z in rng.normal(0, 1e-3, n)]}
     return Spectra(grid.wavelength, flux.astype("f4"), ivar.astype("f4"), bad, catalogue | columns)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _readers_are_used_again() -> Iterator[None]:
+    """Each ingest and search ends the processes that read its files; starting them anew would take minutes in all."""
+    from rarespec.formats.contained import end_readers
+
+    with ExitStack() as kept:
+        for where in ("rarespec.survey.ingest.run", "rarespec.searching.given"):
+            kept.enter_context(patch(f"{where}.end_readers"))
+        yield
+    end_readers()
 
 
 @pytest.fixture(scope="session")

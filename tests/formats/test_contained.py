@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -65,3 +67,28 @@ def test_an_example_that_kills_its_reader_is_told_and_the_others_count(
     monkeypatch.setattr(example_file, "_examples_here", examples_that_die)
     (told,) = example_file.examples_in(tmp_path / "a.fits")
     assert isinstance(told, example_file.Unusable) and "took the process down" in told.problem
+
+
+CHILDREN = """
+import sys
+from pathlib import Path
+import rarespec as rs
+from rarespec.searching.known import examples_of
+
+def children():
+    return "".join(path.read_text() for path in Path("/proc/self/task").glob("*/children")).split()
+
+survey = rs.ingest(sys.argv[1], into=sys.argv[2])
+left_by_ingest = children()
+known = examples_of(survey, sys.argv[1])
+print(len(survey), len(left_by_ingest), len(known.ids), len(children()))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="there is no /proc here")
+def test_neither_an_ingest_nor_the_examples_of_a_search_leave_a_process_behind(tmp_path: Path) -> None:
+    kind = READER_FILES["spplate"]
+    path = kind.write(tmp_path, kind.spectra)
+    command = [sys.executable, "-c", CHILDREN, str(path), str(tmp_path / "a.survey")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout.split() == ["3", "0", "3", "0"], done.stderr

@@ -23,7 +23,7 @@ def test_a_file_of_many_columns_keeps_its_spectra_and_the_first_columns(tmp_path
     kept = [name for name in survey.catalogue.columns if name.startswith("c") and name[1:].isdigit()]
     assert kept == [f"c{i}" for i in range(1000)]
     assert report.columns_left_out == report.to_json()["columns left out"] == 500
-    assert "500  left out" in account(survey, report)
+    assert any("500  left out" in line for line in account(survey, report))
 
 
 def test_many_files_cannot_fill_a_survey_with_columns(tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ in the middle, open again. A kill is an exception at the n-th step on disk, afte
 more, so that nothing can tidy up behind it.
 """
 
+import atexit
 import itertools
 import os
 import pathlib
@@ -84,6 +85,7 @@ def never_killed():
 def files():
     """Of one spectrum each, with what an ingest on the grid makes of them: (paths, ids, flux)."""
     folder = Path(tempfile.mkdtemp(prefix="rarespec-histories-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     paths = small_survey_files(folder / "files", N_FILES)
     survey, _ = run_ingest(paths, folder / "a.survey", IngestOptions(grid=GRID), jobs=1)
     return paths, survey.ids.tolist(), np.concatenate([block.flux for block in survey.blocks()])
