@@ -533,3 +533,9 @@ def test_air_wavelengths_are_converted_when_the_user_says_so(tmp_path: Path, kin
 def test_air_wavelengths_are_converted_when_the_header_says_so(tmp_path: Path, card: tuple[str, Any]) -> None:
     stack = only_stack(small_fits.write(tmp_path / "f.fits", small_fits.wcs_image(**dict([card]))))
     assert stack.wavelength[0] == air_to_vacuum(np.array([4000.0]))[0]
+
+
+def test_an_instrument_that_is_no_text_names_no_spectrograph(tmp_path: Path) -> None:
+    row = small_fits.object_columns() | {"INSTRUMENT": ("E", [2.5])}
+    stack = only_stack(small_fits.write(tmp_path / "f.fits", small_fits.sdss_spec(row=row)))
+    assert stack.catalogue["survey"] == ["SDSS"]

@@ -16,8 +16,8 @@ def field_mjd_catalogid(field: int, mjd: int, catalogid: int | str) -> str:
     return f"{field:06d}-{mjd:05d}-{str(catalogid).strip()}"
 
 
-def survey_of(instrument: str | None, mjd: int) -> str:
-    """`BOSS` for the spectrographs in use from 2009 December on, else `SDSS`."""
+def survey_of(instrument: object, mjd: int) -> str:
+    """`BOSS` for the spectrographs in use from 2009 December on, else `SDSS`; `instrument` is whatever a file says."""
     if instrument:
-        return "BOSS" if instrument.upper() == "BOSS" else "SDSS"
+        return "BOSS" if str(instrument).upper() == "BOSS" else "SDSS"
     return "BOSS" if mjd >= BOSS_FIRST_MJD else "SDSS"
