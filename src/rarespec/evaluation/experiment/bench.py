@@ -33,6 +33,9 @@ N_TOP = 500
 MAX_ATTEMPTS = 100
 """Draws for tuning before one that is reported too is accepted."""
 
+N_NEAR = 20
+"""Rows at the top whose distance from a single known example is taken, as many as figure 6 shows."""
+
 N_TIMED = 3
 """Queries that are timed, one after the other, for one figure."""
 
@@ -132,11 +135,22 @@ def _judged(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
         auc = roc_auc_of_scores(scores[left], bench.rare[left])
         outcome: Outcome = {"auc": auc, "ap": float(places.average_precision()[0])}
         if task.kind == "trial":
-            outcome["places"] = packed_places(places.places[0])
-        if task.kind == "trial" and task.draw == 0:
-            ties_worst = np.lexsort((bench.rare[left], -scores[left]))  # as for the places
-            outcome["top"] = left[ties_worst[:N_TOP]].tolist()
+            top = left[_first(scores[left], bench.rare[left], N_TOP)]
+            outcome |= {"places": packed_places(places.places[0])} | ({"top": top.tolist()} if task.draw == 0 else {})
+            if task.n_known == 1:
+                outcome["top_distance"] = _distance(bench.X, bench.known(task)[0], top[:N_NEAR])
         yield outcome
+
+
+def _first(scores: Scores, rare: NDArray[np.bool_], n: int) -> NDArray[np.intp]:
+    """The n rows of the highest scores, best first; of equal scores the rare last, as for the places."""
+    reached = np.flatnonzero(scores >= np.partition(scores, -n)[-n]) if n < len(scores) else np.arange(len(scores))
+    return reached[np.lexsort((rare[reached], -scores[reached]))[:n]]
+
+
+def _distance(X: NDArray[np.float32], known: np.intp, rows: NDArray[np.intp]) -> float:
+    """Mean Euclidean distance of rows from a known one: how alike the first 20 of figure 6 are to what was given."""
+    return float(np.linalg.norm(X[rows].astype(np.float64) - X[known], axis=1).mean())
 
 
 def _scores(bench: Bench, tasks: Sequence[Task], Y: NDArray[np.float64]) -> Iterator[Scores]:

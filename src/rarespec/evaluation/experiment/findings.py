@@ -10,10 +10,10 @@ from rarespec.evaluation.experiment.metric_table import recall
 from rarespec.evaluation.experiment.paper_claims import paper_claims
 from rarespec.evaluation.experiment.published import PUBLISHED_AUC, is_of_carbon_stars
 from rarespec.evaluation.experiment.results import Results
-from rarespec.evaluation.experiment.setting import N_KNOWN
+from rarespec.evaluation.experiment.setting import N_KNOWN, TRIALS_OF_PAPER
 from rarespec.evaluation.paired import paired_difference
 
-TRIALS_OF_PAPER = 50
+
 
 
 def findings(results: Results) -> list[Finding]:
@@ -48,7 +48,7 @@ def _best_sentence(results: Results, n_known: int) -> str:
 def _beside_table_1(results: Results) -> Finding:
     title = "Distance from the published AUC"
     if not is_of_carbon_stars(results.setting.rare):
-        return Finding(title, (f"The paper has no values for {results.setting.rare}: its Table 1 is of carbon stars.",))
+        return Finding(title, (f"The paper has no values for {results.setting.rare_in_words}: its Table 1 is of carbon stars.",))
     shared = [cell for cell in PUBLISHED_AUC if cell in results.trials]
     if not shared:
         return Finding(title, ("No cell of the paper's Table 1 was run.",))

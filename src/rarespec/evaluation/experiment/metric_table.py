@@ -137,7 +137,7 @@ def _caption(results: Results, metric: Metric, beside: bool) -> str:
     facts, draws = results.facts, draws_in_words(results)
     shown = draws if draws == ONE_DRAW else f"mean ± standard deviation over {draws} of the known examples"
     sentences = [
-        f"{metric.title} of each method with NP known examples of {results.setting.rare} in {facts.survey} "
+        f"{metric.title} of each method with NP known examples of {results.setting.rare_in_words} in {facts.survey} "
         f"({thousands(facts.n_rare)} of {thousands(facts.n_spectra)} spectra): {shown}, and the average over NP.",
         "The best mean of each row is bold.",
     ]

@@ -74,7 +74,7 @@ def page(
     troubles: Sequence[str],
 ) -> str:
     """`files` are the names of those beside the page that belong to the results."""
-    title = f"Finding {results.setting.rare} in {results.facts.survey}"
+    title = f"Finding {results.setting.rare_in_words} in {results.facts.survey}"
     sections = {
         "What was found": [_finding(finding) for finding in findings(results)],
         "Troubles": [element("ul", *(element("li", trouble) for trouble in troubles))] if troubles else [],
