@@ -46,7 +46,9 @@ def command(
     trials: Annotated[int | None, typer.Option(min=1, help="Draws of known examples for each number; 50.")] = None,
     tune: Annotated[
         str | None,
-        typer.Option(help="What is tuned: what the paper tuned (paper), every method with a grid (all), or none; paper."),
+        typer.Option(
+            help="What is tuned: what the paper tuned (paper), every method with a grid (all), or none; paper."
+        ),
     ] = None,
     tuning_draws: Annotated[int | None, typer.Option(min=0, help="Draws to tune on; 3.")] = None,
     sensitivity_draws: Annotated[int | None, typer.Option(min=0, help="Draws for figures 8 and 9; 10.")] = None,

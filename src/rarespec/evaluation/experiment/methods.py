@@ -54,7 +54,7 @@ METHODS = {method.name: method for method in VARIANTS} | {
 
 
 def method(name: str) -> Method:
-    """One of METHODS, or a class of the user's own as MODULE:CLASS, which is imported and tried when first asked for."""
+    """One of METHODS, or a class of the user's own as MODULE:CLASS, which is imported and tried at first."""
     if name in METHODS:
         return METHODS[name]
     if not is_own(name):

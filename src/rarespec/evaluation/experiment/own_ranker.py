@@ -22,8 +22,8 @@ NEEDED = ("fit", "decision_function", "get_params", "set_params")
 def own_ranker(name: str) -> type[Any]:
     """The class; a ValueError that says what is wrong where it is no ranker.
 
-    It is looked for in the directory where the user is, too. Importing runs its module: nothing but the user's own words
-    may name it.
+    It is looked for in the directory where the user is, too. Importing runs its module: nothing but the user's own
+    words may name it.
     """
     module_name, _, class_name = name.partition(":")
     if os.getcwd() not in sys.path:

@@ -55,9 +55,7 @@ def rare_class(survey: Survey, rare: str) -> RareClass:
     return RareClass(members, matched_by + _akin(by_subclass, survey, members))
 
 
-def _members(
-    name: str, classes: NDArray[np.str_], subclasses: NDArray[np.str_], is_alone: bool
-) -> RareClass | None:
+def _members(name: str, classes: NDArray[np.str_], subclasses: NDArray[np.str_], is_alone: bool) -> RareClass | None:
     wanted = name.casefold()
     for members, matched_by in (
         (classes == wanted, f"class is {name}"),
@@ -70,7 +68,7 @@ def _members(
 
 
 def _put_together(matched_by: list[str]) -> str:
-    """"subclass is Carbon" and "subclass is Carbon_lines" become "subclass is Carbon or Carbon_lines"."""
+    """ "subclass is Carbon" and "subclass is Carbon_lines" become "subclass is Carbon or Carbon_lines"."""
     said = matched_by[0]
     for before, one in pairwise(matched_by):
         same = one.startswith(f"{_verb(before)} ")
@@ -97,9 +95,7 @@ def _akin(names: Sequence[str], survey: Survey, members: NDArray[np.bool_]) -> s
 
 
 def _absent(survey: Survey, name: str) -> WrongUseError:
-    return WrongUseError(
-        f"{survey.path}: no spectrum has the class or subclass {name!r}; {_what_there_is(survey)}"
-    )
+    return WrongUseError(f"{survey.path}: no spectrum has the class or subclass {name!r}; {_what_there_is(survey)}")
 
 
 def _text(survey: Survey, column: str) -> NDArray[np.str_]:
