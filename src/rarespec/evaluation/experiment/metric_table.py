@@ -53,7 +53,7 @@ AVERAGE_PRECISION = Metric("average_precision", "AP", "Average precision (AP)", 
 TOP_LOSS = Metric(
     "top_loss",
     "loss",
-    "Share of the hidden that do not stand before all other objects (the loss of equation 1; less is better)",
+    "Share of the hidden that do not stand before all other objects, the less the better (loss of equation 1)",
     lambda trials: trials.places.top_loss(),
     lower_is_better=True,
 )

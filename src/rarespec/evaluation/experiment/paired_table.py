@@ -41,7 +41,9 @@ def paired_csv(results: Results) -> str:
     for metric, n_known in ((metric, n) for metric in metrics(results) for n in results.setting.n_known):
         for name, other in pairs:
             d = _difference(results, metric, n_known, name, other)
-            rows.append([metric.name, n_known, name, other, d.mean, *_interval(d), CONFIDENCE, d.share_better, d.n])
+            turned = _difference(results, metric, n_known, other, name) if metric.lower_is_better else d
+            share = turned.share_better
+            rows.append([metric.name, n_known, name, other, d.mean, *_interval(d), CONFIDENCE, share, d.n])
     return as_csv([*header, "trials"], rows)
 
 

@@ -119,7 +119,7 @@ def _steady_lrga(results: Results) -> Finding:
     title = "LRGA is insensitive to its parameters"
     quote = Quote(
         "section 3.2",
-        "LRGA learns the Laplacian matrix by local regression and global alignment and shows to be "
+        "learns the Laplacian matrix by local regression and global alignment and shows to be "
         "insensitive to parameters",
     )
     tried = results.tried.get("lrga", ())
