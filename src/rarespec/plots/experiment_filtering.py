@@ -18,6 +18,7 @@ from rarespec.survey import Survey
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WIDTH_ANGSTROM = 10.0
 """Of the paper's median filter."""
@@ -31,6 +32,10 @@ HEADROOM = 0.5
 
 def draw_figure_1(survey: Survey, row: int, folder: str | os.PathLike[str]) -> list[Path]:
     """The spectrum in this row as observed and filtered: whole, and around the pixel that the filter changes most."""
+    return save_both(filtering_figure(survey, row), folder, "figure-1")
+
+
+def filtering_figure(survey: Survey, row: int) -> Figure:
     spectrum = survey[survey.ids[row]]
     filtered = median_filter(spectrum.flux, survey.grid, WIDTH_ANGSTROM, bad=spectrum.bad)
     figure = empty_figure(PAGE_WIDTH, 2.8)
@@ -47,7 +52,7 @@ def draw_figure_1(survey: Survey, row: int, folder: str | os.PathLike[str]) -> l
     whole.set_title(_caption(spectrum), loc="left", fontsize=LABEL_SIZE)
     whole.set_ylabel(FLUX, fontsize=LABEL_SIZE)
     whole.legend(frameon=False, fontsize=SMALL_SIZE)
-    return save_both(figure, folder, "figure-1")
+    return figure
 
 
 def row_to_show(survey: Survey, rare_rows: NDArray[np.intp]) -> int:

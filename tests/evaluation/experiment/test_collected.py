@@ -81,5 +81,5 @@ def test_sensitivity_is_in_the_order_of_parameter_and_draw(bench, tmp_path):
     assert results.strengths[2].average_precision[5, 1] == 100 + 1 / 8
     assert results.costs["bagging_top_push", "bag_size", 200] == 50
     assert results.costs["published_top_push", "regularisation", 1000.0] == 250
-    assert len(results.costs) == 2 * 7 + 8 + 9
+    assert len(results.costs) == 7 + 3 + 8 + 9
     assert results.timings["bagging_top_push", 2].query_s == 2.0

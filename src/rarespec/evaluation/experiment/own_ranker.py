@@ -76,10 +76,10 @@ def _why_scores_are_wrong(ranker: Any) -> str | None:
             return f"decision_function must give one number for each row, ({len(X)},), not {_described(first)}"
         if not np.isfinite(first).all():
             return f"{np.sum(~np.isfinite(first))} of {len(X)} scores are not finite"
-        if not np.array_equal(first, second):
-            return "the same rows get other scores in a second fit; what it draws must follow from random_state"
         if not np.array_equal(given, X):
             return "it changes the rows that it is given"
+        if not np.array_equal(first, second):
+            return "the same rows get other scores in a second fit; what it draws must follow from random_state"
     return None
 
 
