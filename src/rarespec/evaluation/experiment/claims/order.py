@@ -126,7 +126,7 @@ _TABLE_1 = Quote(
 )
 BY_AUC = (
     Statement(
-        "LRGA has the best AUC with one known example",
+        "LRGA leads Table 1 with one known example",
         _TABLE_1,
         ("lrga",),
         _is_above,
@@ -134,7 +134,7 @@ BY_AUC = (
         applies=_with_one,
     ),
     Statement(
-        "BaggingTopPush has the best AUC with more than one",
+        "BaggingTopPush leads Table 1 with more than one",
         _TABLE_1,
         (STUDIED,),
         _is_above,
