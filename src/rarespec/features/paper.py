@@ -11,8 +11,8 @@ from rarespec.features.running_median import MedianFilter
 from rarespec.spectrum import WavelengthGrid
 
 ACCURATE_PASSES = 5
-"""Readings of the randomised solver after which the first four features are exact to 2e-5 of their spread for every
-spectrum, and the first ten to 3e-4 of it (root mean square; 3e-3 at most), as seen on mock surveys of 4000 and 10 000."""
+"""Readings of the randomised solver. After these the first four features were exact to 2e-5 of their spread for every
+spectrum, the first ten to 3e-4 (root mean square; 3e-3 at most), on mock surveys of 4000 and 10 000 spectra."""
 
 
 class PaperFeatures(Recipe):

@@ -47,7 +47,8 @@ class SVDD(Ranker):
 
     Not to be confused with `OCSVM`, which separates the known from the origin. For `rbf` (any kernel with constant
     K(x, x)) both have the same optimum for the same nu and gamma, and so the same ranking as far as both solvers reach
-    it: rows whose scores agree to about 1e-6 may change places. For `linear` and `poly` they rank differently. With one known example, `linear` and `rbf` rank by minus the Euclidean distance.
+    it: rows whose scores agree to about 1e-6 may change places. For `linear` and `poly` they rank differently. With one
+    known example, `linear` and `rbf` rank by minus the Euclidean distance.
 
     Parameters
     ----------
