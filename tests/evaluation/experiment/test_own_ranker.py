@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rarespec.evaluation.experiment.bench import Bench, carried_out
 from rarespec.evaluation.experiment.methods import method, version_of
 from rarespec.evaluation.experiment.plan import combinations
 from rarespec.evaluation.experiment.setting import DEFAULT_METHODS, Setting
@@ -100,6 +101,16 @@ def test_what_is_no_ranker_is_refused_with_the_reason(module, code: str, said: s
     with pytest.raises(ValueError) as caught:
         Setting("CARBON", ("lda", name))
     assert said in str(caught.value) and str(caught.value).startswith(name)
+
+
+def test_a_word_that_means_something_else_to_the_user_is_left_alone(module) -> None:
+    """`prepare` is what an experiment calls of rarespec's own rankers."""
+    code = GOOD + "        def prepare(self):\n            raise RuntimeError('not for you')\n"
+    name, X = f"{module(code)}:Mine", np.random.default_rng(0).normal(size=(40, 3)).astype("f4")
+    bench = Bench(X, np.arange(40) < 10, seed=0, trials=1, graph=None)
+    for kind in ("trial", "timing"):
+        (outcome,) = carried_out(bench, [Task(kind, name, "{}", 1, 0)])
+        assert "error" not in outcome
 
 
 def test_a_module_that_is_not_there() -> None:

@@ -83,7 +83,7 @@ class Bench:
     def ranker(self, task: Task) -> Ranker:
         """Not fitted; one that can be prepared on the rows, as Auto can, is a copy of what was prepared."""
         ranker = self._unprepared(task)
-        if not hasattr(ranker, "prepare") or isinstance(ranker, GraphRanker):
+        if not _can_be_prepared(ranker) or isinstance(ranker, GraphRanker):
             return ranker
         return copy(self._kept(task, ranker.prepare)).set_params(random_state=task.ranker_seed(self.seed))
 
@@ -113,6 +113,11 @@ class Bench:
             return None
         kept: GraphRanker = self._kept(task, ranker.prepare, self.graph)
         return kept
+
+
+def _can_be_prepared(ranker: Any) -> bool:
+    """A class of the user's own may mean something else by the word."""
+    return isinstance(ranker, Ranker) and hasattr(ranker, "prepare")
 
 
 def carried_out(bench: Bench, tasks: list[Task]) -> list[Outcome]:
@@ -184,7 +189,7 @@ def _timing(bench: Bench, task: Task) -> Outcome:
     """CPU seconds of single queries, and of the set-up that all queries share, the graph's building included."""
     ranker, y = bench.ranker(task), bench.marks([task])[:, 0]
     setup_s = 0.0
-    if hasattr(ranker, "prepare"):
+    if _can_be_prepared(ranker):
         ranker.set_params(**({"graph": None} if "graph" in ranker.get_params() else {}))  # its building is timed
         setup_s = _cpu_seconds(lambda: ranker.prepare(bench.X))
     if isinstance(ranker, GraphRanker):
