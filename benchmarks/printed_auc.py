@@ -1,4 +1,4 @@
-"""Could the known examples have been in the ranked lists of the paper's Table 1? What that does to AUC, method by method.
+"""Could known examples have been in the ranked lists of the paper's Table 1? What that does to AUC, method by method.
 
     python benchmarks/printed_auc.py OUT/results.parquet
 
@@ -11,8 +11,8 @@ examples, or as many other objects, stayed in the list that was judged. Where th
     right, chance   they count as rare and stand anywhere: (r a + NP / 2) / (r + NP)
     right, last     they count as rare and stand last: r a / (r + NP)
 
-Printed: the paper's value, the a that each explanation needs to give it (more than 1 is impossible), and, from the trials
-of an experiment, what our own a would have been printed as. A fall that the explanation brings about is seen in both.
+Printed: the paper's value, the a that each explanation needs to give it (more than 1 is impossible), and, from the
+trials of an experiment, what our own a would have been printed as. A fall that an explanation brings about is in both.
 """
 
 from __future__ import annotations
