@@ -2,8 +2,9 @@
 
     python benchmarks/printed_auc.py OUT/results.parquet
 
-The AUC of LP and LRGA falls with NP in the paper, from 3 known on, that of EMR from 15; all three rise here. One explanation: the NP known
-examples, or as many other objects, stayed in the list that was judged. Where they stand in it decides what is printed:
+The AUC of LP and LRGA falls with NP in the paper, from 3 known on, that of EMR from 15; all three rise here. One
+explanation: the NP known examples, or as many other objects, stayed in the list that was judged. Where they stand in it
+decides what is printed:
 
     left out        AUC of the hidden alone, a, which is what we report
     as wrong ones   known examples at the top count as common objects: a N / (N + NP), for N common objects
