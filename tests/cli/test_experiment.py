@@ -33,8 +33,8 @@ def test_everything_is_written(finished):
     assert "Shrinkage LDA" in result.stdout and "index.html" in result.stdout
     names = {path.name for path in out.iterdir()}
     assert {f"figure-{n}.{kind}" for n in range(1, 10) for kind in ("png", "pdf")} <= names
-    assert {f"table-{n}.{kind}" for n in (1, 2, 3) for kind in ("md", "csv", "tex")} <= names
-    assert {"results.parquet", "paired-differences.csv", "index.html"} <= names
+    assert {f"table-{n}.{kind}" for n in range(1, 7) for kind in ("md", "csv", "tex")} <= names
+    assert {"results.parquet", "paired-differences.csv", "claims.md", "index.html"} <= names
     page = (out / "index.html").read_text()
     assert all(f'src="figure-{n}.png"' in page for n in range(1, 10))
     assert "--rare qso" in page and "--tuning-draws 0" in page
@@ -62,6 +62,12 @@ def test_json_for_programs(finished, survey):
         (("--rare", "qso", "--methods", "ldb"), "no method called 'ldb'"),
         (("--rare", "qso", "--np", "one"), "--np one"),
         (("--rare", "qso", "--np", "99"), "15 usable spectra are qso"),
+        (("--rare", "qso,unicorn"), "no spectrum has the class or subclass 'unicorn'"),
+        (("--rare", ","), "rare: the name of a class is needed"),
+        (("--rare", "qso", "--tune", "some"), "tune: there are paper, all, none"),
+        (("--rare", "qso", "--method", "lda"), "--method lda: write MODULE:CLASS"),
+        (("--rare", "qso", "--method", "collections:Counter"), "it has no fit, decision_function"),
+        (("--rare", "qso", "--method", "nowhere_at_all:Mine"), "nowhere_at_all cannot be imported"),
     ],
 )
 def test_wrong_use_is_told_in_one_line(survey, tmp_path, words, said):
@@ -85,6 +91,35 @@ def test_numbers_that_nobody_asked_for_may_be_left_out(survey, tmp_path):
     words = ("--methods", "lda", "--trials", "1", "--tuning-draws", "0", "--jobs", "1")
     result = rarespec("experiment", survey, "--rare", "qso", "--out", tmp_path / "x", *words)
     assert result.exit_code == 0 and "NP = 15, 30, 50 left out" in result.output
+
+
+MINE = """
+import numpy as np
+from sklearn.base import BaseEstimator
+
+class Nearest(BaseEstimator):
+    def fit(self, X, y):
+        self.centre_ = X[np.asarray(y) == 1].mean(axis=0)
+        return self
+
+    def decision_function(self, X):
+        return -np.linalg.norm(X - self.centre_, axis=1)
+"""
+
+
+def test_a_ranker_of_ones_own_has_a_column_in_every_table_and_a_line_in_every_figure(survey, tmp_path, monkeypatch):
+    (tmp_path / "of_my_own.py").write_text(MINE)
+    monkeypatch.chdir(tmp_path)
+    words = ("--methods", "lda,ocsvm", "--np", "1", "--trials", "2", "--tune", "none", "--jobs", "1")
+    whole = ("experiment", survey, "--rare", "qso", "--out", tmp_path / "x", "--method", "of_my_own:Nearest", *words)
+    result = rarespec(*whole)
+    assert result.exit_code == 0, result.output
+    header = (tmp_path / "x" / "table-1.md").read_text().splitlines()[2]
+    assert header == "| NP | Shrinkage LDA | OCSVM | Nearest |"
+    assert "of_my_own:Nearest" in (tmp_path / "x" / "index.html").read_text()
+    cells = {row["method"]: row for row in json.loads(rarespec(*whole, "--json").stdout)["trials"]}
+    # with one known example OCSVM ranks by the distance to it, as this ranker does
+    assert cells["of_my_own:Nearest"]["auc"] == pytest.approx(cells["ocsvm"]["auc"], abs=1e-6)
 
 
 @pytest.mark.exhaustive

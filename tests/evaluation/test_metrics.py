@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from rarespec.evaluation import (
+    Places,
     average_precision_at_k,
     precision_at_k,
     recall_at_k,
     relevance_in_order,
     roc_auc,
     roc_auc_of_scores,
+    top_loss,
 )
 
 lists_with_both = st.lists(st.booleans(), min_size=2, max_size=60).filter(lambda flags: 0 < sum(flags) < len(flags))
@@ -48,6 +50,29 @@ def auc_by_loop(scores: list[float], rare: list[bool]) -> float:
                 pairs += 1
                 points += 1.0 if score > other else 0.5 if score == other else 0.0
     return points / pairs
+
+
+def top_loss_by_loop(scores: list[float], rare: list[bool]) -> float:
+    """Equation 1 of the paper, word for word."""
+    highest = max(score for score, is_rare in zip(scores, rare, strict=True) if not is_rare)
+    positives = [score for score, is_rare in zip(scores, rare, strict=True) if is_rare]
+    return sum(score <= highest for score in positives) / len(positives)
+
+
+@given(lists_with_both, st.data())
+def test_the_loss_of_equation_1_is_what_it_says_ties_and_all(rare: list[bool], data: st.DataObject) -> None:
+    scores = data.draw(st.lists(st.integers(0, 5), min_size=len(rare), max_size=len(rare)))
+    expected = top_loss_by_loop(scores, rare)
+    assert top_loss(relevance_in_order(scores, rare)) == pytest.approx(expected)
+    assert Places.of_scores(scores, rare).top_loss() == pytest.approx([expected])
+
+
+def test_the_loss_at_its_ends() -> None:
+    assert top_loss([1, 1, 0, 0]) == 0 and top_loss([0, 1, 1]) == 1 and top_loss([1, 0, 1, 1]) == pytest.approx(2 / 3)
+    assert top_loss([1, 1]) == 0
+    assert top_loss([[1, 0, 1], [1, 1, 0], [0, 0, 1]]).tolist() == [0.5, 0, 1]
+    with pytest.raises(ValueError, match="nothing to find"):
+        top_loss([0, 0])
 
 
 @given(lists_with_both, depths)

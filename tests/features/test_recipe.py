@@ -322,3 +322,15 @@ def test_features_do_not_depend_on_bad_neighbours(tmp_path):
     a, b = features_of(alone, small_recipe()), features_of(mixed, small_recipe())
     assert [defect.id for defect in b.defects] == useless.ids
     assert np.allclose(a.values, b.values[:200], atol=1e-5)
+
+
+@pytest.mark.exhaustive
+def test_the_randomised_solver_keeps_what_is_promised_of_the_first_ten_features(tmp_path):
+    """As docs/features.md has it: of the spread of each feature, root mean square over the spectra."""
+    survey = simulate_survey(SkyChoice(4000, (("carbon", 50),), seed=2), tmp_path / "mock.survey")
+    exact, fast = (features_of(survey, PaperFeatures(solver=solver)) for solver in ("exact", "randomised"))
+    apart = (exact.values - fast.values)[exact.usable].astype(np.float64)
+    spread = exact.values[exact.usable].std(axis=0, dtype=np.float64)
+    assert np.abs(apart[:, :4] / spread[:4]).max() < 1e-4
+    assert np.sqrt(np.mean((apart[:, :10] / spread[:10]) ** 2, axis=0)).max() < 1e-3
+    assert np.abs(apart[:, 10:] / spread[10:]).max() > 1e-3  # the last ones are not exact: the experiment needs them so

@@ -20,6 +20,7 @@ from experiment_results import made_up_results
 from rarespec.evaluation.experiment.methods import METHODS
 from rarespec.evaluation.experiment.plan import shown_numbers
 from rarespec.evaluation.experiment.results import Results, Trials
+from rarespec.evaluation.experiment.setting import DEFAULT_METHODS
 from rarespec.evaluation.places import Places
 from rarespec.plots import experiment_curves
 from rarespec.plots.canvas import PAGE_WIDTH, SMALL_SIZE, panels, save_both
@@ -32,8 +33,13 @@ DRAW = (experiment_curves.draw_figure_2, experiment_curves.draw_figure_3, experi
 
 
 def lines_of_methods(panel: Axes) -> list:
-    """Those with markers: edges of bands and the line of the hidden have none."""
-    return [line for line in panel.lines if line.get_marker() != "None"]
+    """Those with a point for each k: caps of bars and the line of the hidden have few."""
+    return [line for line in panel.lines if len(line.get_xdata()) > 50]
+
+
+def bars_of(panel: Axes) -> list[np.ndarray]:
+    """Of each method, (bars, 2 ends, x and y)."""
+    return [np.array(bars.get_segments()) for bars in panel.collections]
 
 
 def with_places(results: Results, n_hidden: int, n_listed: int) -> Results:
@@ -61,18 +67,34 @@ def test_lines_are_the_means_of_the_metric(curve: Curve, metric: str) -> None:
             np.testing.assert_allclose(line.get_ydata(), values.mean(axis=0))
 
 
-def test_bands_are_one_standard_deviation_within_0_and_1() -> None:
+def test_bars_are_one_standard_deviation_within_0_and_1() -> None:
     results = made_up_results(("lrga",))
     panel = curves_figure(results, PRECISION).axes[0]
-    values = results.trials["lrga", 1].places.precision(np.arange(1, 899))
-    low, high = (line.get_ydata() for line in panel.lines[1:3])
-    np.testing.assert_allclose(low, np.maximum(0, values.mean(axis=0) - values.std(axis=0, ddof=1)))
-    np.testing.assert_allclose(high, np.minimum(1, values.mean(axis=0) + values.std(axis=0, ddof=1)))
-    band = panel.collections[0].get_paths()[0].vertices
-    assert band[:, 1].min() == low.min() and band[:, 1].max() == high.max()
+    (bars,) = bars_of(panel)
+    at = bars[:, 0, 0].astype(int)
+    values = results.trials["lrga", 1].places.precision(at)
+    mean, spread = values.mean(axis=0), values.std(axis=0, ddof=1)
+    np.testing.assert_allclose(bars[:, 0, 1], np.maximum(0, mean - spread))
+    np.testing.assert_allclose(bars[:, 1, 1], np.minimum(1, mean + spread))
+    assert 3 <= len(at) <= 6
 
 
-def test_one_trial_has_no_band() -> None:
+def test_bars_of_different_methods_stand_beside_each_other() -> None:
+    """Bands would blend into one grey, and bars at the same k hide each other."""
+    for methods in (DEFAULT_METHODS, tuple(METHODS)):
+        for panel in curves_figure(made_up_results(methods, trials=2), PRECISION).axes:
+            at = [x for bars in bars_of(panel) for x in bars[:, 0, 0]]
+            assert len(set(at)) == len(at)
+
+
+def test_auto_covers_no_other_method() -> None:
+    panel = curves_figure(made_up_results(("auto", "lda", "emr"), trials=2), PRECISION).axes[0]
+    auto, *others = lines_of_methods(panel)
+    assert to_hex(auto.get_color()) == style_of("auto").colour
+    assert auto.get_zorder() < min(line.get_zorder() for line in others)
+
+
+def test_one_trial_has_no_bars() -> None:
     figure = curves_figure(made_up_results(TWO, trials=1), RECALL)
     assert not any(panel.collections for panel in figure.axes)
     assert figure.legends[0].get_title().get_text() == "one draw, without a spread"

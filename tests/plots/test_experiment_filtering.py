@@ -10,7 +10,7 @@ import pytest
 from matplotlib.image import imread
 
 from conftest import make_spectra
-from rarespec.plots.experiment_filtering import draw_figure_1, row_to_show
+from rarespec.plots.experiment_filtering import draw_figure_1, filtering_figure, row_to_show
 from rarespec.survey import Survey
 
 SNR = [3.0, 40.0, 12.0, 5.0, None, None]
@@ -59,3 +59,17 @@ def test_a_spike_does_not_flatten_the_whole_spectrum_but_is_seen_when_zoomed(dra
     n_blue_of_row = left.sum(axis=1)
     assert (n_blue_of_row > 0.05 * left.shape[1]).mean() > 0.5
     assert 0 < right[: len(right) // 2].any(axis=0).sum() < 0.05 * right.shape[1]
+
+
+@pytest.mark.parametrize("spike", [1000.0, -1000.0])
+def test_a_line_that_is_cut_off_is_told(tmp_path: Path, spike: float) -> None:
+    survey = survey_with(tmp_path, SNR, spike=spike)
+    whole, zoomed = filtering_figure(survey, 0).axes
+    (said,) = [text.get_text() for text in whole.texts]
+    at = survey[survey.ids[0]].wavelength[1800]
+    assert said.startswith(f"cut: the line at {at:.0f} Å reaches {'-' if spike < 0 else ''}")
+    assert not zoomed.texts
+
+
+def test_nothing_is_said_to_be_cut_when_nothing_is(tmp_path: Path) -> None:
+    assert not [text for panel in filtering_figure(survey_with(tmp_path, SNR), 1).axes for text in panel.texts]

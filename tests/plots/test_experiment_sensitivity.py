@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -35,18 +36,31 @@ def maps(bags: dict[int, Sensitivity]) -> list[Axes]:
     return [panel for panel in bags_figure(bags).axes if panel.images]
 
 
-def test_maps_are_the_means_over_the_draws_first_ap_then_auc() -> None:
-    expected = [RESULTS.bags[n].average_precision.mean(axis=-1) for n in (1, 10, 30)]
-    expected += [RESULTS.bags[n].auc.mean(axis=-1) for n in (1, 10, 30)]
-    for panel, mean in zip(maps(RESULTS.bags), expected, strict=True):
+def test_maps_are_the_means_over_the_draws_ap_beside_auc() -> None:
+    for panel, (n, (field, decimals)) in zip(
+        maps(RESULTS.bags), product((1, 10, 30), (("average_precision", 2), ("auc", 3))), strict=True
+    ):
+        mean = getattr(RESULTS.bags[n], field).mean(axis=-1)
         np.testing.assert_allclose(panel.images[0].get_array(), mean)
-        assert [text.get_text() for text in panel.texts] == [short(value) for value in mean.ravel()]
+        assert [text.get_text() for text in panel.texts] == [short(value, decimals) for value in mean.ravel()]
 
 
-def test_maps_of_a_row_share_their_colours() -> None:
+def test_maps_of_a_measure_share_their_colours_from_the_lowest_to_the_highest() -> None:
     limits = [panel.images[0].get_clim() for panel in maps(RESULTS.bags)]
-    assert len(set(limits[:3])) == len(set(limits[3:])) == 1
-    assert limits[0][0] == min(s.average_precision.mean(axis=-1).min() for s in RESULTS.bags.values())
+    assert len(set(limits[::2])) == len(set(limits[1::2])) == 1
+    means = [one.auc.mean(axis=-1) for one in RESULTS.bags.values()]
+    assert limits[1] == (np.min(means), np.max(means))
+
+
+def test_numbers_beside_the_diamond_can_be_read() -> None:
+    figure = bags_figure({n: Sensitivity(0 * s.auc + 1, s.average_precision) for n, s in RESULTS.bags.items()})
+    figure.draw_without_rendering()
+    for panel in (panel for panel in figure.axes if panel.images):
+        (mark,) = [line for line in panel.lines if line.get_marker() == "D"]
+        x, _ = panel.transData.transform((mark.get_xdata()[0], mark.get_ydata()[0]))
+        half = 0.75 * mark.get_markersize() * figure.dpi / 72  # a diamond is broader than its side
+        boxes = [text.get_window_extent() for text in panel.texts if text.get_position()[1] == mark.get_ydata()[0]]
+        assert all(box.x1 <= x - half or box.x0 >= x + half for box in boxes)
 
 
 def test_axes_of_the_maps_are_the_papers_grid_with_its_choice_marked() -> None:
@@ -93,24 +107,25 @@ def test_cells_within_a_hundredth_of_the_best_are_outlined() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [(0.0, ".00"), (0.066, ".07"), (0.99, ".99"), (0.9951, "1.0"), (1.0, "1.0")]
+    ("value", "decimals", "expected"),
+    [(0.0, 2, ".00"), (0.066, 2, ".07"), (0.99, 2, ".99"), (0.9951, 2, "1.00"), (0.9951, 3, ".995"), (1.0, 3, "1.000")],
 )
-def test_short_numbers(value: float, expected: str) -> None:
-    assert short(value) == expected
+def test_short_numbers(value: float, decimals: int, expected: str) -> None:
+    assert short(value, decimals) == expected
 
 
 def test_lines_over_lambda_are_the_means_for_every_number_of_known() -> None:
     results = made_up_results(("lda",), n_known=(1, 3, 5, 10, 15, 30, 50), trials=1)
     figure = strengths_figure(results.strengths)
     for panel, field in zip(figure.axes, ("average_precision", "auc"), strict=True):
-        lines = [line for line in panel.lines if line.get_marker() != "None"]
+        lines = [line for line in panel.lines if line.get_linestyle() != "None" and line.get_marker() != "None"]
         for line, n_known in zip(lines, results.setting.n_known, strict=True):
-            np.testing.assert_array_equal(line.get_xdata(), REGULARISATION)
+            assert np.ptp(line.get_xdata() / REGULARISATION) < 1e-12 and 0.5 < line.get_xdata()[3] < 2
             np.testing.assert_allclose(line.get_ydata(), getattr(results.strengths[n_known], field).mean(axis=-1))
         assert panel.get_xscale() == "log"
         assert [label.get_text() for label in panel.get_xticklabels()][:3] == ["0.001", "0.01", "0.1"]
         assert len(panel.collections) == 7
-        assert len({line.get_marker() for line in lines}) == 7
+        assert len({line.get_marker() for line in lines}) == len({line.get_color() for line in lines}) == 7
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels == [f"{n_known} known" for n_known in results.setting.n_known]
 
@@ -118,10 +133,20 @@ def test_lines_over_lambda_are_the_means_for_every_number_of_known() -> None:
 def test_the_papers_lambda_is_marked_in_both_panels() -> None:
     for panel in strengths_figure(RESULTS.strengths).axes:
         assert any(list(line.get_xdata()) == [100.0, 100.0] for line in panel.lines)
-        assert [text.get_text().strip() for text in panel.texts] == ["λ = 100 in the paper"]
+        assert not panel.texts  # words stand in the legend, off the axes
+    assert "λ = 100, the paper's choice" in STRENGTHS.legends[0].get_title().get_text()
 
 
-def test_one_draw_has_no_band_and_says_so() -> None:
+def test_the_axis_is_that_of_the_data() -> None:
+    panel = STRENGTHS.axes[1]
+    auc = np.array([one.auc for one in RESULTS.strengths.values()])
+    low, high = panel.get_ylim()
+    mean, spread = auc.mean(axis=-1), auc.std(axis=-1, ddof=1)
+    assert low <= (mean - spread).min() and high >= (mean + spread).max()
+    assert high - low < 1.2 * ((mean + spread).max() - (mean - spread).min())
+
+
+def test_one_draw_has_no_bars_and_says_so() -> None:
     one = {n: Sensitivity(s.auc[:, :1], s.average_precision[:, :1]) for n, s in RESULTS.strengths.items()}
     figure = strengths_figure(one)
     assert not any(panel.collections for panel in figure.axes)
@@ -131,7 +156,7 @@ def test_one_draw_has_no_band_and_says_so() -> None:
 def test_what_is_not_varied_is_said() -> None:
     titles = [figure.legends[0].get_title().get_text() for figure in (bags_figure(RESULTS.bags), STRENGTHS)]
     assert titles[0].startswith("BaggingTopPush with λ = 100, mean of 10 draws")
-    assert titles[1].startswith("BaggingTopPush with K = 200 and T = 50, line: mean of 10 draws")
+    assert titles[1].startswith("BaggingTopPush with K = 200 and T = 50, mean of 10 draws")
 
 
 def test_all_is_on_the_page_and_can_be_read() -> None:

@@ -46,6 +46,13 @@ def test_points_are_where_the_features_are() -> None:
     assert np.allclose(lower.collections[-1].get_offsets(), X[known][:, [0, 2]])
 
 
+def test_rings_do_not_hide_what_was_found() -> None:
+    view = space_figure(made_up_results(("emr",), (1,), 1), X, RARE).axes[0]
+    found, hidden, known = view.collections
+    assert hidden.get_zorder() < found.get_zorder() < known.get_zorder()
+    assert len(hidden.get_facecolor()) == 0 and len(found.get_facecolor())
+
+
 def test_two_features_have_one_view() -> None:
     assert len(space_figure(made_up_results(("emr",), (1,), 1), X[:, :2], RARE).axes) == 1
 

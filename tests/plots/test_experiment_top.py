@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,11 @@ import pytest
 from matplotlib.colors import to_hex
 
 from conftest import make_spectra
+from rarespec.evaluation.experiment.methods import METHODS as ALL_METHODS
 from rarespec.evaluation.experiment.results import Facts, Results, Shown
 from rarespec.evaluation.experiment.setting import Setting
 from rarespec.plots.canvas import KNOWN_COLOUR, RIGHT_COLOUR, WRONG_COLOUR
-from rarespec.plots.experiment_top import CROSS, DEPTH, HEIGHT, _broken, draw_figure_6, top_figure
+from rarespec.plots.experiment_top import CROSS, DEPTH, HEIGHT, LONGEST, _broken, draw_figure_6, top_figure
 from rarespec.survey import Survey
 
 METHODS = ("lrga", "bagging_top_push")
@@ -89,9 +91,34 @@ def test_short_lists_are_drawn_as_far_as_they_go(
     [
         ("BaggingTopPush", "Bagging\nTopPush"),
         ("Whitened cosine", "Whitened\ncosine"),
-        ("BaggingSVM", "Bagging\nSVM"),
-        ("LRGA", "\nLRGA"),
+        ("BaggingSVM", "BaggingSVM"),
+        ("LRGA", "LRGA"),
+        ("LRGA as printed", "LRGA as\nprinted"),
+        ("AVERYLONGNAMEWITHOUTABREAK", "AVERYLONGN\nAMEWITHOUT\nABREAK"),
     ],
 )
 def test_long_names_are_broken(label: str, broken: str) -> None:
-    assert _broken(label) == broken
+    assert "\n".join(_broken(label)) == broken
+
+
+@pytest.mark.parametrize("label", [*(one.label for one in ALL_METHODS.values()), "MyPackagesVeryOwnRankerOfSpectra"])
+def test_no_letter_of_a_name_is_lost_and_no_line_too_long(label: str) -> None:
+    lines = _broken(label)
+    assert "".join(lines).replace(" ", "") == label.replace(" ", "") and max(map(len, lines)) <= LONGEST
+
+
+def test_titles_do_not_overprint_and_crosses_do_not_touch_the_frame(
+    results: Results, survey: Survey, rows: np.ndarray, rare: np.ndarray
+) -> None:
+    every = tuple(ALL_METHODS)
+    shown = {(name, 1): results.shown["bagging_top_push", 1] for name in every}
+    figure = top_figure(Results(Setting("CARBON", every, (1,), 1), results.facts, {}, shown), survey, rows, rare)
+    figure.draw_without_rendering()
+    titles = [column.title.get_window_extent() for column in figure.axes]
+    assert all(one.x1 < other.x0 for one, other in pairwise(titles))
+    gaps = [other.x0 - one.x1 for one, other in pairwise(column.get_window_extent() for column in figure.axes)]
+    assert max(gaps) - min(gaps) < 1
+    for column in figure.axes:
+        frame = column.get_window_extent()
+        crosses = [text.get_window_extent() for text in column.texts if text.get_text() == CROSS]
+        assert crosses and all(frame.x0 < cross.x0 and cross.x1 < frame.x1 for cross in crosses)

@@ -12,7 +12,7 @@ from matplotlib.markers import MarkerStyle
 
 from rarespec.evaluation.experiment.methods import METHODS, OUR_METHODS, PAPER_METHODS
 from rarespec.plots.canvas import KNOWN_COLOUR, RIGHT_COLOUR, WRONG_COLOUR
-from rarespec.plots.method_style import STYLES, style_of
+from rarespec.plots.method_style import OWN_STYLES, STYLES, style_of
 
 ALL_COLOURS = np.eye(3)
 PROTANOPIA = np.array(
@@ -94,6 +94,13 @@ def test_auto_stands_out() -> None:
     auto = style_of("auto")
     assert (auto.colour, auto.linestyle) == ("#000000", "-")
     assert auto.linewidth > max(style.linewidth for name, style in STYLES.items() if name != "auto")
+
+
+def test_methods_of_the_users_own_look_like_no_other() -> None:
+    own = tuple(f"mine:Ranker{number}" for number in range(len(OWN_STYLES)))
+    looks = [style_of(name, (*PAPER_METHODS, *own)) for name in own]
+    assert looks == list(OWN_STYLES) and style_of("emr", own) == STYLES["emr"]
+    assert len({(one.linestyle, one.marker) for one in [*looks, *STYLES.values()]}) == len(looks) + len(STYLES)
 
 
 def test_unknown_methods_are_named() -> None:

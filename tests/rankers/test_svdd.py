@@ -81,7 +81,7 @@ def test_too_few_steps_are_reported():
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_rbf_ranks_exactly_as_ocsvm(seed):
+def test_rbf_ranks_as_ocsvm_but_for_rounding(seed):
     X, known, nu = problem(seed)
     svdd, ocsvm = SVDD(nu=nu).fit(X, known), OCSVM(nu=nu).fit(X, known)
     scores, others = svdd.decision_function(X), ocsvm.decision_function(X)

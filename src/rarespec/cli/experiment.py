@@ -30,12 +30,27 @@ MOCK_SIZE, QUICK_MOCK_SIZE = (100_000, 450), (10_000, 100)
 @told
 def command(
     survey: Annotated[Path | None, typer.Argument(help="Directory of the survey; a mock survey by default.")] = None,
-    rare: Annotated[str, typer.Option(help="The class, or subclass, that plays the rare one.")] = "CARBON",
+    rare: Annotated[
+        str, typer.Option(help="The class or subclass that plays the rare one; several with commas.")
+    ] = "CARBON",
     out: Annotated[Path, typer.Option(help="Directory for results, tables, figures and page.")] = Path("experiment"),
     methods: Annotated[str | None, typer.Option(help="Names with commas; the paper's six and ours by default.")] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:CLASS",
+            help="A ranker of your own, compared besides; may be repeated. Its module is imported, which runs it.",
+        ),
+    ] = None,
     n_known: Annotated[str | None, typer.Option("--np", help="Numbers of known examples, with commas.")] = None,
     trials: Annotated[int | None, typer.Option(min=1, help="Draws of known examples for each number; 50.")] = None,
-    tuning_draws: Annotated[int | None, typer.Option(min=0, help="Draws to tune on, 3; 0 for no tuning.")] = None,
+    tune: Annotated[
+        str | None,
+        typer.Option(
+            help="What is tuned: what the paper tuned (paper), every method with a grid (all), or none; paper."
+        ),
+    ] = None,
+    tuning_draws: Annotated[int | None, typer.Option(min=0, help="Draws to tune on; 3.")] = None,
     sensitivity_draws: Annotated[int | None, typer.Option(min=0, help="Draws for figures 8 and 9; 10.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of all draws, and of the mock survey.")] = 0,
     quick: Annotated[bool, typer.Option("--quick", help="A first look: few draws, no tuning; a small mock.")] = False,
@@ -47,15 +62,16 @@ def command(
     Writes every outcome as Parquet, the tables, figures 1 to 9 and a page. Run the same command again after an
     interruption: finished trials are not repeated.
 
-    Example: rarespec experiment dr17.survey --rare CARBON --out carbon
+    Example: rarespec experiment paper.survey --rare Carbon,Carbon_lines --out carbon
     """
     from rarespec.evaluation.experiment.setting import Setting
 
     with arguments():
         asked: dict[str, Any] = {
-            "methods": _words(methods),
+            "methods": _methods(methods, method or []),
             "n_known": _numbers(n_known),
             "trials": trials,
+            "tune": tune,
             "tuning_draws": tuning_draws,
             "sensitivity_draws": sensitivity_draws,
         }
@@ -67,6 +83,17 @@ def command(
     _tell(experiment, written, as_json)
     if experiment.failures or (n_known is not None and experiment.left_out):
         raise typer.Exit(Exit.DEFECTS)
+
+
+def _methods(methods: str | None, own: list[str]) -> tuple[str, ...] | None:
+    """Those asked for, or by default, and the user's own after them."""
+    from rarespec.evaluation.experiment.methods import is_own
+    from rarespec.evaluation.experiment.setting import DEFAULT_METHODS
+
+    if wrong := [name for name in own if not is_own(name)]:
+        raise ValueError(f"--method {wrong[0]}: write MODULE:CLASS; names of rarespec's own methods go to --methods")
+    words = _words(methods)
+    return None if words is None and not own else (*(DEFAULT_METHODS if words is None else words), *own)
 
 
 def _words(text: str | None) -> tuple[str, ...] | None:
@@ -156,7 +183,7 @@ def _command(survey: Path | None, setting: Setting, out: Path, quick: bool) -> s
 
     words = ["rarespec", "experiment", *([str(survey)] if survey else []), "--rare", setting.rare, "--out", str(out)]
     words += ["--methods", ",".join(setting.methods), "--np", ",".join(map(str, setting.n_known))]
-    for name in ("trials", "tuning_draws", "sensitivity_draws", "seed"):
+    for name in ("trials", "tune", "tuning_draws", "sensitivity_draws", "seed"):
         words += [f"--{name.replace('_', '-')}", str(getattr(setting, name))]
     return shlex.join(words + (["--quick"] if quick and survey is None else []))
 

@@ -10,6 +10,7 @@ from rarespec.evaluation.metrics import (
     relevance_in_order,
     roc_auc,
     roc_auc_of_scores,
+    top_loss,
 )
 from rarespec.evaluation.paired import PairedDifference, paired_difference
 from rarespec.evaluation.paper_grids import PAPER_GRIDS, paper_grid
@@ -33,6 +34,7 @@ __all__ = [
     "relevance_in_order",
     "roc_auc",
     "roc_auc_of_scores",
+    "top_loss",
 ]
 
 

@@ -1,4 +1,4 @@
-"""How good a ranked list is: P@k, R@k, AP@k and the area under the ROC curve.
+"""How good a ranked list is: P@k, R@k, AP@k, the area under the ROC curve, and the loss that TopPush minimises.
 
 The list is given as relevance flags in ranked order, best first: True (or 1) where the object at that place is one that
 was looked for. The known examples that the ranker learned from are not part of the list. Several lists of the same
@@ -108,6 +108,25 @@ def roc_auc(relevant: ArrayLike) -> FloatOrArray:
     return _plain(roc_auc_of_places(_ranked(flags)).reshape(flags.shape[:-1]))
 
 
+def top_loss(relevant: ArrayLike) -> FloatOrArray:
+    """Share of the relevant objects that do not stand before everything else: equation 1 of Du et al. (2016).
+
+    L = 1/m sum_i I(f(x_i) <= max_j f(x_j)), for the m relevant x_i and all others x_j: 0 when every relevant object
+    stands before the first other one, 1 when the list begins with another.
+
+    Parameters
+    ----------
+    relevant : (n,) or (trials, n) bool or 0/1, in ranked order, best first; at least one of each list is relevant. Of
+        equal scores the relevant come last, as `relevance_in_order` has them, since the loss counts f(x_i) = f(x_j).
+
+    Returns
+    -------
+    A float for one list, (trials,) float64 for several.
+    """
+    flags = _some_relevant(checked_lists(relevant))
+    return _plain(top_loss_of_places(_ranked(flags)).reshape(flags.shape[:-1]))
+
+
 def roc_auc_of_scores(scores: ArrayLike, rare: ArrayLike) -> FloatOrArray:
     """Area under the ROC curve of scores; a rare and another object of equal score count one half.
 
@@ -178,6 +197,13 @@ def roc_auc_of_places(ranked: Ranked) -> FloatArray:
     others_before[ranked.places > ranked.n_listed] = 0
     n_relevant = ranked.n_relevant[:, 0]
     return 1.0 - others_before.sum(axis=1) / (n_relevant * (ranked.n_listed - n_relevant))
+
+
+def top_loss_of_places(ranked: Ranked) -> FloatArray:
+    """Equation 1, (trials,): the i-th relevant object has nothing else before it where its place is i."""
+    before_all = ranked.places == np.arange(1, ranked.places.shape[1] + 1)
+    before_all &= ranked.places <= ranked.n_listed
+    return 1.0 - before_all.sum(axis=1) / ranked.n_relevant[:, 0]
 
 
 def _hits(ranked: Ranked, depths: Depths) -> NDArray[np.int64]:

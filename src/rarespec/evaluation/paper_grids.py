@@ -23,13 +23,19 @@ NU = (0.1, 0.2, 0.3, 0.4, 0.5)
 """nu of OCSVM; SVDD has the same."""
 
 C = tuple(exp(power) for power in range(-8, 9, 2))
-"""C of BaggingSVM, e^-8, e^-6 ... e^8."""
+"""C of BaggingSVM, e^-8, e^-6 ... e^8. It refers to rows that the ranker has centred and divided by their rms distance
+from the mean; the paper gave LIBSVM the components as they are, where the same machine has a C smaller by that squared.
+"""
 
 ALPHA = (0.5, 0.9, 0.99, 0.999)
 """Ours: the paper kept the weight of smoothness of LP, MR and EMR at .99."""
 
 N_NEIGHBOURS = (5, 10, 20)
 """Ours: the paper kept k = 5."""
+
+TUNED_IN_PAPER = ("bagging_svm", "bagging_top_push", "ocsvm")
+"""Rankers that the paper tuned. It kept the parameters of the other three fixed, at the values that are their defaults
+here."""
 
 ValuesOf = dict[str, tuple[object, ...]]
 """Parameter -> the values to try."""

@@ -66,6 +66,10 @@ class Places:
         depths = metrics.checked_depths(self.n_listed if k is None else k)
         return metrics.average_precision_of_places(self._ranked, depths).reshape(len(self.places), *depths.shape)
 
+    def top_loss(self) -> FloatArray:
+        """Equation 1 of the paper, (trials,): share of the relevant that do not stand before all others."""
+        return metrics.top_loss_of_places(self._ranked)
+
     def auc(self) -> FloatArray:
         """Area under the ROC curve of the order, in which there are no ties, (trials,)."""
         if self.places.shape[1] == self.n_listed:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 MIN_DEPTH, MAX_DEPTH = 100, 1000
 FROM_0_TO_1 = (0.0, 1.02)
 """Limits of an axis on which a line at 1 is still seen."""
-BANDS_OPACITY = 0.5
-"""Of all bands of a panel on top of each other: the more there are, the lighter is each."""
+BEHIND, BEFORE = 2.0, 2.5
+"""Where Auto, the thickest line, is drawn, and where the others are: it must not cover them."""
 HIDDEN_LINE: dict[str, Any] = {"color": "0.35", "linewidth": 0.7, "zorder": 0}
 """Drawn where a perfect list would have shown all hidden rare objects."""
 LONG_LABEL = 20
@@ -87,20 +87,22 @@ def examples(n_known: int) -> str:
     return f"{n_known} known example{'s' if n_known > 1 else ''}"
 
 
-def line_with_band(panel: Axes, x: NDArray[Any], values: NDArray[np.float64], of: int, color: Any, **line: Any) -> None:
-    """Mean of values (repeats, len(x)) as a line, their standard deviation within 0 to 1 as a light band.
+def line_with_bars(
+    panel: Axes, x: NDArray[Any], values: NDArray[np.float64], at: slice, color: Any, **line: Any
+) -> None:
+    """Mean of values (repeats, len(x)) as a line, their standard deviation within 0 to 1 as bars at some of its points.
 
-    One repeat has no spread and no band. The panel is going to hold `of` bands.
+    Bands of ten methods would blend into one grey. One repeat has no spread and no bars.
     """
     mean = values.mean(axis=0)
-    panel.plot(x, mean, color=color, **line)
+    panel.plot(x, mean, color=color, markevery=at, **line)
     if len(values) > 1:
-        spread = values.std(axis=0, ddof=1)
-        low, high = np.clip([mean - spread, mean + spread], 0, 1)
-        opacity = min(0.2, BANDS_OPACITY / of)
-        panel.fill_between(x, low, high, color=color, alpha=opacity, linewidth=0, zorder=1)
-        for edge in (low, high):
-            panel.plot(x, edge, color=color, alpha=0.35, linewidth=0.4, zorder=1.5)
+        spread = values.std(axis=0, ddof=1)[at]
+        reach = np.minimum(spread, mean[at]), np.minimum(spread, 1 - mean[at])
+        panel.errorbar(x[at], mean[at], reach, fmt="none", zorder=1.5, **_BARS, ecolor=color)
+
+
+_BARS: dict[str, Any] = {"elinewidth": 0.8, "capsize": 1.5, "capthick": 0.8, "alpha": 0.7}
 
 
 def _draw_panel(panel: Axes, results: Results, curve: Curve, n_known: int, depths: NDArray[np.int64]) -> None:
@@ -108,10 +110,9 @@ def _draw_panel(panel: Axes, results: Results, curve: Curve, n_known: int, depth
     for i, name in enumerate(results.setting.methods):
         if (name, n_known) in results.trials:
             values = curve.at(results.trials[name, n_known].places, depths)
-            marked = marked_places(i, len(depths))
-            line_with_band(
-                panel, depths, values, of=len(results.setting.methods), markevery=marked, **style_of(name).line()
-            )
+            at = slice(*marked_places(i, len(depths), len(results.setting.methods)))
+            look = style_of(name, results.setting.methods).line() | {"zorder": BEHIND if name == "auto" else BEFORE}
+            line_with_bars(panel, depths, values, at, **look)
     n_hidden = _n_hidden(results, n_known)
     if n_hidden <= depths[-1]:
         panel.axvline(n_hidden, **HIDDEN_LINE)
@@ -139,7 +140,8 @@ def _legend_columns(results: Results) -> int:
 def _add_legend(figure: Figure, results: Results, columns: int, title: str) -> None:
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], label=results.label(name), **style_of(name).line()) for name in results.setting.methods]
+    methods = results.setting.methods
+    handles = [Line2D([], [], label=results.label(name), **style_of(name, methods).line()) for name in methods]
     handles.append(Line2D([], [], label="number hidden", **HIDDEN_LINE))
     figure.legend(
         handles=handles,
@@ -157,4 +159,4 @@ def _how_many(results: Results, numbers: list[int]) -> str:
     draws = draws_in_words(results, numbers)
     if draws == ONE_DRAW:
         return f"{draws}, without a spread"
-    return f"line: mean of {draws}; band: ± one standard deviation, within 0 to 1"
+    return f"line: mean of {draws}; bars: ± one standard deviation, within 0 to 1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +18,24 @@ from rarespec.survey import Survey
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WIDTH_ANGSTROM = 10.0
 """Of the paper's median filter."""
 ZOOMED_ANGSTROM = 300.0
 """Width of the panel that shows the pixels one by one."""
+EDGE = 0.04
+"""Room between the observed flux and the frame, in ranges of the filtered flux."""
 HEADROOM = 0.5
 """How far the axis may follow a spike, in ranges of the filtered flux."""
 
 
 def draw_figure_1(survey: Survey, row: int, folder: str | os.PathLike[str]) -> list[Path]:
     """The spectrum in this row as observed and filtered: whole, and around the pixel that the filter changes most."""
+    return save_both(filtering_figure(survey, row), folder, "figure-1")
+
+
+def filtering_figure(survey: Survey, row: int) -> Figure:
     spectrum = survey[survey.ids[row]]
     filtered = median_filter(spectrum.flux, survey.grid, WIDTH_ANGSTROM, bad=spectrum.bad)
     figure = empty_figure(PAGE_WIDTH, 2.8)
@@ -38,13 +45,14 @@ def draw_figure_1(survey: Survey, row: int, folder: str | os.PathLike[str]) -> l
         panel.tick_params(labelsize=SMALL_SIZE)
         panel.set_xlabel(WAVELENGTH, fontsize=LABEL_SIZE)
     _frame_whole(whole, spectrum, filtered)
+    _tell_cut(whole, spectrum)
     _frame_most_changed(zoomed, spectrum, filtered)
     whole.axvspan(*zoomed.get_xlim(), color="0.9", zorder=0)
     zoomed.set_title("the shaded part", loc="left", fontsize=LABEL_SIZE)
     whole.set_title(_caption(spectrum), loc="left", fontsize=LABEL_SIZE)
     whole.set_ylabel(FLUX, fontsize=LABEL_SIZE)
     whole.legend(frameon=False, fontsize=SMALL_SIZE)
-    return save_both(figure, folder, "figure-1")
+    return figure
 
 
 def row_to_show(survey: Survey, rare_rows: NDArray[np.intp]) -> int:
@@ -63,8 +71,34 @@ def _frame_whole(panel: Axes, spectrum: Spectrum, filtered: NDArray[np.floating]
     low, high = np.nanmin(filtered), np.nanmax(filtered)
     room = HEADROOM * (high - low)
     observed = spectrum.flux[~spectrum.bad]
-    panel.set_ylim(max(observed.min(), low - room), min(observed.max(), high + room))
+    edge = EDGE * (high - low)
+    panel.set_ylim(max(observed.min() - edge, low - room), min(observed.max() + edge, high + room))
     panel.set_xlim(*spectrum.wavelength[[0, -1]])
+
+
+def _tell_cut(panel: Axes, spectrum: Spectrum) -> None:
+    """Where the axis cuts off a line, such as that of the night sky at 5577 Å, and how far that would reach."""
+    low, high = panel.get_ylim()
+    flux = np.where(spectrum.bad, low, spectrum.flux)
+    above, below = int(np.argmax(flux)), int(np.argmin(flux))
+    if flux[above] > high:
+        _write_cut(panel, spectrum.wavelength[above], flux[above], high, "top")
+    if flux[below] < low:
+        _write_cut(panel, spectrum.wavelength[below], flux[below], low, "bottom")
+
+
+def _write_cut(panel: Axes, wavelength: float, flux: float, edge: float, side: Literal["top", "bottom"]) -> None:
+    """On that side of the line on which there is more room."""
+    is_left = wavelength > np.mean(panel.get_xlim())
+    panel.annotate(
+        f"cut: the line at {wavelength:.0f} Å reaches {flux:.3g}",
+        (wavelength, edge),
+        (-4 if is_left else 4, -4 if side == "top" else 4),
+        textcoords="offset points",
+        ha="right" if is_left else "left",
+        va=side,
+        fontsize=SMALL_SIZE,
+    )
 
 
 def _frame_most_changed(panel: Axes, spectrum: Spectrum, filtered: NDArray[np.floating]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from rarespec.evaluation.experiment.plan import shown_numbers
 from rarespec.evaluation.experiment.results import Results, Sensitivity
 from rarespec.evaluation.paper_grids import BAG_SIZE, N_BAGS, REGULARISATION
 from rarespec.plots.canvas import LABEL_SIZE, RED, SMALL_SIZE, panels, save_both
-from rarespec.plots.experiment_curves import FROM_0_TO_1, examples, line_with_band
+from rarespec.plots.experiment_curves import examples, line_with_bars
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,9 +26,18 @@ PAPER_BAG_SIZE, PAPER_N_BAGS, PAPER_STRENGTH = 200, 50, 100.0
 """What the paper settled on."""
 FLAT = 0.01
 """A mean that falls this little short of the best of its panel counts as no worse."""
-MEASURES = {"average_precision": "average precision", "auc": "AUC"}
-"""Field of a Sensitivity -> its label."""
-MARKERS = "osD^vPX*"
+MEASURES = {"average_precision": ("average precision", 2), "auc": ("AUC", 3)}
+"""Field of a Sensitivity -> its label, and the decimals that tell its values apart."""
+LOOKS = tuple(
+    {"color": colour, "marker": marker, "linestyle": line}
+    for colour, marker, line in (
+        ("#000000", "o", "-"), ("#d55e00", "s", "--"), ("#0072b2", "D", "-."), ("#009e73", "^", ":"),
+        ("#cc79a7", "v", "-"), ("#56b4e9", "P", "--"), ("#e69f00", "X", "-."), ("#7f3b08", "*", ":"),
+    )
+)  # fmt: skip
+"""Of the numbers of known examples, from the fewest: shades of one colour cannot be told apart."""
+APART = 1.12
+"""Factor between the λ at which two numbers of known examples are drawn."""
 
 
 def draw_figure_8(results: Results, folder: str | os.PathLike[str]) -> list[Path]:
@@ -42,63 +51,71 @@ def draw_figure_9(results: Results, folder: str | os.PathLike[str]) -> list[Path
 
 
 def bags_figure(bags: Mapping[int, Sensitivity]) -> Figure:
-    """Maps over K and T: one row for each measure, one column for each number of known examples."""
+    """Maps over K and T: one row for each number of known examples, one column for each measure."""
     numbers = shown_numbers(bags)
-    figure, rows = panels(2, len(numbers), height=2.25, sharex=True, sharey=True)
-    for row, (field, label) in zip(rows, MEASURES.items(), strict=True):
+    figure, rows = panels(len(numbers), len(MEASURES), height=2.15, sharex=True, sharey=True)
+    for (field, (label, decimals)), column in zip(MEASURES.items(), zip(*rows, strict=True), strict=True):
         means = [getattr(bags[n_known], field).mean(axis=-1) for n_known in numbers]
-        images = [_draw_map(panel, mean, np.min(means)) for panel, mean in zip(row, means, strict=True)]
-        bar = figure.colorbar(images[0], ax=row, pad=0.01, aspect=15)
-        bar.set_label(f"mean {label}", fontsize=LABEL_SIZE)
+        shades = {"vmin": float(np.min(means)), "vmax": float(np.max(means))}
+        for panel, mean, n_known in zip(column, means, numbers, strict=True):
+            image = _draw_map(panel, mean, decimals, **shades)
+            panel.set_title(f"{label}, {examples(n_known)}", fontsize=LABEL_SIZE)
+        bar = figure.colorbar(image, ax=column, location="top", pad=0.01, aspect=40, shrink=0.9)
         bar.ax.tick_params(labelsize=SMALL_SIZE)
+        column[-1].set_xlabel("T, number of bags", fontsize=LABEL_SIZE)
+    for row in rows:
         row[0].set_ylabel("K, size of a bag", fontsize=LABEL_SIZE)
-    for top, bottom, n_known in zip(*rows, numbers, strict=True):
-        top.set_title(examples(n_known), fontsize=LABEL_SIZE)
-        bottom.set_xlabel("T, number of bags", fontsize=LABEL_SIZE)
     _add_key(figure, bags[numbers[0]].auc.shape[-1])
     return figure
 
 
 def strengths_figure(strengths: Mapping[int, Sensitivity]) -> Figure:
     """One panel for each measure, one line for each number of known examples."""
-    from matplotlib import colormaps
-
-    figure, (row,) = panels(1, 2, height=2.9, sharex=True)
-    shades = colormaps["viridis"](np.linspace(0, 0.82, len(strengths)))
-    for panel, (field, label) in zip(row, MEASURES.items(), strict=True):
+    figure, (row,) = panels(1, len(MEASURES), height=3.1, sharex=True)
+    for panel, (field, (label, _)) in zip(row, MEASURES.items(), strict=True):
         for i, n_known in enumerate(sorted(strengths)):
+            aside = APART ** (i - (len(strengths) - 1) / 2)  # bars at one λ stand beside each other
             values = getattr(strengths[n_known], field).T
-            look = {"color": shades[i], "marker": MARKERS[i % len(MARKERS)], "markersize": 3.5, "linewidth": 1.2}
-            line_with_band(panel, np.array(REGULARISATION), values, of=len(strengths), label=f"{n_known} known", **look)
-        panel.set_ylabel(label, fontsize=LABEL_SIZE)
+            look = {**LOOKS[i % len(LOOKS)], "markersize": 3.5, "linewidth": 1.1, "label": f"{n_known} known"}
+            line_with_bars(panel, np.array(REGULARISATION) * aside, values, slice(None), **look)
+        panel.set_title(f"mean {label}", fontsize=LABEL_SIZE)
         panel.set_xlabel("λ, strength of the regularisation", fontsize=LABEL_SIZE)
-        _mark_strength(panel)
-    row[0].set(xscale="log", ylim=FROM_0_TO_1)
+        panel.axvline(PAPER_STRENGTH, color="0.35", linewidth=0.7, zorder=0)
+        panel.set_ylim(*_limits([getattr(one, field) for one in strengths.values()]))
+    row[0].set(xscale="log")
     row[0].set_xticks(REGULARISATION, [f"{strength:g}" for strength in REGULARISATION])
     row[0].set_xticks([], minor=True)
-    row[1].set_ylim(top=1 + 0.02 * (1 - row[1].get_ylim()[0]))
     _add_numbers(figure, row[0], next(iter(strengths.values())).auc.shape[-1])
     return figure
 
 
-def _draw_map(panel: Axes, mean: NDArray[np.float64], lowest: float) -> AxesImage:
+def _limits(values: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
+    """Around all means and their bars, (values of lambda, draws) each; a little beyond 1 where they reach it."""
+    means = np.array([one.mean(axis=-1) for one in values])
+    spread = np.array([one.std(axis=-1, ddof=1) if one.shape[-1] > 1 else 0 * one[..., 0] for one in values])
+    low, high = max(0.0, float((means - spread).min())), min(1.0, float((means + spread).max()))
+    room = 0.04 * max(high - low, 0.01)
+    return low - room, high + room
+
+
+def _draw_map(panel: Axes, mean: NDArray[np.float64], decimals: int, vmin: float, vmax: float) -> AxesImage:
     """Cells of equal size for the values of K, from below, and T; mean is (values of K, values of T)."""
-    image = panel.imshow(mean, cmap="cividis", vmin=lowest, vmax=1, origin="lower", aspect="auto")
+    image = panel.imshow(mean, cmap="cividis", vmin=vmin, vmax=vmax, origin="lower", aspect="auto")
     panel.set_xticks(range(len(N_BAGS)), [str(value) for value in N_BAGS])
     panel.set_yticks(range(len(BAG_SIZE)), [str(value) for value in BAG_SIZE])
     for (i, j), value in np.ndenumerate(mean):
-        shade = "white" if value - lowest < 0.5 * (1 - lowest) else "black"
-        number = panel.text(j, i, short(value), fontsize=SMALL_SIZE, color=shade, ha="center", va="center")
+        shade = "white" if value - vmin < 0.5 * (vmax - vmin) else "black"
+        number = panel.text(j, i, short(value, decimals), fontsize=SMALL_SIZE, color=shade, ha="center", va="center")
         number.set_in_layout(False)  # it stays within its cell, and measuring hundreds takes seconds
     _outline(panel, mean >= mean.max() - FLAT)
     at = np.interp(PAPER_N_BAGS, N_BAGS, range(len(N_BAGS))), BAG_SIZE.index(PAPER_BAG_SIZE)
-    panel.plot(*at, **_CHOICE)
+    panel.plot(*at, **_CHOICE)  # on the line between two cells, where no number is
     return image
 
 
 _CHOICE: dict[str, Any] = {
     "marker": "D",
-    "markersize": 4,
+    "markersize": 3.5,
     "markerfacecolor": RED,
     "markeredgecolor": "white",
     "markeredgewidth": 0.5,
@@ -106,9 +123,9 @@ _CHOICE: dict[str, Any] = {
 }
 
 
-def short(value: float) -> str:
-    """Two decimals without the zero before the point: .97, 1.0."""
-    return f"{value:.2f}".removeprefix("0") if value < 0.995 else "1.0"
+def short(value: float, decimals: int) -> str:
+    """Without the zero before the point: .97, .9987; 1.00."""
+    return f"{value:.{decimals}f}".removeprefix("0")
 
 
 def _outline(panel: Axes, cells: NDArray[np.bool_]) -> None:
@@ -132,16 +149,11 @@ def _add_key(figure: Figure, n_draws: int) -> None:
     _add_legend(figure, handles, f"BaggingTopPush with λ = {default_of_studied('regularisation'):g}, {draws}")
 
 
-def _mark_strength(panel: Axes) -> None:
-    panel.axvline(PAPER_STRENGTH, color="0.35", linewidth=0.7, zorder=0)
-    words, where = f"λ = {PAPER_STRENGTH:g} in the paper ", panel.get_xaxis_transform()
-    panel.text(PAPER_STRENGTH, 0.015, words, transform=where, ha="right", fontsize=SMALL_SIZE, color="0.25")
-
-
 def _add_numbers(figure: Figure, panel: Axes, n_draws: int) -> None:
-    spread = f"line: mean of {n_draws} draws; band: ± one standard deviation" if n_draws > 1 else "one draw, no spread"
+    spread = f"mean of {n_draws} draws ± one standard deviation" if n_draws > 1 else "one draw, no spread"
     what = f"BaggingTopPush with K = {default_of_studied('bag_size')} and T = {default_of_studied('n_bags')}, {spread}"
-    _add_legend(figure, panel.get_legend_handles_labels()[0], what)
+    handles = panel.get_legend_handles_labels()[0]
+    _add_legend(figure, handles, f"{what}; upright line: λ = {PAPER_STRENGTH:g}, the paper's choice")
 
 
 def _add_legend(figure: Figure, handles: list[Any], title: str) -> None:

@@ -27,8 +27,9 @@ DARKEST = 0.55
 """Grey of the densest bin, from 0 (white) to 1 (black): the points must stand out."""
 Look = dict[str, Any]
 KNOWN: Look = {"marker": "^", "s": 22, "color": KNOWN_COLOUR, "edgecolors": "black", "linewidths": 0.5, "zorder": 4}
-HIDDEN: Look = {"marker": "o", "s": 7, "facecolors": "none", "edgecolors": WRONG_COLOUR, "linewidths": 0.7, "zorder": 3}
-FOUND: Look = {"marker": "o", "s": 5, "color": RIGHT_COLOUR, "linewidths": 0, "zorder": 2}
+HIDDEN: Look = {"marker": "o", "s": 7, "facecolors": "none", "edgecolors": WRONG_COLOUR, "linewidths": 0.7, "zorder": 2}
+FOUND: Look = {"marker": "o", "s": 4, "color": RIGHT_COLOUR, "linewidths": 0, "zorder": 3}
+"""Dots stand before rings: a ring around a dot can still be seen, a dot behind a ring cannot."""
 
 
 def draw_figure_5(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
 from math import floor, log10
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rarespec.evaluation.experiment.results import Results, Timing
 from rarespec.plots.canvas import LABEL_SIZE, SMALL_SIZE, panels, save_both
@@ -29,20 +28,22 @@ def draw_figure_7(results: Results, folder: str | os.PathLike[str]) -> list[Path
 
 
 def times_figure(results: Results) -> Figure:
-    """Bars on two logarithmic axes of one range: seconds of each query, seconds of the set-up."""
+    """One bar for each method, as in the paper: all that a first query takes, with what is set up once set apart.
+
+    The axis is linear and begins at 0, so that lengths can be compared; short times are read from the words.
+    """
     n_known, methods = timed_number(results), results.setting.methods
     timings = [results.timings.get((name, n_known)) for name in methods]
-    figure, ((queries, setups),) = panels(1, 2, height=1.1 + 0.19 * len(methods), sharex=True, sharey=True)
-    _draw_bars(queries, methods, [_query(timing) for timing in timings], hatch=None)
-    _draw_bars(setups, methods, [_setup(timing) for timing in timings], hatch="/////")
-    queries.set(xscale="log", xlim=_limits(results, n_known))
-    queries.xaxis.set_major_formatter("{x:g}")
-    queries.set_yticks(range(len(methods)), [results.label(name) for name in methods])
-    queries.set_ylim(len(methods) - 0.4, -0.6)
-    queries.set_title("each query", fontsize=LABEL_SIZE)
-    setups.set_title("set up once, for all queries", fontsize=LABEL_SIZE)
-    figure.supxlabel("CPU time [s]", fontsize=LABEL_SIZE)
-    figure.suptitle(_what_was_timed(results, n_known), fontsize=LABEL_SIZE)
+    figure, ((panel,),) = panels(1, 1, height=1.1 + 0.19 * len(methods))
+    for place, (name, timing) in enumerate(zip(methods, timings, strict=True)):
+        _draw_bar(panel, place, style_of(name, methods).colour, timing)
+    longest = max(_total(timing) for timing in timings if timing)
+    panel.set_xlim(0, (1 + ROOM_FOR_WORDS) * (longest or 1.0))
+    panel.set_yticks(range(len(methods)), [results.label(name) for name in methods])
+    panel.set_ylim(len(methods) - 0.4, -0.6)
+    panel.set_xlabel("CPU time of a first query [s]", fontsize=LABEL_SIZE)
+    panel.set_title(_what_was_timed(results, n_known), fontsize=LABEL_SIZE)
+    _add_key(figure)
     return figure
 
 
@@ -58,44 +59,44 @@ def _what_was_timed(results: Results, n_known: int) -> str:
     return f"{ranked}, {parameters} parameters"
 
 
-def in_words(seconds: float | None) -> str:
+def in_words(seconds: float) -> str:
     """A time with its unit and two significant digits, or more before the point."""
-    if seconds is None:
-        return "not timed"
     if seconds <= 0:
-        return "none"
+        return "0 s"
     return f"{thousands(seconds, decimals=max(0, 1 - floor(log10(seconds))))} s"
 
 
-def _query(timing: Timing | None) -> float | None:
-    return timing.query_s if timing else None
+def words_of(timing: Timing | None) -> str:
+    if timing is None:
+        return "not timed"
+    if timing.setup_s <= 0:
+        return in_words(timing.query_s)
+    return f"{in_words(_total(timing))}; each query {in_words(timing.query_s)}"
 
 
-def _setup(timing: Timing | None) -> float | None:
-    return timing.setup_s if timing else None
+def _total(timing: Timing) -> float:
+    return timing.query_s + timing.setup_s
 
 
-def _draw_bars(panel: Axes, methods: Sequence[str], seconds: Sequence[float | None], hatch: str | None) -> None:
-    """A bar for each method that took any time; the time in words behind it, or where it would start."""
-    for place, (name, took) in enumerate(zip(methods, seconds, strict=True)):
-        colour = style_of(name).colour
-        if took:
-            panel.barh(place, took, height=0.7, color="white" if hatch else colour, edgecolor=colour, hatch=hatch)
-        at = (took, place) if took else (0.0, place)
-        panel.annotate(
-            in_words(took),
-            at,
-            (3, 0),
-            xycoords="data" if took else ("axes fraction", "data"),
-            textcoords="offset points",
-            va="center",
-            fontsize=SMALL_SIZE,
-        )
+def _draw_bar(panel: Axes, place: int, colour: str, timing: Timing | None) -> None:
+    """First the query, then the set-up; the total in words behind it."""
+    if timing:
+        bar: dict[str, Any] = {"height": 0.7, "edgecolor": colour, "linewidth": 0.8}
+        panel.barh(place, timing.query_s, color=colour, **bar)
+        if timing.setup_s > 0:
+            panel.barh(place, timing.setup_s, left=timing.query_s, color="white", hatch=HATCH, **bar)
+    at = (_total(timing) if timing else 0.0, place)
+    panel.annotate(words_of(timing), at, (3, 0), textcoords="offset points", va="center", fontsize=SMALL_SIZE)
 
 
-def _limits(results: Results, n_known: int) -> tuple[float, float]:
-    """From below the shortest time, so that its bar is seen, to beyond the longest, so that its words fit."""
-    shown = [results.timings[cell] for cell in results.timings if cell[1] == n_known]
-    times = [time for timing in shown for time in (timing.query_s, timing.setup_s) if time > 0] or [1.0]
-    start, longest = min(times) / 3, max(times)
-    return start, longest * (longest / start) ** ROOM_FOR_WORDS
+HATCH = "/////"
+
+
+def _add_key(figure: Figure) -> None:
+    from matplotlib.patches import Patch
+
+    handles = [
+        Patch(facecolor="0.4", edgecolor="0.4", label="each query"),
+        Patch(facecolor="white", edgecolor="0.4", hatch=HATCH, label="set up once, for all queries"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=SMALL_SIZE)

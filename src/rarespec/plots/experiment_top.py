@@ -39,11 +39,13 @@ PIXELS_PER_POINT = 6
 """Pixels that are drawn as one point, their median: a column is not wide enough to show more."""
 HEIGHT = 0.85
 """Of a spectrum; the next one begins at 1."""
-MARGIN = 0.1
+MARGIN = 0.26
 """Room for the crosses, as a share of the wavelengths."""
+EDGE = 0.05
+"""Room between the spectra and the frame, likewise."""
 CROSS = "\u00d7"
-LONGEST = 9
-"""Letters that fit above a column."""
+LONGEST = 10
+"""Letters of a line that fit above a column."""
 
 
 def draw_figure_6(
@@ -77,7 +79,8 @@ def top_figure(results: Results, survey: Survey, rows_in_survey: NDArray[np.intp
     figure, columns = _columns(len(methods))
     for name, column, spectra, top in zip(methods, columns, flux, tops, strict=True):
         _draw_column(column, survey.grid.wavelength, spectra, rare[top])
-        column.set_title(f"{_broken(results.label(name))}\n{rare[top].sum()} of {len(top)}", fontsize=SMALL_SIZE)
+        heading = [*_broken(results.label(name)), f"{rare[top].sum()} of {len(top)}"]
+        column.set_title("\n".join(heading), fontsize=SMALL_SIZE)
     _name_rows(columns[0], max(map(len, tops)))
     _add_legend(figure, n_known)
     return figure
@@ -113,10 +116,11 @@ def _draw_column(
         panel.plot(wavelength, place - HEIGHT * one, color=colour, linewidth=0.6)
     panel.axhline(0.07, color="0.7", linewidth=0.6)
     first, last = wavelength[[0, -1]]
-    margin = MARGIN * (last - first)
+    margin, edge = MARGIN * (last - first), EDGE * (last - first)
     for wrong in np.flatnonzero(~right):
-        panel.text(last + margin / 2, wrong + 1 - HEIGHT / 2, CROSS, color=WRONG_COLOUR, ha="center", va="center")
-    panel.set_xlim(first, last + margin)
+        at = last + margin / 2, wrong + 1 - HEIGHT / 2
+        panel.text(*at, CROSS, color=WRONG_COLOUR, ha="center", va="center", fontsize=LABEL_SIZE)
+    panel.set_xlim(first - edge, last + margin)
 
 
 def _fewer_points(flux: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -125,9 +129,18 @@ def _fewer_points(flux: NDArray[np.floating]) -> NDArray[np.floating]:
     return np.median(flux[:, : n_points * PIXELS_PER_POINT].reshape(len(flux), n_points, -1), axis=2)
 
 
-def _broken(label: str) -> str:
-    """In two lines where it is of two words: a column is narrow."""
-    return re.sub(r"(?<=[a-z]) |(?<=[a-z]{3})(?=[A-Z])", "\n", label, count=1) if len(label) > LONGEST else f"\n{label}"
+def _broken(label: str) -> list[str]:
+    """In lines that fit above a narrow column: between words, before capitals, and else wherever a line is full."""
+    parts = re.split(r" +|(?<=[a-z]{3})(?=[A-Z])", label)
+    pieces = [part[i : i + LONGEST] for part in parts for i in range(0, len(part), LONGEST)]
+    lines = pieces[:1]
+    for piece in pieces[1:]:
+        together = f"{lines[-1]} {piece}" if f"{lines[-1]} {piece}" in label else lines[-1] + piece
+        if len(together) <= LONGEST and together in label:
+            lines[-1] = together
+        else:
+            lines.append(piece)
+    return lines
 
 
 def _name_rows(panel: Axes, n_places: int) -> None:

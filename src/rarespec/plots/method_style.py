@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from rarespec.evaluation.experiment.methods import is_own
 
 LineStyle = str | tuple[float, tuple[float, ...]]
 
@@ -13,7 +16,7 @@ DASH_DOT_DOT: LineStyle = (0, (5, 1, 1, 1, 1, 1))
 DASH_DASH_DOT: LineStyle = (0, (5, 1, 5, 1, 1, 1))
 WIDE_DOTS: LineStyle = (0, (1, 1.8))
 
-MARKERS_PER_LINE = 5
+MARKERS_PER_LINE = 4
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,13 @@ class MethodStyle:
         }
 
 
-def marked_places(number: int, n: int) -> tuple[int, int]:
-    """First marker and step of line `number` of n points, shifted so that markers do not hide each other."""
+def marked_places(number: int, n: int, of: int = 10) -> tuple[int, int | None, int]:
+    """Start, end and step of the marked points of line `number`, of `of` lines of n points each.
+
+    The marks of different lines stand beside each other, so that neither they nor bars on them hide each other.
+    """
     step = max(1, n // MARKERS_PER_LINE)
-    return (step // 4 + number * step // 10) % step, step
+    return (step // 4 + number * step // max(of, 10)) % step, None, step
 
 
 STYLES = {
@@ -63,12 +69,25 @@ STYLES = {
     "published_top_push": MethodStyle("#555555", SHORT_DASHES, "o"),
     "svdd": MethodStyle("#44aa99", DASH_DASH_DOT, "8"),
     "top_push": MethodStyle("#004488", DASH_DOT_DOT, "H"),
-    "auto": MethodStyle("#000000", "-", "x", linewidth=2.4),
+    "auto": MethodStyle("#000000", "-", "x", linewidth=1.8),
 }
 """Name of a method -> how it is drawn."""
 
 
-def style_of(name: str) -> MethodStyle:
+OWN_STYLES = (
+    MethodStyle("#e8000b", "-", "*"),
+    MethodStyle("#1ac938", "--", "p"),
+    MethodStyle("#8b2be2", "-.", "X"),
+    MethodStyle("#9f4800", ":", "d"),
+)
+"""For methods of the user's own, in the order in which they are compared; a fifth looks as the first."""
+
+
+def style_of(name: str, among: Sequence[str] = ()) -> MethodStyle:
+    """`among` are all methods of the figure, of which those of the user's own get their styles in turn."""
+    own = [other for other in among if is_own(other)]
+    if name in own:
+        return OWN_STYLES[own.index(name) % len(OWN_STYLES)]
     if name not in STYLES:
         raise ValueError(f"no style is set for a method called {name!r}; there is one for {', '.join(sorted(STYLES))}")
     return STYLES[name]

@@ -46,8 +46,9 @@ class SVDD(Ranker):
       log s(x) minus its value on the boundary: the same order and sign, without far rows being rounded to a tie.
 
     Not to be confused with `OCSVM`, which separates the known from the origin. For `rbf` (any kernel with constant
-    K(x, x)) both rank exactly alike for the same nu and gamma, with the same scores; for `linear` and `poly` they do
-    not. With one known example, `linear` and `rbf` rank by minus the Euclidean distance.
+    K(x, x)) both have the same optimum for the same nu and gamma, and so the same ranking as far as both solvers reach
+    it: rows whose scores agree to about 1e-6 may change places. For `linear` and `poly` they rank differently. With one
+    known example, `linear` and `rbf` rank by minus the Euclidean distance.
 
     Parameters
     ----------

@@ -112,3 +112,13 @@ def test_nothing_is_tuned_on_a_draw_that_is_reported(n_rare):
 def test_a_class_without_other_draws_is_told():
     two = Bench(np.zeros((40, 2), "f4"), np.arange(40) < 2, seed=0, trials=20, graph=None)
     assert two.tuned_on_reported([task("lda", "tuning", n_known=1, draw=draw) for draw in range(3)]) == 3
+
+
+def test_the_distance_of_the_first_twenty_from_a_single_known_example(bench):
+    one = task("lda", n_known=1)
+    (outcome,) = carried_out(bench, [one])
+    (known,) = bench.known(one)
+    assert outcome["top_distance"] == pytest.approx(
+        np.mean([np.linalg.norm(bench.X[row] - bench.X[known]) for row in outcome["top"][:20]])
+    )
+    assert "top_distance" not in carried_out(bench, [task("lda")])[0]

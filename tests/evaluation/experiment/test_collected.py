@@ -7,7 +7,7 @@ from rarespec.evaluation.experiment.bench import Bench
 from rarespec.evaluation.experiment.collected import collected
 from rarespec.evaluation.experiment.journal import journal_in
 from rarespec.evaluation.experiment.packed_places import packed_places
-from rarespec.evaluation.experiment.plan import further_tasks, timing_tasks, trial_tasks
+from rarespec.evaluation.experiment.plan import cost_tasks, further_tasks, timing_tasks, trial_tasks
 from rarespec.evaluation.experiment.results import Facts
 from rarespec.evaluation.experiment.setting import Setting
 from rarespec.survey import SurveyError
@@ -68,6 +68,8 @@ def test_sensitivity_is_in_the_order_of_parameter_and_draw(bench, tmp_path):
             journal.add(task, outcome(task))
         for task in timing_tasks(setting, {}):
             journal.add(task, {"setup_s": 1.0, "query_s": 2.0})
+        for task in cost_tasks(setting):
+            journal.add(task, {"setup_s": 1.0, "query_s": next(iter(task.parameters.values())) / 4})
         for task in further_tasks(setting):
             value = next(iter(task.parameters.values())) + task.draw / 8
             values = [value + t / 1024 for t in range(9)] if task.kind == "bags" else value
@@ -77,3 +79,7 @@ def test_sensitivity_is_in_the_order_of_parameter_and_draw(bench, tmp_path):
     assert results.bags[1].auc[6, 3, 1] == 200 + 1 / 8 + 3 / 1024
     assert results.strengths[2].average_precision.shape == (7, 2)
     assert results.strengths[2].average_precision[5, 1] == 100 + 1 / 8
+    assert results.costs["bagging_top_push", "bag_size", 200] == 50
+    assert results.costs["published_top_push", "regularisation", 1000.0] == 250
+    assert len(results.costs) == 7 + 3 + 8 + 9
+    assert results.timings["bagging_top_push", 2].query_s == 2.0

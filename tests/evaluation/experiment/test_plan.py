@@ -7,6 +7,7 @@ import pytest
 from rarespec.evaluation.experiment.methods import METHODS, PAPER_METHODS
 from rarespec.evaluation.experiment.plan import (
     combinations,
+    cost_tasks,
     further_tasks,
     most_neighbours,
     portions,
@@ -25,24 +26,57 @@ def test_the_protocol_of_the_paper():
 
 
 def test_the_grids_of_the_paper_are_tried():
-    tried = combinations("bagging_top_push")
+    tried = combinations("bagging_top_push", "paper")
     for name, values in (("regularisation", REGULARISATION), ("bag_size", BAG_SIZE), ("n_bags", N_BAGS)):
         own = METHODS["bagging_top_push"].make().get_params()[name]
         assert {params[name] for params in tried if name in params} | {own} >= set(values)
-    assert [params["C"] for params in combinations("bagging_svm")[1:]] == list(C)
+    assert [params["C"] for params in combinations("bagging_svm", "paper")[1:]] == list(C)
+
+
+FIXED_IN_PAPER = {
+    "label_propagation": {"n_neighbours": 5, "sigma": 1.0, "alpha": 0.99},
+    "emr": {"n_anchors": 1000, "alpha": 0.99},
+    "lrga": {"n_neighbours": 5},
+}
+"""Section 3.3."""
+
+
+@pytest.mark.parametrize("name", FIXED_IN_PAPER)
+def test_what_the_paper_fixed_is_fixed_at_its_values_unless_all_is_tuned(name):
+    own = METHODS[name].make().get_params()
+    assert FIXED_IN_PAPER[name].items() <= own.items()
+    assert combinations(name, "paper") == [{}] and len(combinations(name, "all")) > 1
+
+
+def test_what_the_paper_tuned_is_tuned_and_nothing_when_nothing_is_to_be():
+    tuned = {task.method for task in tuning_tasks(Setting("CARBON"))}
+    assert tuned == {"ocsvm", "bagging_svm", "bagging_top_push", "whitened_top_push"}
+    assert {task.method for task in tuning_tasks(Setting("CARBON", tune="all"))} >= {*PAPER_METHODS}
+    assert not tuning_tasks(Setting("CARBON", tune="none"))
+    assert not tuning_tasks(Setting("CARBON", tuning_draws=0)) and Setting("CARBON", tuning_draws=0).tuned == "none"
+
+
+def test_costs_are_timed_one_after_the_other_parameter():
+    tasks = cost_tasks(Setting("CARBON"))
+    assert all(task.kind == "timing" and len(task.parameters) == 1 and task.n_known == 10 for task in tasks)
+    over = [task.parameters["regularisation"] for task in tasks if task.method == "published_top_push"]
+    assert over == [0.001, 1.0, 1000.0]
+    assert {task.parameters.get("n_bags") for task in tasks} >= set(N_BAGS)
+    assert not {task.key for task in tasks} & {task.key for task in timing_tasks(Setting("CARBON"), {})}
+    assert not cost_tasks(Setting("CARBON", ("lda",))) and not cost_tasks(Setting("CARBON", sensitivity_draws=0))
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_every_method_tries_its_own_parameters_first_and_nothing_twice(name):
-    tried = combinations(name)
+    tried = combinations(name, "all")
     assert tried[0] == {} and all(one not in tried[:i] for i, one in enumerate(tried))
     for params in tried:
         METHODS[name].make().set_params(**params)
 
 
 def test_the_two_matched_filters_stay_what_they_are():
-    assert combinations("lda") == combinations("cosine") == combinations("auto") == [{}]
-    assert not tuning_tasks(Setting("CARBON", ("lda", "cosine")))
+    assert combinations("lda", "all") == combinations("cosine", "all") == combinations("auto", "all") == [{}]
+    assert not tuning_tasks(Setting("CARBON", ("lda", "cosine"), tune="all"))
 
 
 def test_tuned_parameters_are_used_in_trials_and_timings():
@@ -72,7 +106,7 @@ def test_portions_hold_every_task_once_and_one_method_each():
 
 
 def test_the_graph_has_the_neighbours_that_tuning_asks_for():
-    setting = Setting("CARBON", ("lda", "label_propagation"))
+    setting = Setting("CARBON", ("lda", "label_propagation"), tune="all")
     assert most_neighbours(tuning_tasks(setting)) == 20
     assert most_neighbours(trial_tasks(setting, {})) == 5
     assert most_neighbours(trial_tasks(Setting("CARBON", ("lda",)), {})) is None
@@ -89,8 +123,14 @@ def test_the_graph_has_the_neighbours_that_tuning_asks_for():
         ({"n_known": (1, 1)}, "each once"),
         ({"tuning_draws": -1}, "draws"),
         ({"trials": 0}, "trials"),
+        ({"tune": "some"}, "tune: there are paper, all, none"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(wrong, said):
     with pytest.raises(ValueError, match=said):
         Setting("CARBON", **wrong)
+
+
+def test_a_setting_without_a_class_is_refused():
+    with pytest.raises(ValueError, match="rare"):
+        Setting(" , ")

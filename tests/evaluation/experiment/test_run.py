@@ -63,6 +63,10 @@ def test_results_are_complete_and_found_what_is_to_be_found(finished):
     assert results.facts.n_rare == 20 and results.facts.n_spectra + results.facts.n_unusable == 420
 
 
+def test_the_components_are_the_exact_ones(ground):
+    assert ground.features.recipe.steps_[-1].solver_ == "exact"
+
+
 def test_parquet_holds_every_trial_and_where_it_came_from(finished, ground):
     table = pq.read_table(finished[1] / "results.parquet")
     assert table.num_rows == 4 * 2 * 3
@@ -72,6 +76,8 @@ def test_parquet_holds_every_trial_and_where_it_came_from(finished, ground):
     for row in table.to_pylist():
         assert len(row["known_ids"]) == row["n_known"] and set(row["known_ids"]) <= rare_ids
         assert len(row["places"]) == 20 - row["n_known"]
+        before_all = np.array(row["places"]) == np.arange(1, len(row["places"]) + 1)
+        assert row["top_loss"] == pytest.approx(1 - before_all.mean())
         assert (row["top_ids"] is not None) == (row["draw"] == 0)
     trials = [row["average_precision"] for row in table.to_pylist() if (row["method"], row["n_known"]) == ("lda", 3)]
     assert trials == finished[0].results.trials["lda", 3].average_precision.tolist()

@@ -12,8 +12,18 @@ from rarespec.evaluation.experiment.bench import Bench, Outcome
 from rarespec.evaluation.experiment.journal import Journal
 from rarespec.evaluation.experiment.methods import method
 from rarespec.evaluation.experiment.packed_places import unpacked_places
-from rarespec.evaluation.experiment.plan import further_tasks, timing_tasks, trial_tasks
-from rarespec.evaluation.experiment.results import Cell, Facts, Results, Sensitivity, Shown, Timing, Trials
+from rarespec.evaluation.experiment.plan import cost_tasks, further_tasks, timing_tasks, trial_tasks, tuning_tasks
+from rarespec.evaluation.experiment.results import (
+    Cell,
+    CostCell,
+    Facts,
+    Results,
+    Sensitivity,
+    Shown,
+    Timing,
+    Trials,
+    Tried,
+)
 from rarespec.evaluation.experiment.setting import Setting
 from rarespec.evaluation.experiment.task import Kind, Task
 from rarespec.evaluation.paper_grids import BAG_SIZE, N_BAGS, REGULARISATION
@@ -37,6 +47,8 @@ def collected(
         bags=_sensitivity("bags", further, journal, (len(BAG_SIZE), len(N_BAGS))),
         strengths=_sensitivity("strength", further, journal, (len(REGULARISATION),)),
         tuned={name: params for name, params in tuned.items() if params and name in working.methods},
+        costs=_costs(further, journal),
+        tried=_tried(further, journal),
         left_out=_left_out(setting, working),
     )
 
@@ -83,7 +95,9 @@ def _cell_trials(tasks: Sequence[Task], journal: Journal, bench: Bench) -> Trial
     places = Places(
         np.stack([unpacked_places(journal[task]["places"]) for task in tasks]), len(bench.X) - tasks[0].n_known
     )
-    return Trials(places, np.array([journal[task]["auc"] for task in tasks]), tasks[0].parameters)
+    aucs, distances = ([journal[task].get(name) for task in tasks] for name in ("auc", "top_distance"))
+    near = None if None in distances else np.array(distances, dtype=float)
+    return Trials(places, np.array(aucs), tasks[0].parameters, near)
 
 
 def _shown(task: Task, outcome: Outcome, bench: Bench) -> Shown:
@@ -93,6 +107,28 @@ def _shown(task: Task, outcome: Outcome, bench: Bench) -> Shown:
 def _timings(setting: Setting, tuned: Mapping[str, Mapping[str, Any]], journal: Journal) -> dict[Cell, Timing]:
     timed = [task for task in timing_tasks(setting, tuned) if "error" not in journal[task]]
     return {_cell(task): Timing(journal[task]["query_s"], journal[task]["setup_s"]) for task in timed}
+
+
+def _costs(setting: Setting, journal: Journal) -> dict[CostCell, float]:
+    timed = [task for task in cost_tasks(setting) if "error" not in journal[task]]
+    return {(task.method, *next(iter(task.parameters.items()))): journal[task]["query_s"] for task in timed}
+
+
+def _tried(setting: Setting, journal: Journal) -> dict[str, list[Tried]]:
+    """A combination that failed on some draw is left out, as it was not to be chosen."""
+    of_params: dict[tuple[str, str], list[Task]] = {}
+    for task in tuning_tasks(setting):
+        of_params.setdefault((task.method, task.params), []).append(task)
+    tried: dict[str, list[Tried]] = {}
+    for (name, _), tasks in of_params.items():
+        if not any("error" in journal[task] for task in tasks):
+            tried.setdefault(name, []).append(Tried(tasks[0].parameters, _mean_ap(tasks, journal)))
+    return tried
+
+
+def _mean_ap(tasks: Sequence[Task], journal: Journal) -> dict[int, float]:
+    numbers = dict.fromkeys(task.n_known for task in tasks)
+    return {n: float(np.mean([journal[task]["ap"] for task in tasks if task.n_known == n])) for n in numbers}
 
 
 def _sensitivity(kind: Kind, setting: Setting, journal: Journal, shape: tuple[int, ...]) -> dict[int, Sensitivity]:

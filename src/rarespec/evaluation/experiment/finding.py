@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -20,11 +20,42 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
+class Quote:
+    """The words of the paper that a claim is taken from, and where they stand."""
+
+    place: str
+    words: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: “{self.words}”"
+
+
+@dataclass(frozen=True)
 class Finding:
     title: str
     sentences: tuple[str, ...]
     verdict: Verdict | None = None
     """None where the paper claims nothing."""
+    quote: Quote | None = None
+    """What the paper says, where it does."""
+    where: str = ""
+    """For which numbers of known examples the claim came to what, where it came to several things."""
+
+
+def together(verdicts: Iterable[Verdict]) -> Verdict:
+    """Of several parts of a claim; one that holds in no part does not hold in part."""
+    different = set(verdicts)
+    if len(different) == 1:
+        return different.pop()
+    return Verdict.PARTLY if different & {Verdict.HOLDS, Verdict.PARTLY} else Verdict.FAILS
+
+
+def as_claimed(agree: Sequence[bool]) -> Verdict:
+    return together(Verdict.HOLDS if one else Verdict.FAILS for one in agree) if agree else Verdict.OPEN
+
+
+def not_run(title: str, why: str, quote: Quote) -> Finding:
+    return Finding(title, (f"Not run: {why}.",), Verdict.NOT_RUN, quote)
 
 
 def in_words(difference: PairedDifference, digits: int = 3) -> str:
@@ -36,10 +67,11 @@ def in_words(difference: PairedDifference, digits: int = 3) -> str:
 
 
 def by_verdict(verdicts: Mapping[int, Verdict]) -> str:
-    """For which numbers of known examples a claim came to what."""
+    """For which numbers of known examples a claim came to what; empty where it came to one thing."""
+    if len(set(verdicts.values())) == 1:
+        return ""
     numbers = {verdict: [str(n) for n, one in verdicts.items() if one == verdict] for verdict in Verdict}
-    parts = [f"{verdict} for NP = {listed(those)}" for verdict, those in numbers.items() if those]
-    return f"The claim {', '.join(parts)}."
+    return ", ".join(f"{verdict} for NP = {listed(those)}" for verdict, those in numbers.items() if those)
 
 
 def signed(value: float, digits: int) -> str:

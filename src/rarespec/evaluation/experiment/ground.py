@@ -53,8 +53,12 @@ class Ground:
 
 
 def ground_of(survey: Survey, rare: str, progress: Progress | None = None) -> Ground:
-    """The paper's features, learned from all spectra of the survey, and the members of the rare class."""
+    """The paper's features, learned from all spectra of the survey, and the members of the rare class.
+
+    Their components are the exact ones: those of the randomised solver, which a search takes, would be others where
+    components are nearly equally strong.
+    """
     members = rare_class(survey, rare)
-    features = features_of(survey, PaperFeatures(), progress=progress)
+    features = features_of(survey, PaperFeatures(solver="exact"), progress=progress)
     rows = np.flatnonzero(features.usable)
     return Ground(features, rows, members.members[rows], members.matched_by)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
+from rarespec.evaluation.experiment.own_ranker import own_ranker, own_version
 from rarespec.rankers import LRGA, BaggingTopPush, MatchedFilter, by_name
 from rarespec.rankers._ranker import Ranker
 from rarespec.rankers.by_name import CLASS_OF
@@ -52,6 +54,26 @@ METHODS = {method.name: method for method in VARIANTS} | {
 
 
 def method(name: str) -> Method:
-    if name not in METHODS:
-        raise ValueError(f"there is no method called {name!r}; there are {', '.join(sorted(METHODS))}")
-    return METHODS[name]
+    """One of METHODS, or a class of the user's own as MODULE:CLASS, which is imported and tried at first."""
+    if name in METHODS:
+        return METHODS[name]
+    if not is_own(name):
+        known = ", ".join(sorted(METHODS))
+        raise ValueError(f"there is no method called {name!r}; there are {known}, and MODULE:CLASS for your own")
+    return _own_method(name)
+
+
+def is_own(name: str) -> bool:
+    """Whether this is the name of a class outside rarespec."""
+    return ":" in name
+
+
+@cache
+def _own_method(name: str) -> Method:
+    kind = own_ranker(name)
+    return Method(name, kind.__name__, kind)
+
+
+def version_of(name: str) -> str:
+    """What changes when the code of the user's own method does; empty for those of rarespec, which has a version."""
+    return own_version(method(name).make) if is_own(name) else ""

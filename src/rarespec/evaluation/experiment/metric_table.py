@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.evaluation.experiment.basis import ONE_DRAW, draws_in_words
+from rarespec.evaluation.experiment.basis import ONE_DRAW, draws_in_words, parameters_in_words
 from rarespec.evaluation.experiment.published import PUBLISHED_AUC, is_of_carbon_stars
 from rarespec.evaluation.experiment.results import Cell, Results, Trials
 from rarespec.evaluation.experiment.table_formats import Entry, Table, as_csv
@@ -43,15 +43,34 @@ class Metric:
     """Values of a cell, (trials,)."""
     digits: int = 3
     """That a difference is shown with."""
+    lower_is_better: bool = False
 
 
 AUC = Metric("auc", "AUC", "Area under the ROC curve (AUC)", lambda trials: trials.auc, digits=4)
 AVERAGE_PRECISION = Metric("average_precision", "AP", "Average precision (AP)", lambda trials: trials.average_precision)
 
 
+TOP_LOSS = Metric(
+    "top_loss",
+    "loss",
+    "Share of the hidden that do not stand before all other objects, the less the better (loss of equation 1)",
+    lambda trials: trials.places.top_loss(),
+    lower_is_better=True,
+)
+
+
+def precision(k: int) -> Metric:
+    """P@k."""
+    title = f"Precision of the first {k} places (P@{k})"
+    return Metric(f"precision_at_{k}", f"P@{k}", title, lambda trials: trials.places.precision(k))
+
+
+P20, P100 = precision(20), precision(100)
+
+
 def metrics(results: Results) -> tuple[Metric, ...]:
     """Those that tables are made of, in their order."""
-    return AUC, AVERAGE_PRECISION, recall(results)
+    return AUC, AVERAGE_PRECISION, recall(results), P20, P100, TOP_LOSS
 
 
 def recall(results: Results) -> Metric:
@@ -67,12 +86,12 @@ def metric_table(results: Results, metric: Metric) -> Table:
     own: list[Row] = [[_found(results, metric, (name, n)) for name in setting.methods] for n in setting.n_known]
     published = [[_published(results, metric, (name, n)) for name in setting.methods] for n in setting.n_known]
     beside = any(map(any, published))
-    rows = [_rows(str(n), a, b, beside) for n, a, b in zip(setting.n_known, own, published, strict=True)]
+    rows = [_rows(str(n), a, b, beside, metric) for n, a, b in zip(setting.n_known, own, published, strict=True)]
     return Table(
         _caption(results, metric, beside),
         ["NP", *([""] if beside else []), *map(results.label, setting.methods)],
         [row for pair in rows for row in pair],
-        _rows("average", _average(own), _average(published), beside),
+        _rows("average", _average(own), _average(published), beside, metric),
     )
 
 
@@ -113,16 +132,16 @@ def _average_summary(column: tuple[Summary | None, ...]) -> Summary | None:
     return Summary(mean, float(np.mean(sds)) if len(sds) == len(present) else None)
 
 
-def _rows(name: str, own: Row, published: Row, beside: bool) -> list[list[Entry]]:
+def _rows(name: str, own: Row, published: Row, beside: bool, metric: Metric) -> list[list[Entry]]:
     if not beside:
-        return [[Entry(name), *_entries(own)]]
-    first = [Entry(name), Entry("here"), *_entries(own)]
-    return [first, [Entry(""), Entry("published"), *_entries(published)]] if any(published) else [first]
+        return [[Entry(name), *_entries(own, metric)]]
+    first = [Entry(name), Entry("here"), *_entries(own, metric)]
+    return [first, [Entry(""), Entry("published"), *_entries(published, metric)]] if any(published) else [first]
 
 
-def _entries(row: Row) -> list[Entry]:
-    """Bold where no mean is higher, at the digits that are shown."""
-    best = max(f"{summary.mean:.3f}" for summary in row if summary)
+def _entries(row: Row, metric: Metric) -> list[Entry]:
+    """Bold where no mean is better, at the digits that are shown."""
+    best = (min if metric.lower_is_better else max)(f"{summary.mean:.3f}" for summary in row if summary)
     return [_entry(summary, best) for summary in row]
 
 
@@ -137,9 +156,10 @@ def _caption(results: Results, metric: Metric, beside: bool) -> str:
     facts, draws = results.facts, draws_in_words(results)
     shown = draws if draws == ONE_DRAW else f"mean ± standard deviation over {draws} of the known examples"
     sentences = [
-        f"{metric.title} of each method with NP known examples of {results.setting.rare} in {facts.survey} "
+        f"{metric.title} of each method with NP known examples of {results.setting.rare_in_words} in {facts.survey} "
         f"({thousands(facts.n_rare)} of {thousands(facts.n_spectra)} spectra): {shown}, and the average over NP.",
         "The best mean of each row is bold.",
+        f"The methods have {parameters_in_words(results, results.setting.methods)}.",
     ]
     return " ".join(sentences + ([_about_published(results, beside)] if metric is AUC else []))
 

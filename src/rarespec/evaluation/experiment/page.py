@@ -26,17 +26,24 @@ IN_WORDS = {
     "rare": "rare class",
     "n_known": "numbers of known examples (NP)",
     "trials": "draws for each number, as asked for",
+    "tune": "what was tuned",
     "tuning_draws": "draws for tuning, none of them reported",
     "sensitivity_draws": "draws for figures 8 and 9",
     "seed": "seed",
 }
 """Field of a Setting -> what it is."""
-TUNING = (
-    "Tuning tried the values that the paper names: λ, K and T of BaggingTopPush, ν of OCSVM, C of BaggingSVM. "
-    "The paper fixed k, α, σ and d of LP, EMR and LRGA; the values tried for these three are ours."
+_PAPER_GRID = (
+    "Tuning tried the values that the paper names: λ, K and T of BaggingTopPush, ν of OCSVM, C of BaggingSVM. C refers "
+    "to rows divided by their rms distance from the mean, which BaggingSVM does inside. "
 )
-STACKED = ".stacked td span { display: block; font-size: .72rem; }"
-"""Intervals below their values, so that a table with one for every other method fits on a screen."""
+TUNING = {
+    "none": "Nothing was tuned: every method has its default parameters.",
+    "paper": f"{_PAPER_GRID}LP, EMR and LRGA have the k, α, σ and d at which the paper fixed them.",
+    "all": f"{_PAPER_GRID}The paper fixed k, α, σ and d of LP, EMR and LRGA; the values tried for these are ours.",
+}
+"""What was tuned -> what that means."""
+STACKED = ".stacked td span { display: block; font-size: .72rem; } .quote { margin: 0 0 .3rem; font-style: italic; }"
+"""Spreads and intervals below their values, so that a table with one for every method fits on a screen."""
 CLASS_OF_VERDICT = {Verdict.HOLDS: "verdict holds", Verdict.FAILS: "verdict fails"}
 
 
@@ -74,9 +81,11 @@ def page(
     troubles: Sequence[str],
 ) -> str:
     """`files` are the names of those beside the page that belong to the results."""
-    title = f"Finding {results.setting.rare} in {results.facts.survey}"
+    found = findings(results)
+    title = f"Finding {results.setting.rare_in_words} in {results.facts.survey}"
     sections = {
-        "What was found": [_finding(finding) for finding in findings(results)],
+        "What was found": [_finding(finding) for finding in found if finding.quote is None],
+        "Claims of the paper": _claims([finding for finding in found if finding.quote]),
         "Troubles": [element("ul", *(element("li", trouble) for trouble in troubles))] if troubles else [],
         "Tables": _tables(results, files),
         "Figures": [figure_on_page(figure, results, files) for figure in FIGURES],
@@ -112,27 +121,49 @@ def _what_was_done(results: Results) -> Html:
 
 def _finding(finding: Finding) -> Html:
     verdict = finding.verdict
-    tag = element("span", verdict, class_=CLASS_OF_VERDICT.get(verdict, "verdict")) if verdict else Html()
     sentences = element("ul", *(element("li", sentence) for sentence in finding.sentences))
-    return joined(element("h3", finding.title, " ", tag), sentences)
+    quote = element("p", f"The paper, {finding.quote}", class_="caption quote") if finding.quote else Html()
+    where = element("p", f"The claim {finding.where}.") if finding.where else Html()
+    return joined(element("h3", finding.title, " ", _tag(verdict)), quote, where, sentences)
+
+
+def _tag(verdict: Verdict | None) -> Html:
+    return element("span", verdict, class_=CLASS_OF_VERDICT.get(verdict, "verdict")) if verdict else Html()
+
+
+def _claims(claims: Sequence[Finding]) -> list[Html]:
+    """All at a glance, and then each with its figures, for whoever asks."""
+    head = element("thead", element("tr", *(element("th", name, scope="col") for name in ("claim", "here", "where"))))
+    rows = [
+        element("tr", element("td", claim.title), element("td", _tag(claim.verdict)), element("td", claim.where))
+        for claim in claims
+    ]
+    grid = element("div", element("table", head, element("tbody", *rows), class_="words"), class_="wide")
+    return [grid, *map(_finding, claims)]
 
 
 def _tables(results: Results, files: Collection[str]) -> list[Html]:
     parts = [
-        joined(_table(metric_table(results, metric), f"Table {number}"), _links(files, f"table-{number}."))
+        joined(
+            _table(metric_table(results, metric), f"Table {number}", class_="stacked"),
+            _links(files, f"table-{number}."),
+        )
         for number, metric in enumerate(metrics(results), start=1)
     ]
-    return [*parts, *_differences(results), _links(files, "paired-differences."), _links(files, "", ".parquet")]
+    links = [
+        _links(files, start, end) for start, end in (("paired-differences.", ""), ("claims.", ""), ("", ".parquet"))
+    ]
+    return [*parts, *_differences(results), *links]
 
 
 def _differences(results: Results) -> list[Html]:
-    """Those from the reference method; all others are in the files."""
+    """Those of AUC, AP and recall from the reference method; all others are in the files."""
     name = reference_method(results)
     if len(results.setting.methods) == 1:
         return []
     return [
         _table(paired_table(results, metric, name), paired_title(results, metric, name), class_="stacked")
-        for metric in metrics(results)
+        for metric in metrics(results)[:3]
     ]
 
 
@@ -164,8 +195,8 @@ def _settings(results: Results, provenance: Mapping[str, Any]) -> list[Html]:
         for name in setting.methods
     }
     choices = {said: _in_words(getattr(setting, field)) for field, said in IN_WORDS.items()}
-    tuning = [element("p", TUNING)] if setting.tuning_draws else []
-    parts = [_words("method", "parameters", methods), *tuning, _words("setting", "value", choices)]
+    tuning = element("p", TUNING[setting.tuned])
+    parts = [_words("method", "parameters", methods), tuning, _words("setting", "value", choices)]
     further = {key: value for key, value in provenance.items() if key != "setting"}  # which is written above
     return parts + ([_words("made with", "value", dict(_flat(further)))] if further else [])
 

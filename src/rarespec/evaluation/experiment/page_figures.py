@@ -37,13 +37,14 @@ def _has_shown(results: Results) -> bool:
 
 NO_TRIALS, NO_LISTS = "no trial was finished", "no ranked list was kept"
 NOT_VARIED = "BaggingTopPush is not among the methods, or no draws were asked for"
-OVER_K = "mean over the draws, with a band of one standard deviation, for several numbers of known examples"
+OVER_K = "mean over the draws, with bars of one standard deviation at a few k, for several numbers of known examples"
 
 FIGURES = (
     Figure(
         1,
         "A spectrum of the rare class of middling signal-to-noise, as observed and after the median filter of 10 Å; on "
-        "the right around the pixel that the filter changes most.",
+        "the right around the pixel that the filter changes most. Left, a line that is far higher than the filtered "
+        "spectrum, such as that of the night sky at 5577 Å, is cut off; where it is, is written there.",
         "Two curves over wavelength: a noisy observed spectrum and the smoother filtered one.",
     ),
     Figure(2, f"Precision P@k: {OVER_K}.", "Curves of precision over k, one for each method.", _has_trials, NO_TRIALS),
@@ -57,8 +58,10 @@ FIGURES = (
     ),
     Figure(
         5,
-        "The survey (grey) in its first three principal components, in the first draw. Green triangles: known "
-        "examples; blue dots: rare objects found at the top of the list; magenta rings: rare objects not found there.",
+        "The survey (grey) in its first three principal components, in the first draw. Two planes, components 1 and 2 "
+        "and below them 1 and 3, replace the three dimensions of the paper's figure, in which objects hide each other. "
+        "Green triangles: known examples; blue dots: rare objects found at the top of the list; magenta rings: "
+        "rare objects not found there.",
         "Scatter plots of the first component against the second and third, for three methods and several numbers of "
         "known examples; the number found is in each title.",
         _has_shown,
@@ -74,15 +77,17 @@ FIGURES = (
     ),
     Figure(
         7,
-        "CPU time of each method: of a query, and of what is set up once for all queries (graph, anchors).",
-        "Bars of CPU seconds, one for each method, on logarithmic axes.",
+        "CPU time of a first query with each method, as one total; hatched is the part that is set up once for all "
+        "queries (graph, anchors).",
+        "Bars of CPU seconds, one for each method, from 0.",
         lambda results: bool(results.timings),
         "nothing was timed",
         lambda results: f" Timed with {parameters_in_words(results, results.setting.methods)}.",
     ),
     Figure(
         8,
-        "BaggingTopPush over the number of bags T and their size K.",
+        "BaggingTopPush over the number of bags T and their size K: means over the draws, shades from the lowest to "
+        "the highest of each column.",
         "Maps of average precision and AUC over T and K, for several numbers of known examples.",
         lambda results: bool(results.bags),
         NOT_VARIED,

@@ -24,12 +24,12 @@ def reference_method(results: Results) -> str:
 
 
 def best_method(results: Results, metric: Metric) -> str:
-    """The one with the highest mean, averaged over the numbers of known examples."""
+    """The one with the best mean, averaged over the numbers of known examples."""
 
     def average(name: str) -> float:
         return float(np.mean([metric.of(results.trials[name, n]).mean() for n in results.setting.n_known]))
 
-    return max(results.setting.methods, key=average)
+    return (min if metric.lower_is_better else max)(results.setting.methods, key=average)
 
 
 def paired_csv(results: Results) -> str:
@@ -41,7 +41,9 @@ def paired_csv(results: Results) -> str:
     for metric, n_known in ((metric, n) for metric in metrics(results) for n in results.setting.n_known):
         for name, other in pairs:
             d = _difference(results, metric, n_known, name, other)
-            rows.append([metric.name, n_known, name, other, d.mean, *_interval(d), CONFIDENCE, d.share_better, d.n])
+            turned = _difference(results, metric, n_known, other, name) if metric.lower_is_better else d
+            share = turned.share_better
+            rows.append([metric.name, n_known, name, other, d.mean, *_interval(d), CONFIDENCE, share, d.n])
     return as_csv([*header, "trials"], rows)
 
 
@@ -95,7 +97,8 @@ def _entry(difference: PairedDifference, digits: int) -> Entry:
 
 def _caption(results: Results, metric: Metric, name: str) -> str:
     label, draws = results.label(name), draws_in_words(results)
-    what = f"{label} less each other method on the same draws; above 0, {label} is better."
+    better = "below" if metric.lower_is_better else "above"
+    what = f"{label} less each other method on the same draws; {better} 0, {label} is better."
     rank = _rank(results, metric, name)
     if draws == ONE_DRAW:
         return f"{what} {rank}One draw: there is no interval."
@@ -107,8 +110,8 @@ def _caption(results: Results, metric: Metric, name: str) -> str:
 
 
 def _rank(results: Results, metric: Metric, name: str) -> str:
-    """A sentence where this is the method with the highest average."""
+    """A sentence where this is the method with the best average."""
     if name != best_method(results, metric):
         return ""
-    highest = f"Of all methods it has the highest {metric.short}, averaged over NP"
-    return f"{highest}. " if name == reference_method(results) else f"{highest}; being chosen for that flatters it. "
+    best = f"Of all methods it has the best {metric.short}, averaged over NP"
+    return f"{best}. " if name == reference_method(results) else f"{best}; being chosen for that flatters it. "

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rarespec.evaluation.experiment.bench import Bench, Outcome
 from rarespec.evaluation.experiment.packed_places import unpacked_places
 from rarespec.evaluation.experiment.task import Kind, Task
+from rarespec.evaluation.places import Places
 from rarespec.strict_json import as_json
 from rarespec.whole_file import write_whole
 
@@ -54,6 +55,7 @@ def _row(task: Task, outcome: Outcome, bench: Bench, ids: Ids) -> dict[str, Any]
         values["top_ids"] = ids[np.array(values["top_ids"])].tolist()  # row numbers mean nothing outside of a survey
     if "places" in values:
         values["places"] = unpacked_places(values["places"]).astype(np.int32)
+        values["top_loss"] = float(Places(values["places"][None], row["n_listed"]).top_loss()[0])
     return row | values
 
 

@@ -8,15 +8,23 @@ from typing import Any
 
 from sklearn.model_selection import ParameterGrid
 
-from rarespec.evaluation.experiment.methods import method
-from rarespec.evaluation.experiment.setting import Setting
+from rarespec.evaluation.experiment.methods import is_own, method
+from rarespec.evaluation.experiment.setting import Setting, Tune
 from rarespec.evaluation.experiment.task import Kind, Task, as_text
-from rarespec.evaluation.paper_grids import BAG_SIZE, REGULARISATION, paper_grid
+from rarespec.evaluation.paper_grids import BAG_SIZE, N_BAGS, REGULARISATION, TUNED_IN_PAPER, ValuesOf, paper_grid
 from rarespec.rankers._graph_ranker import GraphRanker
 from rarespec.rankers.by_name import name_of
 
 STUDIED = "bagging_top_push"
 """The method of figures 8 and 9."""
+
+PUBLISHED = "published_top_push"
+"""The same method with the solver of its authors."""
+
+STUDIED_GRID: dict[str, tuple[float, ...]] = {"regularisation": REGULARISATION, "bag_size": BAG_SIZE, "n_bags": N_BAGS}
+
+COST_DRAW = 1
+"""The draw that costs are measured on: not that of figure 7, so that its timings are other tasks."""
 
 SHOWN_N_KNOWN = (1, 10, 30)
 """Numbers of known examples in the figures with several panels."""
@@ -40,24 +48,33 @@ def tuning_tasks(setting: Setting) -> list[Task]:
     return [
         Task("tuning", name, as_text(params), n_known, draw)
         for name in setting.methods
-        for params in combinations(name)
+        if len(tried := combinations(name, setting.tuned)) > 1
+        for params in tried
         for n_known in setting.n_known
         for draw in range(setting.tuning_draws)
-        if len(combinations(name)) > 1
     ]
 
 
-def combinations(name: str) -> list[dict[str, Any]]:
+def combinations(name: str, tune: Tune) -> list[dict[str, Any]]:
     """What tuning tries: the method's own parameters, and those of its grid (`paper_grids`), one at a time."""
     own = method(name).make().get_params()
-    kind = name_of(method(name).make())
-    grid = [values for values in paper_grid(kind) if not set(values) & set(USED_UP.get(kind, ()))]
+    grid = _grid(name, tune)
     tried: list[dict[str, Any]] = [{}]
     for combination in ParameterGrid(grid) if grid else ():
         other = {key: value for key, value in combination.items() if own[key] != value}
         if other and other not in tried:
             tried.append(other)
     return tried
+
+
+def _grid(name: str, tune: Tune) -> list[ValuesOf]:
+    """Empty for what is not tuned; a method of the user's own has no grid."""
+    if tune == "none" or is_own(name):
+        return []
+    kind = name_of(method(name).make())
+    if tune == "paper" and kind not in TUNED_IN_PAPER:
+        return []
+    return [values for values in paper_grid(kind) if not set(values) & set(USED_UP.get(kind, ()))]
 
 
 def trial_tasks(setting: Setting, tuned: Mapping[str, Mapping[str, Any]]) -> list[Task]:
@@ -88,8 +105,22 @@ def further_tasks(setting: Setting) -> list[Task]:
 
 
 def timing_tasks(setting: Setting, tuned: Mapping[str, Mapping[str, Any]]) -> list[Task]:
-    n_known = 10 if 10 in setting.n_known else max(setting.n_known)
+    n_known = _timed_number(setting)
     return [Task("timing", name, as_text(dict(tuned.get(name, {}))), n_known, 0) for name in setting.methods]
+
+
+def cost_tasks(setting: Setting) -> list[Task]:
+    """Timings of BaggingTopPush over each of its parameters, and of the published solver over lambda."""
+    if STUDIED not in setting.methods or not setting.sensitivity_draws:
+        return []
+    varied = [(STUDIED, {name: value}) for name, values in STUDIED_GRID.items() for value in values]
+    varied += [(PUBLISHED, {"regularisation": value}) for value in REGULARISATION[::3]]  # it is slow
+    n_known = _timed_number(setting)
+    return [Task("timing", name, as_text(params), n_known, COST_DRAW) for name, params in varied]
+
+
+def _timed_number(setting: Setting) -> int:
+    return 10 if 10 in setting.n_known else max(setting.n_known)
 
 
 def portions(tasks: Iterable[Task]) -> Iterator[list[Task]]:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rarespec.evaluation.experiment.methods import PAPER_METHODS
+from rarespec.evaluation.experiment.rare_class import names_in
 
 CARBON_STARS = ("carbon", "carbon star", "carbon stars")
 """What the rare class may be called to be that of the paper. CarbonWD, for one, is another class."""
 
+CARBON_LINES = "carbon_lines"
+"""A subclass of SDSS that belongs to the paper's carbon stars; by itself it is only a part of them."""
+
 
 def is_of_carbon_stars(rare: str) -> bool:
-    return rare.strip().lower() in CARBON_STARS
+    names = {name.lower() for name in names_in(rare)}
+    return bool(names & set(CARBON_STARS)) and names <= {*CARBON_STARS, CARBON_LINES}
 
 
 class Published(NamedTuple):

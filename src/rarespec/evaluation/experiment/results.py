@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,9 @@ from rarespec.evaluation.places import Places
 
 Cell = tuple[str, int]
 """Name of a method, number of known examples."""
+
+CostCell = tuple[str, str, float]
+"""Name of a method, one of its parameters, the value of that."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class Trials:
     """(trials,), ties counted one half."""
     params: Mapping[str, Any]
     """Parameters that tuning set."""
+    top_distance: NDArray[np.float64] | None = None
+    """Mean distance of the first 20 from the known example, (trials,); None where several are known."""
 
     @property
     def average_precision(self) -> NDArray[np.float64]:
@@ -66,6 +71,14 @@ class Sensitivity:
 
 
 @dataclass(frozen=True)
+class Tried:
+    """Parameters other than the method's own, and the mean AP that tuning found with them for each number of known."""
+
+    params: Mapping[str, Any]
+    average_precision: Mapping[int, float]
+
+
+@dataclass(frozen=True)
 class Shown:
     """The first draw of a cell: rows are those of the matrix of features that was ranked."""
 
@@ -87,6 +100,10 @@ class Results:
     """Number of known -> (values of lambda, draws), for `paper_grids.REGULARISATION`."""
     tuned: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Method -> the parameters that tuning chose; without those it left at their defaults."""
+    costs: Mapping[CostCell, float] = field(default_factory=dict)
+    """CPU seconds of a query over one parameter, the others at their defaults."""
+    tried: Mapping[str, Sequence[Tried]] = field(default_factory=dict)
+    """Method -> what tuning tried, in its order; only those that were tuned."""
     left_out: tuple[str, ...] = ()
     """Methods and numbers of known examples that failed too often to be compared, in words."""
 

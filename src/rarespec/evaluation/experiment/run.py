@@ -15,6 +15,7 @@ from rarespec.evaluation.experiment.ground import Ground
 from rarespec.evaluation.experiment.journal import journal_in
 from rarespec.evaluation.experiment.parquet_files import write_parquet
 from rarespec.evaluation.experiment.plan import (
+    cost_tasks,
     further_tasks,
     most_neighbours,
     timing_tasks,
@@ -65,7 +66,7 @@ def run_experiment(
         tuned = chosen_parameters((task, journal[task]) for task in tuning)
         reported = trial_tasks(setting, tuned) + further_tasks(setting)
         run_tasks(reported, bench, journal, jobs, count)
-        timing = timing_tasks(setting, tuned)
+        timing = timing_tasks(setting, tuned) + cost_tasks(setting)
         run_tasks(timing, bench, journal, 1, count)  # alone: other work would be in the way of the memory
         done = [(task, journal[task]) for task in tuning + reported + timing]
         written = write_parquet(done, bench, ground.ids, made_with, folder)
@@ -76,15 +77,15 @@ def run_experiment(
 
 def _possible(setting: Setting, ground: Ground) -> tuple[Setting, list[str]]:
     """The setting without numbers of known examples that the class is too small for, and a word on these."""
-    n_rare = ground.facts.n_rare
+    n_rare, words = ground.facts.n_rare, setting.rare_in_words
     possible = tuple(n for n in setting.n_known if n < n_rare)
     if not possible:
         raise WrongUseError(
-            f"{ground.survey.path}: {n_rare} usable spectra are {setting.rare} ({ground.matched_by}); "
+            f"{ground.survey.path}: {n_rare} usable spectra are {words} ({ground.matched_by}); "
             f"{min(setting.n_known)} known and at least one hidden are needed: choose another --rare or --np"
         )
     left_out = [n for n in setting.n_known if n >= n_rare]
-    said = f"NP = {', '.join(map(str, left_out))} left out: there are only {n_rare} usable spectra of {setting.rare}"
+    said = f"NP = {', '.join(map(str, left_out))} left out: there are only {n_rare} usable spectra of {words}"
     return replace(setting, n_known=possible), [said] if left_out else []
 
 
@@ -95,7 +96,14 @@ def _graph(ground: Ground, setting: Setting) -> Any:
 
 def _n_tasks(setting: Setting) -> int:
     return sum(
-        map(len, (tuning_tasks(setting), trial_tasks(setting, {}), further_tasks(setting), timing_tasks(setting, {})))
+        len(tasks)
+        for tasks in (
+            tuning_tasks(setting),
+            trial_tasks(setting, {}),
+            further_tasks(setting),
+            timing_tasks(setting, {}),
+            cost_tasks(setting),
+        )
     )
 
 

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 from rarespec.evaluation.experiment.methods import OUR_METHODS, PAPER_METHODS, method
+from rarespec.evaluation.experiment.rare_class import names_in
 
 N_KNOWN = (1, 3, 5, 10, 15, 30, 50)
 """Numbers of known examples in the paper."""
+
+TRIALS_OF_PAPER = 50
+
+DEFAULT_METHODS = PAPER_METHODS + OUR_METHODS
+
+Tune = Literal["paper", "all", "none"]
+TUNES: tuple[Tune, ...] = get_args(Tune)
+"""What is tuned: what the paper tuned, every parameter that there is a grid for, or nothing."""
 
 
 @dataclass(frozen=True)
@@ -16,17 +25,23 @@ class Setting:
     """Everything that the results depend on, besides the survey."""
 
     rare: str
-    methods: tuple[str, ...] = PAPER_METHODS + OUR_METHODS
+    """Of one class or subclass, or of several with commas between them."""
+    methods: tuple[str, ...] = DEFAULT_METHODS
     n_known: tuple[int, ...] = N_KNOWN
-    trials: int = 50
+    trials: int = TRIALS_OF_PAPER
     """Reported draws of known examples for each number of them."""
+    tune: Tune = "paper"
     tuning_draws: int = 3
-    """Draws, none of them reported, that the parameters of each method are chosen on; 0 leaves the defaults."""
+    """Draws, none of them reported, that the parameters of each method are chosen on; with 0 nothing is tuned."""
     sensitivity_draws: int = 10
     """Draws behind each point of figures 8 and 9; 0 leaves these out."""
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if self.tune not in TUNES:
+            raise ValueError(f"tune: there are {', '.join(TUNES)}, not {self.tune!r}")
+        if not self.rare_names:
+            raise ValueError("rare: the name of a class is needed")
         for name in self.methods:
             method(name)
         if not self.methods or len(set(self.methods)) < len(self.methods):
@@ -41,8 +56,21 @@ class Setting:
     @classmethod
     def quick(cls, rare: str, **others: Any) -> Self:
         """A first look: few draws, no tuning."""
-        few: dict[str, Any] = {"n_known": (1, 10, 30), "trials": 5, "tuning_draws": 0, "sensitivity_draws": 2}
+        few: dict[str, Any] = {"n_known": (1, 10, 30), "trials": 5, "tune": "none", "sensitivity_draws": 2}
         return cls(rare, **(few | others))
+
+    @property
+    def tuned(self) -> Tune:
+        """What is tuned in the end: without draws to tune on, nothing."""
+        return self.tune if self.tuning_draws else "none"
+
+    @property
+    def rare_names(self) -> tuple[str, ...]:
+        return names_in(self.rare)
+
+    @property
+    def rare_in_words(self) -> str:
+        return " or ".join(self.rare_names)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

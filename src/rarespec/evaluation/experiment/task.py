@@ -9,6 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.evaluation.experiment.methods import version_of
+
 Kind = Literal["trial", "tuning", "bags", "strength", "timing"]
 
 STREAM: dict[Kind, int] = {"trial": 0, "timing": 0, "tuning": 1, "bags": 2, "strength": 2}
@@ -28,7 +30,10 @@ class Task:
 
     @property
     def key(self) -> str:
-        return "|".join((self.kind, self.method, self.params, str(self.n_known), str(self.draw)))
+        """Of a method of the user's own, also the version of its code: what an older one did counts for nothing."""
+        version = version_of(self.method)
+        name = f"{self.method}@{version}" if version else self.method
+        return "|".join((self.kind, name, self.params, str(self.n_known), str(self.draw)))
 
     @property
     def parameters(self) -> dict[str, Any]:
