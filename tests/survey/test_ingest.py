@@ -1,5 +1,6 @@
 """Files into a survey: all of them accounted for, in a fixed order, whatever is wrong with some."""
 
+import math
 import os
 import shutil
 import warnings
@@ -219,6 +220,20 @@ def test_join_fills_classes_and_redshifts_by_id(files, tmp_path):
     assert rows["z"][0] == 0.5 and rows["note"][29:31] == ["n", None]
 
 
+def test_a_catalogue_does_not_say_which_files_were_stored(files, tmp_path):
+    """A stranger's column `source` named a file, which then passed for one that was read before."""
+    paths = sorted(files.glob("*.fits"))[:3]
+    ids = [path.stem.removeprefix("spec-") for path in paths]
+    columns = {"id": ids, "source": [str(paths[2])] * 3, "coverage": [9.0] * 3, "has_ivar": ["no"] * 3}
+    Table(columns).write(tmp_path / "c.csv")
+    ingest(paths[:2], tmp_path / "a.survey", join=[tmp_path / "c.csv"])
+    survey, report = ingest(paths, tmp_path / "a.survey")
+    assert report.files == {"stored": 1, "repeated": 2}
+    rows = survey.select(ids).catalogue
+    assert rows["source"] == [str(path) for path in paths] and rows["file_source"] == [str(paths[2])] * 2 + [None]
+    assert max(rows["coverage"]) <= 1 and rows["has_ivar"] == [True] * 3
+
+
 def test_join_of_something_else_fails_before_any_file_is_read(files, tmp_path):
     (tmp_path / "c.csv").write_text("not,a\nkey,column\n")
     with pytest.raises(SurveyError, match=r"c\.csv"):
@@ -325,6 +340,12 @@ def test_limits_that_leave_no_room_are_refused(files, tmp_path):
     with pytest.raises(ValueError, match=r"0\.5 GB"):
         rs.ingest(files, into=tmp_path / "a.survey", memory_limit=0.1)
     assert not (tmp_path / "a.survey").exists()
+
+
+def test_a_limit_may_be_endless(files, tmp_path):
+    path = min(files.glob("*.fits"))
+    survey = rs.ingest(path, into=tmp_path / "a.survey", time_limit=math.inf, memory_limit=math.inf)
+    assert len(survey) == 1
 
 
 def test_nothing_is_said_on_the_way(files, tmp_path, capfd):

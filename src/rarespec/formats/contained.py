@@ -48,6 +48,8 @@ class ReadLimits:
 
 
 USUAL_LIMITS = ReadLimits(120.0, 4_000_000_000)
+LONGEST = 1e9
+"""Seconds, 30 years: no clock of an operating system counts to infinity."""
 LEAST_MEMORY = 0.5
 """Gigabytes; the libraries alone take a quarter of it."""
 
@@ -58,7 +60,7 @@ def read_limits(seconds: float, gigabytes: float) -> ReadLimits:
         raise ValueError(f"a limit of {seconds:g} s leaves no time to read; give a positive number of seconds")
     if not gigabytes >= LEAST_MEMORY:
         raise ValueError(f"a limit of {gigabytes:g} GB is less than a reader needs; give {LEAST_MEMORY:g} GB or more")
-    return ReadLimits(seconds, int(min(gigabytes, 1e9) * 1e9))
+    return ReadLimits(min(seconds, LONGEST), int(min(gigabytes, 1e9) * 1e9))
 
 
 def size_of(path: str | os.PathLike[str]) -> int:
@@ -138,7 +140,7 @@ def contained(
     """
     allowed, name = allowed or limits.for_file(path), printable(os.fspath(path))
     try:
-        yield from _readers(function, shared).results(os.fspath(path), allowed)
+        yield from _readers(function, shared, os.getpid()).results(os.fspath(path), allowed)
     except WorkerTooSlowError:
         hint = "leave it out, or allow more with --time-limit"
         yield Defect(name, Reason.TOO_SLOW, f"nothing came out of it in {allowed.seconds:.0f} s; {hint}")
@@ -154,8 +156,11 @@ def _too_much(allowed: Limits) -> str:
 
 
 @lru_cache(maxsize=2)
-def _readers(function: Callable[[Any, str], Iterator[Any]], shared: Any) -> Workers:
-    """Processes that are kept for the next file; those of a job that has been replaced end by themselves."""
+def _readers(function: Callable[[Any, str], Iterator[Any]], shared: Any, owner: int) -> Workers:
+    """Processes that are kept for the next file; those of a job that has been replaced end by themselves.
+
+    A fork of this process gets readers of its own: two that share a pipe would get each other's spectra.
+    """
     return Workers(function, shared)
 
 
