@@ -116,3 +116,12 @@ def test_a_fork_has_readers_of_its_own(tmp_path: Path) -> None:
         path.write_text("wavelength,flux\n" + "".join(f"{4000 + i},{i % 7}\n" for i in range(2000)))
     done = subprocess.run([sys.executable, "-c", FORKED, *paths], capture_output=True, text=True, timeout=120)
     assert done.stdout == "True\nTrue\n", done.stderr
+
+
+def test_holes_in_a_file_give_it_neither_time_nor_memory(tmp_path: Path) -> None:
+    with open(tmp_path / "c.csv", "wb") as file:
+        file.write(b"id,class\n")
+        file.truncate(1 << 36)
+    limits = ReadLimits(1.0, 10**9)
+    assert limits.for_file(tmp_path / "c.csv").seconds < 1.1
+    assert limits.for_catalogue(tmp_path / "c.csv").memory < 1.1e9

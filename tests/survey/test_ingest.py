@@ -6,6 +6,8 @@ import shutil
 import warnings
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from astropy.table import Table
 
@@ -234,6 +236,16 @@ def test_a_catalogue_does_not_say_which_files_were_stored(files, tmp_path):
     assert max(rows["coverage"]) <= 1 and rows["has_ivar"] == [True] * 3
 
 
+def test_join_takes_whole_numbers_of_64_bits(files, tmp_path):
+    """Those of SDSS from plate 8192 on are beyond what a signed number holds."""
+    ids = [path.stem.removeprefix("spec-") for path in sorted(files.glob("*.fits"))[:2]]
+    numbers = pa.array([2**63 + 5, 2**64 - 1], pa.uint64())
+    pq.write_table(pa.table({"id": ids, "specobjid": numbers}), tmp_path / "c.parquet")
+    survey, report = ingest(files, tmp_path / "a.survey", join=[tmp_path / "c.parquet"])
+    assert report.unmatched == 98
+    assert [str(value) for value in survey.select(ids).catalogue["specobjid"]] == [str(2**63 + 5), str(2**64 - 1)]
+
+
 def test_join_of_something_else_fails_before_any_file_is_read(files, tmp_path):
     (tmp_path / "c.csv").write_text("not,a\nkey,column\n")
     with pytest.raises(SurveyError, match=r"c\.csv"):
@@ -276,6 +288,17 @@ def test_names_that_are_no_text_are_survived(files, tmp_path):
     assert "quoted" in survey.defects[0].source
     _, again = ingest(folder, tmp_path / "a.survey")
     assert again.files == {"repeated": 1, "defective": 1}
+
+
+def test_names_that_look_the_same_are_not_taken_for_one(files, tmp_path):
+    """A file passed for one that was stored before, and was never read."""
+    one, other = sorted(files.glob("*.fits"))[:2]
+    (tmp_path / "in").mkdir()
+    shutil.copy(one, tmp_path / "in" / "a\nb.fits")
+    ingest(tmp_path / "in", tmp_path / "a.survey")
+    shutil.copy(other, tmp_path / "in" / "a\\nb.fits")
+    survey, report = ingest(tmp_path / "in", tmp_path / "a.survey")
+    assert report.files == {"stored": 1, "repeated": 1} and len(survey) == 2
 
 
 def test_what_can_never_be_read_is_named(tmp_path):

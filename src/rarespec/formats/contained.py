@@ -24,6 +24,8 @@ from rarespec.spectrum.printable import printable
 if TYPE_CHECKING:
     import pyarrow as pa
 
+BLOCK = 512
+"""Bytes in the unit of `st_blocks`."""
 BYTES_PER_SECOND = 10 << 20
 """Of a large file, on a slow disk: it gets a second more for each of these."""
 CATALOGUE_MEMORY = 8
@@ -64,10 +66,14 @@ def read_limits(seconds: float, gigabytes: float) -> ReadLimits:
 
 
 def size_of(path: str | os.PathLike[str]) -> int:
-    """Bytes of a file, or of all files in a directory; 0 for what is not there."""
+    """Bytes of a file on its disk, or of all files in a directory; 0 for what is not there.
+
+    Holes do not count: a file of them may call itself as large as it likes, and would have all time and memory.
+    """
     try:
         if not os.path.isdir(path):
-            return os.stat(path).st_size
+            status = os.stat(path)
+            return min(status.st_size, BLOCK * status.st_blocks)
         return sum(size_of(Path(folder, name)) for folder, _, names in os.walk(path) for name in names)
     except OSError:
         return 0
