@@ -201,7 +201,7 @@ class _Worker:
             stdout=subprocess.PIPE,
             env=_environment(),
         )
-        self.close = weakref.finalize(self, _end, self._process)
+        self.close = weakref.finalize(self, _end, self._process, os.getpid())
         self.is_idle = True
         self._tell(task)
 
@@ -236,7 +236,11 @@ class _Worker:
 
 def _import_places() -> list[str]:
     """From where a worker imports: as this process does, without the current folder, which may hold anyone's files."""
-    here, own = os.path.realpath(os.getcwd()), str(Path(__file__).resolve().parents[1])
+    own = str(Path(__file__).resolve().parents[1])
+    try:
+        here = os.path.realpath(os.getcwd())
+    except FileNotFoundError:  # someone removed it
+        return [path for path in sys.path if os.path.isabs(path)]
     return [path for path in sys.path if path and (os.path.realpath(path) != here or here == own)]
 
 
@@ -248,9 +252,10 @@ def _environment() -> dict[str, str]:
     return os.environ | threads | {"ARROW_DEFAULT_MEMORY_POOL": "system", "PYTHONSAFEPATH": "1"}
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()
+def _end(process: subprocess.Popen[bytes], owner: int) -> None:
+    if os.getpid() == owner:  # a fork of the owner lets go of its copies of the pipes, and of nothing else
+        process.kill()
+        process.wait()
     for pipe in (process.stdin, process.stdout):
         if pipe:
             with suppress(OSError, ValueError):

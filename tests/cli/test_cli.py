@@ -225,3 +225,21 @@ def test_a_survey_without_classes(tmp_path):
     survey = Survey.create(tmp_path / "a.survey")
     survey.append(make_spectra(2))
     assert json.loads(rarespec("info", survey.path, "--json").stdout)["classes"] == {"": 2}
+
+
+@pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_do_no_harm(closed, files, tmp_path):
+    """Pipes to the readers took the numbers of the streams, and nothing was stored."""
+    command = f'"$@" {closed}'
+    words = [sys.executable, "-m", "rarespec", "ingest", min(files.glob("*.fits")), "--into", tmp_path / "a.survey"]
+    done = subprocess.run(["sh", "-c", command, "sh", *words], capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert len(Survey.open(tmp_path / "a.survey")) == 1
+
+
+def test_a_folder_that_is_gone_does_no_harm(files, tmp_path):
+    (tmp_path / "gone").mkdir()
+    words = [sys.executable, "-m", "rarespec", "ingest", min(files.glob("*.fits")), "--into", tmp_path / "a.survey"]
+    command = f'cd "{tmp_path}/gone" && rmdir "{tmp_path}/gone" && "$@"'
+    done = subprocess.run(["sh", "-c", command, "sh", *words], capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr

@@ -284,3 +284,20 @@ def test_ecsv_with_aliases_and_shapes_of_its_own_size_is_read(tmp_path: Path) ->
     (tmp_path / "a.ecsv").write_text(content)
     (found,) = formats.read_here(tmp_path / "a.ecsv")
     assert isinstance(found, Spectra) and found.flux.shape == (2, 3), found
+
+
+def test_the_same_long_text_for_every_row_is_not_handed_on(tmp_path: Path) -> None:
+    """A reader within its limits would still fill the memory of the process that stores its spectra."""
+    n, pixels = 40, 50
+    wavelength = np.linspace(4000.0, 9000.0, pixels)
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * (n - 1) + [1], pa.int32()), pa.array(["x" * MIB, "short"]))
+    columns = {
+        "id": [f"s{i}" for i in range(n)],
+        "flux": pa.FixedSizeListArray.from_arrays(np.ones(n * pixels), pixels),
+        "wavelength": pa.FixedSizeListArray.from_arrays(np.tile(wavelength, n), pixels),
+        "comment": texts,
+    }
+    pq.write_table(pa.table(columns), tmp_path / "m.parquet", compression="zstd")
+    *defects, kept = formats.read(tmp_path / "m.parquet")
+    assert [(one.reason, one.id) for one in defects] == [(Reason.TOO_LARGE, f"s{i}") for i in range(n - 1)]
+    assert isinstance(kept, Spectra) and kept.ids == [f"s{n - 1}"]

@@ -92,3 +92,36 @@ def test_neither_an_ingest_nor_the_examples_of_a_search_leave_a_process_behind(t
     command = [sys.executable, "-c", CHILDREN, str(path), str(tmp_path / "a.survey")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.stdout.split() == ["3", "0", "3", "0"], done.stderr
+
+
+FORKED = """
+import multiprocessing, sys
+from rarespec import formats
+
+def ids_in(path):
+    return [id for stack in formats.read(path) for id in stack.ids]
+
+paths = sys.argv[1:]
+assert ids_in(paths[0])  # so that a reader waits for the next file
+with multiprocessing.get_context("fork").Pool(4) as pool:
+    print(pool.map_async(ids_in, paths, chunksize=1).get(60) == [[path.rpartition("/")[2][:-4]] for path in paths])
+print(bool(ids_in(paths[0])))
+"""
+
+
+def test_a_fork_has_readers_of_its_own(tmp_path: Path) -> None:
+    """Forks of a process that had read a file before took each other's answers from one pipe."""
+    paths = [tmp_path / f"s{i}.csv" for i in range(24)]
+    for path in paths:
+        path.write_text("wavelength,flux\n" + "".join(f"{4000 + i},{i % 7}\n" for i in range(2000)))
+    done = subprocess.run([sys.executable, "-c", FORKED, *paths], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "True\nTrue\n", done.stderr
+
+
+def test_holes_in_a_file_give_it_neither_time_nor_memory(tmp_path: Path) -> None:
+    with open(tmp_path / "c.csv", "wb") as file:
+        file.write(b"id,class\n")
+        file.truncate(1 << 36)
+    limits = ReadLimits(1.0, 10**9)
+    assert limits.for_file(tmp_path / "c.csv").seconds < 1.1
+    assert limits.for_catalogue(tmp_path / "c.csv").memory < 1.1e9

@@ -1,10 +1,13 @@
 """Files into a survey: all of them accounted for, in a fixed order, whatever is wrong with some."""
 
+import math
 import os
 import shutil
 import warnings
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from astropy.table import Table
 
@@ -219,6 +222,30 @@ def test_join_fills_classes_and_redshifts_by_id(files, tmp_path):
     assert rows["z"][0] == 0.5 and rows["note"][29:31] == ["n", None]
 
 
+def test_a_catalogue_does_not_say_which_files_were_stored(files, tmp_path):
+    """A stranger's column `source` named a file, which then passed for one that was read before."""
+    paths = sorted(files.glob("*.fits"))[:3]
+    ids = [path.stem.removeprefix("spec-") for path in paths]
+    columns = {"id": ids, "source": [str(paths[2])] * 3, "coverage": [9.0] * 3, "has_ivar": ["no"] * 3}
+    Table(columns).write(tmp_path / "c.csv")
+    ingest(paths[:2], tmp_path / "a.survey", join=[tmp_path / "c.csv"])
+    survey, report = ingest(paths, tmp_path / "a.survey")
+    assert report.files == {"stored": 1, "repeated": 2}
+    rows = survey.select(ids).catalogue
+    assert rows["source"] == [str(path) for path in paths] and rows["file_source"] == [str(paths[2])] * 2 + [None]
+    assert max(rows["coverage"]) <= 1 and rows["has_ivar"] == [True] * 3
+
+
+def test_join_takes_whole_numbers_of_64_bits(files, tmp_path):
+    """Those of SDSS from plate 8192 on are beyond what a signed number holds."""
+    ids = [path.stem.removeprefix("spec-") for path in sorted(files.glob("*.fits"))[:2]]
+    numbers = pa.array([2**63 + 5, 2**64 - 1], pa.uint64())
+    pq.write_table(pa.table({"id": ids, "specobjid": numbers}), tmp_path / "c.parquet")
+    survey, report = ingest(files, tmp_path / "a.survey", join=[tmp_path / "c.parquet"])
+    assert report.unmatched == 98
+    assert [str(value) for value in survey.select(ids).catalogue["specobjid"]] == [str(2**63 + 5), str(2**64 - 1)]
+
+
 def test_join_of_something_else_fails_before_any_file_is_read(files, tmp_path):
     (tmp_path / "c.csv").write_text("not,a\nkey,column\n")
     with pytest.raises(SurveyError, match=r"c\.csv"):
@@ -261,6 +288,17 @@ def test_names_that_are_no_text_are_survived(files, tmp_path):
     assert "quoted" in survey.defects[0].source
     _, again = ingest(folder, tmp_path / "a.survey")
     assert again.files == {"repeated": 1, "defective": 1}
+
+
+def test_names_that_look_the_same_are_not_taken_for_one(files, tmp_path):
+    """A file passed for one that was stored before, and was never read."""
+    one, other = sorted(files.glob("*.fits"))[:2]
+    (tmp_path / "in").mkdir()
+    shutil.copy(one, tmp_path / "in" / "a\nb.fits")
+    ingest(tmp_path / "in", tmp_path / "a.survey")
+    shutil.copy(other, tmp_path / "in" / "a\\nb.fits")
+    survey, report = ingest(tmp_path / "in", tmp_path / "a.survey")
+    assert report.files == {"stored": 1, "repeated": 1} and len(survey) == 2
 
 
 def test_what_can_never_be_read_is_named(tmp_path):
@@ -325,6 +363,12 @@ def test_limits_that_leave_no_room_are_refused(files, tmp_path):
     with pytest.raises(ValueError, match=r"0\.5 GB"):
         rs.ingest(files, into=tmp_path / "a.survey", memory_limit=0.1)
     assert not (tmp_path / "a.survey").exists()
+
+
+def test_a_limit_may_be_endless(files, tmp_path):
+    path = min(files.glob("*.fits"))
+    survey = rs.ingest(path, into=tmp_path / "a.survey", time_limit=math.inf, memory_limit=math.inf)
+    assert len(survey) == 1
 
 
 def test_nothing_is_said_on_the_way(files, tmp_path, capfd):

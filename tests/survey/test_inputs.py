@@ -4,6 +4,7 @@ import os
 import subprocess
 
 from rarespec.spectrum import Defect, Reason
+from rarespec.survey.ingest import inputs
 from rarespec.survey.ingest.inputs import input_files
 
 
@@ -108,3 +109,24 @@ def test_lists_that_name_each_other_a_thousand_times_are_read(tmp_path):
         (tmp_path / f"{i}.txt").write_text(f"@{i + 1}.txt\n")
     (tmp_path / "1200.txt").write_text("last.fits\n")
     assert names(tmp_path, f"@{tmp_path}/0.txt") == ["last.fits"]
+
+
+def test_a_list_that_names_a_pipe_does_not_wait(tmp_path):
+    make(tmp_path, "1.fits")
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "one.txt").write_text("@pipe.txt\n1.fits\n")
+    pipe, file = names(tmp_path, f"@{tmp_path}/one.txt")
+    assert isinstance(pipe, Defect) and "not a regular file" in pipe.detail and file == "1.fits"
+
+
+def test_a_list_without_end_is_not_read_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr(inputs, "MOST_TEXT", 1 << 20)
+    (endless,) = names(tmp_path, "@/dev/zero")
+    assert isinstance(endless, Defect) and "more than 1 MB" in endless.detail
+
+
+def test_a_list_with_a_name_that_no_file_can_have(tmp_path):
+    make(tmp_path, "1.fits")
+    (tmp_path / "one.txt").write_bytes(b"@a\0b\na\0b\n*\0\n1.fits\n")
+    found = names(tmp_path, f"@{tmp_path}/one.txt")
+    assert [item.reason for item in found[:3]] == [Reason.UNREADABLE] * 3 and found[3:] == ["1.fits"]

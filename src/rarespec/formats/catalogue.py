@@ -170,7 +170,14 @@ def _batches_of_parquet(source: Source) -> Iterator[tuple[int, Columns]]:
 
     parquet = open_parquet(source)
     for first, batch in row_batches(parquet, scalar_columns(parquet.schema_arrow), BATCH_ROWS):
-        yield first, {name.lower(): batch[name].to_pylist() for name in batch.schema.names}
+        yield first, {name.lower(): _exact_values(batch[name]) for name in batch.schema.names}
+
+
+def _exact_values(column: pa.Array) -> Any:
+    """Whole numbers stay arrays, as those of FITS do: ids of SDSS need all 64 bits, and no sign."""
+    import pyarrow as pa
+
+    return column.to_numpy() if pa.types.is_integer(column.type) and not column.null_count else column.to_pylist()
 
 
 def _batches_of_text(source: Source) -> Iterator[tuple[int, Columns]]:

@@ -24,6 +24,8 @@ from rarespec.spectrum.printable import printable
 if TYPE_CHECKING:
     import pyarrow as pa
 
+BLOCK = 512
+"""Bytes in the unit of `st_blocks`."""
 BYTES_PER_SECOND = 10 << 20
 """Of a large file, on a slow disk: it gets a second more for each of these."""
 CATALOGUE_MEMORY = 8
@@ -48,6 +50,8 @@ class ReadLimits:
 
 
 USUAL_LIMITS = ReadLimits(120.0, 4_000_000_000)
+LONGEST = 1e9
+"""Seconds, 30 years: no clock of an operating system counts to infinity."""
 LEAST_MEMORY = 0.5
 """Gigabytes; the libraries alone take a quarter of it."""
 
@@ -58,14 +62,18 @@ def read_limits(seconds: float, gigabytes: float) -> ReadLimits:
         raise ValueError(f"a limit of {seconds:g} s leaves no time to read; give a positive number of seconds")
     if not gigabytes >= LEAST_MEMORY:
         raise ValueError(f"a limit of {gigabytes:g} GB is less than a reader needs; give {LEAST_MEMORY:g} GB or more")
-    return ReadLimits(seconds, int(min(gigabytes, 1e9) * 1e9))
+    return ReadLimits(min(seconds, LONGEST), int(min(gigabytes, 1e9) * 1e9))
 
 
 def size_of(path: str | os.PathLike[str]) -> int:
-    """Bytes of a file, or of all files in a directory; 0 for what is not there."""
+    """Bytes of a file on its disk, or of all files in a directory; 0 for what is not there.
+
+    Holes do not count: a file of them may call itself as large as it likes, and would have all time and memory.
+    """
     try:
         if not os.path.isdir(path):
-            return os.stat(path).st_size
+            status = os.stat(path)
+            return min(status.st_size, BLOCK * status.st_blocks)
         return sum(size_of(Path(folder, name)) for folder, _, names in os.walk(path) for name in names)
     except OSError:
         return 0
@@ -138,7 +146,7 @@ def contained(
     """
     allowed, name = allowed or limits.for_file(path), printable(os.fspath(path))
     try:
-        yield from _readers(function, shared).results(os.fspath(path), allowed)
+        yield from _readers(function, shared, os.getpid()).results(os.fspath(path), allowed)
     except WorkerTooSlowError:
         hint = "leave it out, or allow more with --time-limit"
         yield Defect(name, Reason.TOO_SLOW, f"nothing came out of it in {allowed.seconds:.0f} s; {hint}")
@@ -154,8 +162,11 @@ def _too_much(allowed: Limits) -> str:
 
 
 @lru_cache(maxsize=2)
-def _readers(function: Callable[[Any, str], Iterator[Any]], shared: Any) -> Workers:
-    """Processes that are kept for the next file; those of a job that has been replaced end by themselves."""
+def _readers(function: Callable[[Any, str], Iterator[Any]], shared: Any, owner: int) -> Workers:
+    """Processes that are kept for the next file; those of a job that has been replaced end by themselves.
+
+    A fork of this process gets readers of its own: two that share a pipe would get each other's spectra.
+    """
     return Workers(function, shared)
 
 

@@ -11,7 +11,8 @@ from importlib import import_module
 
 from rarespec.formats.reader import Found, Reader, ReadOptions
 from rarespec.formats.source import Container, Source
-from rarespec.spectrum import Defect, DefectError, Reason, Skipped
+from rarespec.formats.text_limit import within_text_limit
+from rarespec.spectrum import Defect, DefectError, Reason, Skipped, Spectra
 from rarespec.spectrum.printable import printable
 
 READERS: dict[str, str] = {
@@ -100,7 +101,8 @@ def _found(path: str | os.PathLike[str], format: str | None, options: ReadOption
             yield Skipped(source.name, "catalogue without spectra, for --join", 1)
             return
         reader = reader_by_name(format) if format else reader_for(source)
-        yield from reader.read(source, options)
+        for item in reader.read(source, options):
+            yield from within_text_limit(item, source.name) if isinstance(item, Spectra) else (item,)
 
 
 def _next_without_warnings(found: Iterator[Found]) -> Found | None:

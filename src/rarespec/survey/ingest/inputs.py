@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rarespec.formats.source import is_zarr
 from rarespec.spectrum import Defect, Reason, Skipped
+from rarespec.survey.location import MOST_TEXT, opened_to_read
 from rarespec.survey.manifest import NAME as MANIFEST
 
 Named = str | os.PathLike[str]
@@ -35,8 +36,10 @@ def _expanded(paths: Iterable[Named]) -> Iterator[str | Defect]:
             left.pop()
             continue
         name = os.fspath(path)
-        if name.startswith("@"):
-            listed = _listed(name[1:], opened)
+        if "\0" in name:
+            yield Defect(name, Reason.UNREADABLE, "no file can have a name with a zero byte; mend the list")
+        elif name.startswith("@"):
+            listed = _listed(name[1:], opened, by_hand=len(left) == 1)
             if isinstance(listed, Defect):
                 yield listed
             else:
@@ -58,16 +61,23 @@ def _matching(pattern: str) -> Iterator[str | Defect]:
         yield Defect(pattern, Reason.UNREADABLE, "no file matches this pattern")
 
 
-def _listed(list_file: str, opened: set[str]) -> list[str] | Defect:
-    """The lines of a list that was not opened before, as paths relative to it."""
+def _listed(list_file: str, opened: set[str], by_hand: bool) -> list[str] | Defect:
+    """The lines of a list that was not opened before, as paths relative to it.
+
+    One that its user names may be a pipe, as the shell makes them; one that another list names might never end.
+    """
     identity = os.path.realpath(list_file)
     if identity in opened:
         return Defect(list_file, Reason.DIRECTORY_LOOP, "a list of files that was already read; nothing is lost")
     opened.add(identity)
     try:
-        lines = Path(list_file).read_text(errors="surrogateescape").splitlines()
+        with open(list_file, "rb") if by_hand else opened_to_read(Path(list_file)) as file:
+            content = file.read(MOST_TEXT + 1)
     except OSError as error:
         return Defect(list_file, Reason.UNREADABLE, f"the list of files: {error.strerror}")
+    if len(content) > MOST_TEXT:
+        return Defect(list_file, Reason.UNREADABLE, f"the list of files: more than {MOST_TEXT / 1e6:.0f} MB; divide it")
+    lines = os.fsdecode(content).splitlines()
     base = os.path.dirname(list_file)
     return [_relative_to(base, line) for line in map(str.strip, lines) if line and not line.startswith("#")]
 

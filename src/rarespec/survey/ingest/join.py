@@ -16,16 +16,27 @@ from rarespec.survey.manifest import SurveyError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+FILLED_HERE = ("source", "coverage", "has_ivar")
+"""Columns that say how a spectrum came to be stored; a catalogue's own of the same name is kept as `file_NAME`."""
+
 
 def prepare(catalogues: Sequence[str | os.PathLike[str]], into: Path, limits: ReadLimits) -> str:
     """The catalogues as one uncompressed Arrow file, which all workers map into memory instead of loading it each."""
     import pyarrow as pa
 
-    tables = _of_one_schema([_load(catalogue, limits) for catalogue in catalogues])
+    tables = _of_one_schema([_beside_ours(_load(catalogue, limits)) for catalogue in catalogues])
     table = _one_row_per_id(pa.concat_tables(tables, promote_options="permissive"))
     with pa.OSFile(str(into), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table.combine_chunks())
     return str(into)
+
+
+def _beside_ours(table: pa.Table) -> pa.Table:
+    """The table without the names that rarespec fills itself: by `source` it knows which files it holds already."""
+    names = table.column_names
+    return table.rename_columns([f"file_{name}" if name in FILLED_HERE else name for name in names]).select(
+        [i for i, name in enumerate(names) if not (name in FILLED_HERE and f"file_{name}" in names)]
+    )
 
 
 def _of_one_schema(tables: list[pa.Table]) -> list[pa.Table]:

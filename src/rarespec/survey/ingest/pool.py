@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rarespec.engines.engine import Engine, EngineError
+from rarespec.formats.text_limit import text_beside
 from rarespec.spectrum import Spectra
 from rarespec.survey.ingest.options import IngestOptions
 from rarespec.survey.ingest.reading import Outcome, read_outcomes
@@ -20,6 +21,10 @@ STREAMED_BYTES = 64 << 20
 """Larger files are streamed through this process, stack by stack; an answer would hold all of it at once."""
 ANSWER_BYTES = 256 << 20
 """So much may come out of one file of a group; one that holds more is streamed after all."""
+
+
+DEFECT_BYTES = 1 << 10
+"""About what one takes: a file may have millions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ def _gathered(outcomes: Iterator[Outcome]) -> list[Outcome] | TooMuch:
     gathered, n_bytes = [], 0
     for outcome in outcomes:
         gathered.append(outcome)
-        n_bytes += outcome.flux.nbytes if isinstance(outcome, Spectra) else 0
+        n_bytes += outcome.flux.nbytes + text_beside(outcome) if isinstance(outcome, Spectra) else DEFECT_BYTES
         if n_bytes > ANSWER_BYTES:
             return TooMuch()
     return gathered

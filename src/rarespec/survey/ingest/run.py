@@ -134,7 +134,8 @@ def _take_files(
 
 def _not_yet_held(files: list[str], options: IngestOptions, intake: Intake) -> Iterator[str]:
     for path in files:
-        if intake.holds_all_of(printable(path)):
+        source = printable(path)
+        if "\\" not in source and intake.holds_all_of(source):  # a written-out name may be that of two files
             intake.report.files["repeated"] += 1
             intake.report.not_joined += bool(options.join)
         else:
