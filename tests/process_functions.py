@@ -63,6 +63,10 @@ def count_to(shared: int, item: int) -> Iterator[tuple[int, int]]:
         yield shared + number, os.getpid()
 
 
+def read_text(shared: None, item: str) -> Iterator[str]:
+    yield Path(item).read_text()
+
+
 def hang_after_two(shared: None, item: int) -> Iterator[int]:
     """In a library that does not return to Python."""
     yield from range(item)

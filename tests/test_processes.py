@@ -18,6 +18,7 @@ from process_functions import (
     first_is_slow,
     hang_after_two,
     import_places,
+    read_text,
     slow_square,
     swallow_memory,
 )
@@ -184,6 +185,15 @@ def test_results_come_one_by_one_and_the_process_is_used_again(workers):
     first, second = list(counting.results(3)), list(counting.results(2))
     assert [number for number, _ in first] == [10, 11, 12] and [number for number, _ in second] == [10, 11]
     assert len({process for _, process in first + second}) == 1
+
+
+def test_names_of_files_mean_what_they_mean_here_whatever_the_process_was_started_in(workers, tmp_path, monkeypatch):
+    reading = workers(read_text)
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+        monkeypatch.chdir(tmp_path / name)
+        assert list(reading.results("file")) == [name]
 
 
 def test_a_process_that_is_not_heard_to_the_end_is_not_used_again(workers):

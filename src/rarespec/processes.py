@@ -207,7 +207,7 @@ class _Worker:
 
     def results(self, item: Any, limits: Limits) -> Iterator[Any]:
         self.is_idle = False
-        self._tell((item, limits))
+        self._tell((item, limits, _current_folder()))
         while True:
             succeeded, result = self._hear(limits)
             if not succeeded:
@@ -234,12 +234,17 @@ class _Worker:
         raise WorkerDiedError(status)
 
 
+def _current_folder() -> str | None:
+    """None when someone has removed it."""
+    with suppress(FileNotFoundError):
+        return os.path.realpath(os.getcwd())
+    return None
+
+
 def _import_places() -> list[str]:
     """From where a worker imports: as this process does, without the current folder, which may hold anyone's files."""
-    own = str(Path(__file__).resolve().parents[1])
-    try:
-        here = os.path.realpath(os.getcwd())
-    except FileNotFoundError:  # someone removed it
+    here, own = _current_folder(), str(Path(__file__).resolve().parents[1])
+    if here is None:
         return [path for path in sys.path if os.path.isabs(path)]
     return [path for path in sys.path if path and (os.path.realpath(path) != here or here == own)]
 
@@ -284,7 +289,10 @@ def serve() -> None:
     with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
         function, shared = _receive(requests)
         while True:
-            item, limits = _receive(requests)
+            item, limits, folder = _receive(requests)
+            if folder is not None:  # the parent may have changed it since this process began
+                with suppress(OSError):
+                    os.chdir(folder)
             _limit_memory(limits.memory)
             _answer(answers, function, shared, item, limits)
     os._exit(0)
