@@ -232,3 +232,10 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     for name in ("pipe", "zero"):
         with pytest.raises(ModelFileError, match=name):
             load_model(tmp_path / name)
+
+
+def test_a_file_that_is_no_model_by_its_size_is_not_read(tmp_path: Path) -> None:
+    with open(tmp_path / "m", "wb") as file:
+        file.truncate(1 << 42)  # a hole, which takes no room on the disk
+    with pytest.raises(ModelFileError, match="too large"):
+        load_model(tmp_path / "m")

@@ -101,6 +101,10 @@ def test_unknown_and_repeated_ids_do_not_stop_the_rest(survey):
     ]
 
 
+def test_an_endless_id_is_told_in_short(survey):
+    assert len(only_problem(examples_of(survey, ["s00007", "x" * 1_000_000]))) < 1000
+
+
 def test_the_suggestion_shares_the_beginning_or_the_end(sdss):
     right = str(sdss.ids[3])
     for wrong in (f"spec-{right}", f"{right}.", right.replace("-", "_", 1), right.lstrip("0")):

@@ -37,12 +37,20 @@ def packed(document: dict[str, Any], arrays: Arrays) -> bytes:
     return content[:start] + hashlib.sha256(content).hexdigest().encode() + content[start + len(NO_DIGEST) :]
 
 
+MOST_BYTES = 1 << 33
+"""Of a file, which is read whole: twenty million spectra in the fifty components that a model may keep of them."""
+
+
 def read(path: Path) -> bytes:
     """All of a plain file; a pipe or a device may have no end."""
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise ModelFileError("cannot be read (no plain file): check the path")
+        if path.stat().st_size > MOST_BYTES:
+            raise ModelFileError(f"too large for a model (more than {MOST_BYTES >> 30} GiB): use another file")
         return path.read_bytes()
+    except MemoryError:
+        raise ModelFileError("does not fit into memory: use another file, or a larger machine") from None
     except OSError as error:
         raise ModelFileError(f"cannot be read ({error.strerror}): check the path") from None
 

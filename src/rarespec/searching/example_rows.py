@@ -17,6 +17,8 @@ SUGGESTIONS = 5
 
 
 DEGREES = "write degrees, or hours and degrees as in 12:34:56.7 +12:34:56"
+LONGEST_ID = 200
+"""Characters of it that are told: one may be as long as its file."""
 
 
 class ExampleRows:
@@ -93,7 +95,7 @@ class ExampleRows:
         if not ids[i] and not table.unread[i]:
             return f"{table.where}, row {i + 1}: neither an id nor a position"
         where = f"{table.where}, row {i + 1}: " if table.where else ""
-        no_id = f"no spectrum has the id {ids[i]!r}{self._suggestion(ids[i])}" if ids[i] else ""
+        no_id = f"no spectrum has the id {ids[i][:LONGEST_ID]!r}{self._suggestion(ids[i])}" if ids[i] else ""
         no_place = f"its position cannot be understood; {DEGREES}" if table.unread[i] else ""
         return where + "; and ".join(filter(None, (no_id, no_place)))
 
