@@ -10,6 +10,7 @@ them, so that they also hold inside a library that never returns to Python.
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import signal
@@ -17,6 +18,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -32,6 +34,8 @@ Result = TypeVar("Result")
 Shared = TypeVar("Shared")
 
 START = "import sys; sys.path[:] = sys.argv[1:]; from rarespec.processes import serve; serve()"
+SHORTEST = 1e-6
+"""Seconds: an interval timer of 0 would never ring."""
 LARGEST_ANSWER = 1 << 30
 """Bytes of one result under a limit of memory: this process must hold it too."""
 
@@ -63,10 +67,11 @@ def _describe_end(status: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one piece of work may take: seconds until its next result, bytes of memory for its whole process."""
+    """What one piece of work may take: seconds until its next result, and to its end; bytes for its whole process."""
 
     seconds: float | None = None
     memory: int | None = None
+    seconds_in_all: float | None = None
 
 
 def available_cores() -> int:
@@ -230,7 +235,7 @@ class _Worker:
         except (EOFError, ValueError):  # ended, or closed by another thread
             status = self._process.wait()
         if status == -signal.SIGALRM:
-            raise WorkerTooSlowError(f"no result in {limits.seconds:.0f} s")
+            raise WorkerTooSlowError("no result in the time that was given")
         raise WorkerDiedError(status)
 
 
@@ -300,9 +305,10 @@ def serve() -> None:
 
 def _answer(answers: IO[bytes], function: Callable[..., Any], shared: Any, item: Any, limits: Limits) -> None:
     largest = LARGEST_ANSWER if limits.memory else None
+    clock = _Clock(limits)
     try:
         results = iter(function(shared, item))
-        while (result := _next_in_time(results, limits.seconds)) is not _NO_MORE:
+        while (result := clock.next_in_time(results)) is not _NO_MORE:
             _send(answers, (True, result), largest)
         _send(answers, (True, _NO_MORE))
     except BrokenPipeError:
@@ -320,13 +326,22 @@ def _as_it_travels(error: Exception) -> Exception:
     return error
 
 
-def _next_in_time(results: Iterator[Any], seconds: float | None) -> Any:
-    """The clock runs only while the function does, never while the parent takes its time with the last result."""
-    signal.setitimer(signal.ITIMER_REAL, seconds or 0)
-    try:
-        return next(results, _NO_MORE)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+class _Clock:
+    """Ends this process when its time is up. It runs while the function does, never while the parent takes its time."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._seconds = limits.seconds or math.inf
+        self._left = limits.seconds_in_all or math.inf
+
+    def next_in_time(self, results: Iterator[Any]) -> Any:
+        allowed = min(self._seconds, max(self._left, SHORTEST))
+        started = time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, 0 if math.isinf(allowed) else allowed)
+        try:
+            return next(results, _NO_MORE)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            self._left -= time.monotonic() - started
 
 
 def _limit_memory(n_bytes: int | None) -> None:

@@ -28,6 +28,8 @@ BLOCK = 512
 """Bytes in the unit of `st_blocks`."""
 BYTES_PER_SECOND = 10 << 20
 """Of a large file, on a slow disk: it gets a second more for each of these."""
+WHOLE_FILE = 10
+"""Times as long as for its next spectra a file may take to its end: a few bytes can stand for millions of spectra."""
 CATALOGUE_MEMORY = 8
 """A catalogue is read whole, as columns that may be wider than in the file: bytes for each byte of the file."""
 
@@ -42,7 +44,8 @@ class ReadLimits:
     """Bytes, of the process that reads."""
 
     def for_file(self, path: str | os.PathLike[str]) -> Limits:
-        return Limits(self.seconds + size_of(path) / BYTES_PER_SECOND, self.memory)
+        seconds = self.seconds + size_of(path) / BYTES_PER_SECOND
+        return Limits(seconds, self.memory, WHOLE_FILE * seconds)
 
     def for_catalogue(self, path: str | os.PathLike[str]) -> Limits:
         size = size_of(path)
@@ -148,8 +151,8 @@ def contained(
     try:
         yield from _readers(function, shared, os.getpid()).results(os.fspath(path), allowed)
     except WorkerTooSlowError:
-        hint = "leave it out, or allow more with --time-limit"
-        yield Defect(name, Reason.TOO_SLOW, f"nothing came out of it in {allowed.seconds:.0f} s; {hint}")
+        slow = f"no next spectra in {allowed.seconds:.0f} s, or not all in {WHOLE_FILE} times as long"
+        yield Defect(name, Reason.TOO_SLOW, f"{slow}; leave it out, or allow more with --time-limit")
     except MemoryError:
         yield Defect(name, Reason.TOO_MUCH_MEMORY, _too_much(allowed))
     except WorkerDiedError as error:
