@@ -539,3 +539,10 @@ def test_an_instrument_that_is_no_text_names_no_spectrograph(tmp_path: Path) -> 
     row = small_fits.object_columns() | {"INSTRUMENT": ("E", [2.5])}
     stack = only_stack(small_fits.write(tmp_path / "f.fits", small_fits.sdss_spec(row=row)))
     assert stack.catalogue["survey"] == ["SDSS"]
+
+
+def test_a_lamost_file_whose_obsid_says_nothing_is_named_by_its_plan(tmp_path: Path) -> None:
+    hdus = small_fits.lamost_table()
+    hdus[0].header["OBSID"] = None
+    (id,) = only_stack(small_fits.write(tmp_path / "f.fits", hdus)).ids
+    assert id == "55859-F5902_sp01-007"

@@ -59,9 +59,9 @@ def _catalogue(source: Source, header: Header) -> dict[str, Any]:
 
 def _id(header: Header) -> str:
     """OBSID; DR1 has none, so the four numbers that its file names are made of."""
-    if "OBSID" in header:
-        return header.string("OBSID")
-    if "PLANID" not in header:
+    if obsid := header.string("OBSID"):  # a damaged card may be there and say nothing
+        return obsid
+    if not header.string("PLANID"):
         raise DefectError(Reason.MISSING_COLUMN, f"{header.label} has neither OBSID nor PLANID: no name")
     spectrograph, fibre = header.integer("SPID"), header.integer("FIBERID")
     return f"{header.integer('LMJD')}-{header.string('PLANID')}_sp{spectrograph:02d}-{fibre:03d}"
