@@ -86,7 +86,7 @@ def test_cards_read_in_one_pass_are_those_read_one_by_one(value: str) -> None:
 
     def outcome(read: Callable[[Header], dict[str, Any]]) -> Any:
         try:
-            return read_here(header_of(*cards))
+            return read(header_of(*cards))
         except DefectError as error:
             return error.detail
 

@@ -277,7 +277,7 @@ class ManyHistories(Histories):
 
 SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=100, stateful_step_count=6, deadline=None, suppress_health_check=SLOW)
+TestHistories.settings = settings(max_examples=100, stateful_step_count=5, deadline=None, suppress_health_check=SLOW)
 TestManyHistories = pytest.mark.exhaustive(ManyHistories.TestCase)
 TestManyHistories.settings = settings(
     max_examples=10_000, stateful_step_count=12, deadline=None, suppress_health_check=SLOW
