@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -44,7 +44,10 @@ class ReadLimits:
     """Bytes, of the process that reads."""
 
     def for_file(self, path: str | os.PathLike[str]) -> Limits:
-        seconds = self.seconds + size_of(path) / BYTES_PER_SECOND
+        return self.for_files([path])
+
+    def for_files(self, paths: Sequence[str | os.PathLike[str]]) -> Limits:
+        seconds = self.seconds + sum(map(size_of, paths)) / BYTES_PER_SECOND
         return Limits(seconds, self.memory, WHOLE_FILE * seconds)
 
     def for_catalogue(self, path: str | os.PathLike[str]) -> Limits:
@@ -157,6 +160,21 @@ def contained(
         yield Defect(name, Reason.TOO_MUCH_MEMORY, _too_much(allowed))
     except WorkerDiedError as error:
         yield Defect(name, Reason.READER_CRASHED, f"its reader took the process down ({error})")
+
+
+def contained_at_once(
+    function: Callable[[Any, list[str]], Iterator[Any]], shared: Any, paths: list[str], limits: ReadLimits
+) -> Any | None:
+    """The one thing that `function(shared, paths)` yields in another process; None if some file was too much for it.
+
+    A word and an answer for each of many small files would take longer than reading them.
+    """
+    allowed = limits.for_files(paths)
+    try:
+        (answer,) = _readers(function, shared, os.getpid()).results(paths, allowed)
+    except (WorkerTooSlowError, WorkerDiedError, MemoryError):
+        return None
+    return answer
 
 
 def _too_much(allowed: Limits) -> str:

@@ -6,12 +6,14 @@ import os
 import socket
 import stat
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from rarespec.engines.engine import Engine, EngineError
+from rarespec.formats.contained import contained_at_once
 from rarespec.formats.text_limit import text_beside
 from rarespec.spectrum import Spectra
+from rarespec.survey.ingest import reading
 from rarespec.survey.ingest.options import IngestOptions
 from rarespec.survey.ingest.reading import Outcome, read_outcomes
 
@@ -60,7 +62,19 @@ def read_all(paths: Iterable[str], options: IngestOptions, engine: Engine) -> It
 
 
 def read_group(options: IngestOptions, paths: list[str]) -> Answer:
-    return [_gathered(read_outcomes(path, options)) if os.path.lexists(path) else _unseen() for path in paths]
+    """In one go; if some file is too much for its reader, each again by itself, to find which."""
+    answer = contained_at_once(read_each, (reading.outcomes_of, options), paths, options.limits)
+    if answer is None:
+        return [_gathered(read_outcomes(path, options)) if os.path.lexists(path) else _unseen() for path in paths]
+    return answer
+
+
+def read_each(
+    task: tuple[Callable[[IngestOptions, str], Iterator[Outcome]], IngestOptions], paths: list[str]
+) -> Iterator[Answer]:
+    """In the process that reads."""
+    outcomes_of, options = task
+    yield [_gathered(outcomes_of(options, path)) if os.path.lexists(path) else _unseen() for path in paths]
 
 
 def _gathered(outcomes: Iterator[Outcome]) -> list[Outcome] | TooMuch:
