@@ -85,6 +85,16 @@ def answer_at_length(shared: None, item: int) -> Iterator[bytes]:
     yield bytes(item)
 
 
+def repeat(shared: None, item: tuple[str, int]) -> Iterator[tuple[int, str]]:
+    """Text at length, with the process that gives it; some text takes that process down, or too long."""
+    text, times = item
+    if text == "die":
+        os._exit(9)
+    if text == "hang":
+        time.sleep(60)
+    yield os.getpid(), text * times
+
+
 def mistreated(options: IngestOptions, path: str) -> Iterator[Outcome]:
     """Reads like `outcomes_of`, but for files whose names say what they do to their reader."""
     name = Path(path).name

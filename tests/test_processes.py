@@ -19,10 +19,12 @@ from process_functions import (
     hang_after_two,
     import_places,
     read_text,
+    repeat,
     slow_square,
     swallow_memory,
 )
 from rarespec.processes import (
+    AHEAD,
     LARGEST_ANSWER,
     Died,
     Limits,
@@ -249,3 +251,58 @@ def test_an_answer_that_this_process_could_not_hold_is_refused(workers):
 def test_a_death_is_told_with_its_cause(workers):
     with pytest.raises(WorkerDiedError, match="exit status 9"):
         list(workers(dies_on_three).results(3))
+
+
+# ---- answers ahead of the one who takes them
+
+
+@pytest.mark.parametrize("n_workers", [1, 3])
+def test_answers_come_in_order_from_so_many_processes(workers, n_workers):
+    items = [((str(i), 1), Limits()) for i in range(10)]
+    answers = list(workers(repeat).answers(items, n_workers))
+    assert [text for _, text in answers] == [str(i) for i in range(10)]
+    assert len({process for process, _ in answers}) == n_workers
+
+
+def test_a_worker_is_asked_before_its_last_answer_is_taken(workers):
+    given = 0
+
+    def items():
+        nonlocal given
+        for i in range(20):
+            given += 1
+            yield (str(i), 1), Limits()
+
+    answers = workers(repeat).answers(items(), 2)
+    next(answers)
+    assert given == 2 * AHEAD + 1
+    answers.close()
+
+
+def test_requests_and_answers_longer_than_their_pipes_do_not_wait_for_each_other(workers):
+    items = [(("x" * 300_000, 20), Limits(seconds=30)) for _ in range(6)]
+    assert [len(text) for _, text in workers(repeat).answers(items, 1)] == [6_000_000] * 6
+
+
+@pytest.mark.parametrize("fault", ["die", "hang"])
+def test_what_a_worker_had_before_it_was_one_too_many_is_there_and_the_rest_goes_on(workers, fault):
+    texts = ["a", "b", fault, "c", "d", "e", "f"]
+    answers = list(workers(repeat).answers([((text, 1), Limits(seconds=1)) for text in texts], 1))
+    assert [text for _, text in answers[:2]] == ["a", "b"] and answers[2] is None
+    assert answers[3] is None or answers[3][1] == "c"  # not begun when the worker ended
+    assert [text for _, text in answers[4:]] == ["d", "e", "f"]
+
+
+def test_a_worker_that_ran_out_of_memory_gets_no_further_items(workers):
+    items = [(size, Limits(memory=1 << 30)) for size in (1000, 3 << 30, 1000, 1000, 1000)]
+    answers = list(workers(swallow_memory).answers(items, 1))
+    assert answers[0] == 1000 and answers[1] is None and answers[3:] == [1000, 1000]
+
+
+def test_answers_that_nobody_takes_end_their_workers(workers):
+    some = workers(repeat)
+    answers = some.answers([((str(i), 1), Limits()) for i in range(5)], 1)
+    process, _ = next(answers)
+    answers.close()
+    ((other, text),) = some.results(("again", 1))
+    assert text == "again" and other != process

@@ -10,6 +10,7 @@ them, so that they also hold inside a library that never returns to Python.
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import pickle
@@ -38,6 +39,12 @@ SHORTEST = 1e-6
 """Seconds: an interval timer of 0 would never ring."""
 LARGEST_ANSWER = 1 << 30
 """Bytes of one result under a limit of memory: this process must hold it too."""
+PIPE_BYTES = 1 << 20
+"""For answers, where the system allows it: a worker puts one down here and goes on. 64 KiB are usual."""
+AHEAD = 2
+"""Items that a worker is given before its first answer is taken, in `Workers.answers`."""
+SHORT_REQUEST = 16 << 10
+"""Bytes. A longer one could fill its pipe while the worker fills the other, and both would wait for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +172,36 @@ class Workers:
         """
         worker = self._take()
         try:
-            yield from worker.results(item, limits or Limits())
+            worker.ask(_pack((item, limits or Limits(), _current_folder())))
+            yield from worker.results()
         finally:
             self._give_back(worker)
+
+    def answers(self, items: Iterable[tuple[Any, Limits]], n_workers: int) -> Generator[Any | None, None, None]:
+        """The one thing that the function yields for each item, in their order; None where that was too much for it.
+
+        A worker has its next item before its last answer is taken, so that it never waits for this process. An item
+        that it had yet to begin when it died is None too.
+        """
+        workers: deque[_Worker] = deque()
+        under_way: deque[_Worker] = deque()
+        try:
+            for item, limits in items:
+                request = _pack((item, limits, _current_folder()))
+                worker = workers.popleft() if len(workers) == n_workers else self._take()
+                while under_way.count(worker) >= (AHEAD if len(request) <= SHORT_REQUEST else 1):
+                    yield under_way.popleft().take_answer()
+                if worker.is_spoilt:
+                    self._give_back(worker)
+                    worker = self._take()
+                workers.append(worker)
+                under_way.append(worker)
+                worker.ask(request)
+            while under_way:
+                yield under_way.popleft().take_answer()
+        finally:
+            for worker in workers:
+                self._give_back(worker)
 
     def _take(self) -> _Worker:
         with self._lock:
@@ -207,36 +241,63 @@ class _Worker:
             env=_environment(),
         )
         self.close = weakref.finalize(self, _end, self._process, os.getpid())
-        self.is_idle = True
-        self._tell(task)
+        self.is_spoilt = False
+        """Ended, or with memory taken that may not come back."""
+        self._n_unheard = 0
+        assert self._process.stdin and self._process.stdout
+        self._requests, self._answers = self._process.stdin, self._process.stdout
+        _widen(self._answers)
+        self._write(_pack(task))
 
-    def results(self, item: Any, limits: Limits) -> Iterator[Any]:
-        self.is_idle = False
-        self._tell((item, limits, _current_folder()))
+    @property
+    def is_idle(self) -> bool:
+        return not (self._n_unheard or self.is_spoilt)
+
+    def ask(self, request: bytes) -> None:
+        self._n_unheard += 1
+        self._write(request)
+
+    def results(self) -> Iterator[Any]:
+        """Of the first item that was asked about and not heard yet."""
         while True:
-            succeeded, result = self._hear(limits)
+            succeeded, result = self._hear()
             if not succeeded:
-                self.is_idle = not isinstance(result, MemoryError)  # what was allocated may not come back
+                self._n_unheard -= 1
+                self.is_spoilt |= isinstance(result, MemoryError)
                 raise result
             if result is _NO_MORE:
-                self.is_idle = True
+                self._n_unheard -= 1
                 return
             yield result
 
-    def _tell(self, message: Any) -> None:
-        assert self._process.stdin is not None
-        with suppress(BrokenPipeError, ValueError):  # the death shows in the answer that does not come
-            _send(self._process.stdin, message)
-
-    def _hear(self, limits: Limits) -> tuple[bool, Any]:
-        assert self._process.stdout is not None
+    def take_answer(self) -> Any | None:
         try:
-            return _receive(self._process.stdout)
+            (answer,) = self.results()
+        except (WorkerTooSlowError, WorkerDiedError, MemoryError):
+            return None
+        return answer
+
+    def _write(self, request: bytes) -> None:
+        with suppress(BrokenPipeError, ValueError):  # the death shows in the answer that does not come
+            self._requests.write(request)
+            self._requests.flush()
+
+    def _hear(self) -> tuple[bool, Any]:
+        try:
+            return _receive(self._answers)
         except (EOFError, ValueError):  # ended, or closed by another thread
             status = self._process.wait()
+        self.is_spoilt = True
         if status == -signal.SIGALRM:
             raise WorkerTooSlowError("no result in the time that was given")
         raise WorkerDiedError(status)
+
+
+def _widen(pipe: IO[bytes]) -> None:
+    with suppress(ImportError, AttributeError, OSError):  # only Linux can, and an administrator may forbid it
+        import fcntl
+
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
 
 def _current_folder() -> str | None:
@@ -293,6 +354,7 @@ def serve() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
         function, shared = _receive(requests)
+        gc.freeze()  # what was imported stays: looking through it again and again costs a reader 5 %
         while True:
             item, limits, folder = _receive(requests)
             if folder is not None:  # the parent may have changed it since this process began
@@ -309,12 +371,14 @@ def _answer(answers: IO[bytes], function: Callable[..., Any], shared: Any, item:
     try:
         results = iter(function(shared, item))
         while (result := clock.next_in_time(results)) is not _NO_MORE:
-            _send(answers, (True, result), largest)
-        _send(answers, (True, _NO_MORE))
+            answers.write(_pack((True, result), largest))
+            answers.flush()
+        answers.write(_pack((True, _NO_MORE)))
     except BrokenPipeError:
         raise
     except Exception as error:
-        _send(answers, (False, _as_it_travels(error)))
+        answers.write(_pack((False, _as_it_travels(error))))
+    answers.flush()
 
 
 def _as_it_travels(error: Exception) -> Exception:
@@ -355,13 +419,11 @@ def _limit_memory(n_bytes: int | None) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
 
 
-def _send(pipe: IO[bytes], message: Any, largest: int | None = None) -> None:
+def _pack(message: Any, largest: int | None = None) -> bytes:
     content = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     if largest is not None and len(content) > largest:
         raise MemoryError(f"a single piece of it takes {len(content) >> 20} MiB")
-    pipe.write(struct.pack("<Q", len(content)))
-    pipe.write(content)
-    pipe.flush()
+    return struct.pack("<Q", len(content)) + content
 
 
 def _receive(pipe: IO[bytes]) -> Any:

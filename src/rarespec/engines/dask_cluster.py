@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -164,6 +163,8 @@ def connected(cluster: Any) -> Client:
 
 def _knock(address: str) -> None:
     """An EngineError when no scheduler answers; a Client that cannot connect would haunt the end of the process."""
+    import asyncio
+
     with ThreadPoolExecutor(1) as thread:  # a notebook has a loop in the main one
         try:
             thread.submit(asyncio.run, _connect_and_leave(address)).result()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -162,19 +162,20 @@ def contained(
         yield Defect(name, Reason.READER_CRASHED, f"its reader took the process down ({error})")
 
 
-def contained_at_once(
-    function: Callable[[Any, list[str]], Iterator[Any]], shared: Any, paths: list[str], limits: ReadLimits
-) -> Any | None:
-    """The one thing that `function(shared, paths)` yields in another process; None if some file was too much for it.
+def contained_groups(
+    function: Callable[[Any, list[str]], Iterator[Any]],
+    shared: Any,
+    groups: Iterable[list[str]],
+    limits: ReadLimits,
+    n_readers: int = 1,
+) -> Iterator[Any | None]:
+    """The one thing that `function(shared, paths)` yields for each group; None if a file was too much for it.
 
-    A word and an answer for each of many small files would take longer than reading them.
+    A word and an answer for each of many small files would take longer than reading them. The readers work ahead of
+    the caller: one process that reads keeps pace with reading in this one (benchmarks/ingest.py).
     """
-    allowed = limits.for_files(paths)
-    try:
-        (answer,) = _readers(function, shared, os.getpid()).results(paths, allowed)
-    except (WorkerTooSlowError, WorkerDiedError, MemoryError):
-        return None
-    return answer
+    items = ((paths, limits.for_files(paths)) for paths in groups)
+    return _readers(function, shared, os.getpid()).answers(items, n_readers)
 
 
 def _too_much(allowed: Limits) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +13,13 @@ MOST_TEXT = 1 << 18
 """Characters, of all columns of one spectrum: a header of three thousand cards. A survey holds 2048 rows in memory."""
 
 
-def text_beside(spectra: Spectra, rows: slice = slice(None)) -> int:
+def text_beside(spectra: Spectra) -> int:
     """Characters in the catalogue of these spectra."""
-    columns = spectra.catalogue.values()
-    return sum(len(value) for column in columns for value in column[rows] if isinstance(value, str))
+    return _characters(spectra.catalogue.values())
+
+
+def _characters(columns: Iterable[list[Any]]) -> int:
+    return sum([len(value) for column in columns for value in column if isinstance(value, str)])
 
 
 def within_text_limit(spectra: Spectra, source: str) -> Iterator[Spectra | Defect]:
@@ -23,7 +27,8 @@ def within_text_limit(spectra: Spectra, source: str) -> Iterator[Spectra | Defec
     if text_beside(spectra) <= MOST_TEXT:
         yield spectra
         return
-    lengths = np.array([text_beside(spectra, slice(i, i + 1)) for i in range(len(spectra))])
+    rows = zip(*spectra.catalogue.values(), strict=True)
+    lengths = np.array([_characters([list(row)]) for row in rows])
     for i in np.flatnonzero(lengths > MOST_TEXT).tolist():
         detail = f"{lengths[i]} characters of text beside the spectrum; at most {MOST_TEXT} are stored"
         yield Defect(source, Reason.TOO_LARGE, detail, spectra.ids[i][:200])

@@ -81,8 +81,8 @@ class Spectra:
             raise ValueError(f"{self.wavelength.shape} wavelengths for {p} pixels")
         if self.bad.shape != (n, p) or (self.ivar is not None and self.ivar.shape != (n, p)):
             raise ValueError(f"flux is {(n, p)}, but bad or ivar is of another shape")
-        wrong = [name for name, column in self.catalogue.items() if len(column) != n]
-        if wrong:
+        if not {n}.issuperset(map(len, self.catalogue.values())):
+            wrong = [name for name, column in self.catalogue.items() if len(column) != n]
             raise ValueError(f"the catalogue columns {', '.join(wrong)} do not have {n} values")
         if not all(isinstance(id, str) for id in self.catalogue.get("id", [None])):
             raise ValueError("every spectrum needs an id, and ids are text")

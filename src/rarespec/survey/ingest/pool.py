@@ -8,10 +8,11 @@ import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import tee
 
 from rarespec.engines.engine import Engine, EngineError
-from rarespec.formats.contained import contained_at_once
-from rarespec.formats.text_limit import text_beside
+from rarespec.formats.contained import contained_groups
+from rarespec.formats.text_limit import MOST_TEXT, text_beside
 from rarespec.spectrum import Spectra
 from rarespec.survey.ingest import reading
 from rarespec.survey.ingest.options import IngestOptions
@@ -45,8 +46,13 @@ Answer = list[list[Outcome] | Unseen | TooMuch]
 """To a group of files, for each of them."""
 
 
-def read_all(paths: Iterable[str], options: IngestOptions, engine: Engine) -> Iterator[tuple[str, Iterator[Outcome]]]:
-    """Each path with its outcomes, in the order of the paths, wherever they are read."""
+def read_all(
+    paths: Iterable[str], options: IngestOptions, engine: Engine | None, n_readers: int
+) -> Iterator[tuple[str, Iterator[Outcome]]]:
+    """Each path with its outcomes, in the order of the paths, wherever they are read.
+
+    engine : where files are read; None for `n_readers` processes of this machine
+    """
     in_turn: deque[list[str]] = deque()
 
     def sent() -> Iterator[list[str]]:
@@ -55,18 +61,28 @@ def read_all(paths: Iterable[str], options: IngestOptions, engine: Engine) -> It
             if not _is_streamed(group):
                 yield group
 
-    for answer in engine.map(read_group, options, sent()):
+    answers = engine.map(read_group, options, sent()) if engine else _read_groups(options, sent(), n_readers)
+    for answer in answers:
         yield from _streamed_first(in_turn, options)
         yield from ((path, _opened(path, one, options)) for path, one in zip(in_turn.popleft(), answer, strict=True))
     yield from _streamed_first(in_turn, options)
 
 
 def read_group(options: IngestOptions, paths: list[str]) -> Answer:
-    """In one go; if some file is too much for its reader, each again by itself, to find which."""
-    answer = contained_at_once(read_each, (reading.outcomes_of, options), paths, options.limits)
-    if answer is None:
-        return [_gathered(read_outcomes(path, options)) if os.path.lexists(path) else _unseen() for path in paths]
+    (answer,) = _read_groups(options, [paths], 1)
     return answer
+
+
+def _read_groups(options: IngestOptions, groups: Iterable[list[str]], n_readers: int) -> Iterator[Answer]:
+    """Each in one go; if some file is too much for its reader, each of the group again by itself, to find which."""
+    to_ask, under_way = tee(groups)
+    task = (reading.outcomes_of, options)
+    answers = contained_groups(read_each, task, to_ask, options.limits, n_readers)
+    for answer, paths in zip(answers, under_way, strict=False):
+        if answer is None:
+            yield [_gathered(read_outcomes(path, options)) if os.path.lexists(path) else _unseen() for path in paths]
+        else:
+            yield answer
 
 
 def read_each(
@@ -81,10 +97,15 @@ def _gathered(outcomes: Iterator[Outcome]) -> list[Outcome] | TooMuch:
     gathered, n_bytes = [], 0
     for outcome in outcomes:
         gathered.append(outcome)
-        n_bytes += outcome.flux.nbytes + text_beside(outcome) if isinstance(outcome, Spectra) else DEFECT_BYTES
+        n_bytes += _bytes_of(outcome) if isinstance(outcome, Spectra) else DEFECT_BYTES
         if n_bytes > ANSWER_BYTES:
             return TooMuch()
     return gathered
+
+
+def _bytes_of(spectra: Spectra) -> int:
+    """Or more: counting the text beside a single spectrum would take longer than sending it."""
+    return spectra.flux.nbytes + (text_beside(spectra) if len(spectra) > 1 else MOST_TEXT)
 
 
 def _unseen() -> Unseen:

@@ -9,7 +9,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from rarespec.engines.engine import Engine
-from rarespec.engines.here import Here
 from rarespec.formats import reader_by_name
 from rarespec.formats.contained import end_readers
 from rarespec.processes import available_cores
@@ -79,15 +78,14 @@ def _run(
             options = replace(options, join=prepare(join, Path(scratch) / "join.arrow", options.limits))
         _note_what_is_no_file(found, intake)
         try:
-            _take_files(files, options, engine or _threads(jobs, len(files)), intake, progress)
+            _take_files(files, options, engine, jobs or _usual_jobs(len(files)), intake, progress)
         finally:
             end_readers()
     return Survey.open(root), intake.report
 
 
-def _threads(jobs: int | None, n_files: int) -> Engine:
-    """Each thread waits for a process that reads."""
-    return Here(jobs or (available_cores() if n_files > FEW_FILES else 1))
+def _usual_jobs(n_files: int) -> int:
+    return available_cores() if n_files > FEW_FILES else 1
 
 
 def _scratch(root: Path, engine: Engine | None) -> tempfile.TemporaryDirectory[str]:
@@ -123,9 +121,14 @@ def _provenance(options: IngestOptions, join: Sequence[str | os.PathLike[str]]) 
 
 
 def _take_files(
-    files: list[str], options: IngestOptions, engine: Engine, intake: Intake, progress: Progress | None
+    files: list[str],
+    options: IngestOptions,
+    engine: Engine | None,
+    jobs: int,
+    intake: Intake,
+    progress: Progress | None,
 ) -> None:
-    for path, outcomes in read_all(_not_yet_held(files, options, intake), options, engine):
+    for path, outcomes in read_all(_not_yet_held(files, options, intake), options, engine, jobs):
         _take_file(printable(path), outcomes, intake)
         if progress:
             progress(intake.report, len(files))
