@@ -242,6 +242,8 @@ def test_the_command_takes_a_catalogue(catalogue, model, ranking, carbon, tmp_pa
     [
         ((), "say what is known"),
         (("--known", "x", "--min-snr", "3"), "filter the catalogue with LSDB"),
+        (("--known", "x", "--device", "cuda"), "leave --device out"),
+        (("--known", "x", "--method", "magic"), "no method called 'magic'"),
         (("--model", "missing.safetensors"), "missing.safetensors"),
         (("--known", "nobody"), "nobody"),
     ],

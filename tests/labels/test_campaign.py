@@ -20,7 +20,8 @@ from rarespec.searching import kept_candidates
 from rarespec.searching.kept_candidates import UNEXAMINED
 from rarespec.searching.model import save_search
 from rarespec.searching.relearning import Relearning
-from rarespec.searching.search import asked, search
+from rarespec.searching.request import SearchRequest
+from rarespec.searching.search import prepare_search, search
 from rarespec.searching.selection import Selection
 from rarespec.survey import Survey
 from rarespec.survey.manifest import WrongUseError
@@ -112,8 +113,7 @@ class Remembering(Ranker):
 def test_non_members_are_told_to_a_ranker_that_learns_from_them_and_bad_data_is_not(
     survey: Survey, rare: list[str]
 ) -> None:
-    given = {"non_members": [survey.ids[50]], "selection": Selection(), "radius_arcsec": 2.0, "progress": None}
-    made = asked(survey, rare[:2], **{**QUICK, "seed": 0}, **given)
+    made = prepare_search(survey, SearchRequest(rare[:2], non_members=[survey.ids[50]], **QUICK))
     relearning = Relearning(replace(made, ranker=Remembering()))
     ranker: Any = relearning.ranking([rare[2]], survey.ids[60:62].tolist(), [survey.ids[70]]).ranker
     assert np.flatnonzero(ranker.told_ == 1).tolist() == [0, 1, 2]

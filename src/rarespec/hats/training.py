@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rarespec.hats.over_partitions import Failed, Progress, over_partitions
 from rarespec.hats.partition import name_of, spectra_in
 from rarespec.hats.wanted import Wanted, ids_in, light_columns, wanted_by, words_in
+from rarespec.searching.request import SearchRequest
 from rarespec.spectrum import Spectra, WavelengthGrid
 from rarespec.survey import Survey
 from rarespec.survey.appending import append_to
@@ -38,24 +39,24 @@ class Drawing:
 
 def training_survey(
     catalogue: Catalog,
-    given: list[Any],
+    request: SearchRequest,
     into: Path,
     grid: WavelengthGrid,
     sample: int = SAMPLE,
-    radius_arcsec: float = 2.0,
-    seed: int = 0,
     progress: Progress | None = None,
 ) -> Survey:
-    """A new survey in this directory with all that is meant by what was given, and a sample of so many others.
+    """A new survey in this directory with all that is known by the request, and a sample of so many others.
 
     Spectra that cannot be used are left out here; whoever scores the catalogue accounts for them.
     """
+    given = [request.known] if request.non_members is None else [request.known, request.non_members]
     words = frozenset[str]().union(*map(words_in, given))
     light: Any = catalogue[light_columns(catalogue.columns)] if light_columns(catalogue.columns) else catalogue
     looks = {name: look for name, look in over_partitions(light, look_for, words) if not isinstance(look, Failed)}
     found = frozenset[str]().union(*(look[1] for look in looks.values()))
     sizes = {name: look[0] for name, look in looks.items()}
-    drawing = Drawing(wanted_by(given, found, radius_arcsec), apportioned(sizes, sample), grid, seed)
+    meant = wanted_by(given, found, request.radius_arcsec)
+    drawing = Drawing(meant, apportioned(sizes, sample), grid, request.seed)
     survey = Survey.create(into, grid)
     append_to(survey, _drawn(catalogue, drawing, progress), action=f"sample of {catalogue.name}")
     return Survey.open(into)

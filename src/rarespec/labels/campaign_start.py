@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rarespec.features.recipe import Recipe
-from rarespec.searching.material import Material
-from rarespec.searching.recipes import name_of_recipe, recipe_named
+from rarespec.searching.request import SearchRequest, name_of_recipe, recipe_named
+from rarespec.searching.search import PreparedSearch
 from rarespec.searching.selection import Selection
 from rarespec.survey import Survey
+from rarespec.survey.engine_for import AnyEngine
 from rarespec.survey.location import local_neighbour
 from rarespec.survey.manifest import WrongUseError
 from rarespec.whole_file import write_whole
@@ -24,7 +25,7 @@ FORMAT, VERSION = "rarespec-campaign", 1
 
 @dataclass(frozen=True)
 class CampaignStart:
-    """The parameters of `Campaign.start` in values that JSON knows, and how people look.
+    """The `SearchRequest` of a campaign in values that JSON knows, and how people look.
 
     known, non_members : ids of the survey; when examples are from elsewhere, the ids and files that were given
     recipe : its name and its parameters
@@ -42,11 +43,11 @@ class CampaignStart:
     radius_arcsec: float
     blind: bool = False
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """As `Campaign.start` takes them."""
+    def request(self, engine: AnyEngine = None, device: str | None = None) -> SearchRequest:
+        """What the campaign asked for, to be computed there."""
         plain = {name: value for name, value in asdict(self).items() if name != "blind"}
-        return plain | {"recipe": recipe_named(*self.recipe), "selection": Selection(**self.selection)}
+        made = {"recipe": recipe_named(*self.recipe), "selection": Selection(**self.selection)}
+        return SearchRequest(**(plain | made), engine=engine, device=device)
 
     def _check(self) -> None:
         """Whoever gave the file may have written anything; a ValueError names what is of another kind."""
@@ -94,23 +95,26 @@ def start_beside(survey: Survey) -> Path:
     return local_neighbour(survey.path, ".campaign.json")
 
 
-def start_of(material: Material, given: Mapping[str, Any]) -> CampaignStart:
-    """From the arguments of `Campaign.start` and the examples found; a WrongUseError if they cannot be kept."""
-    known = _words(given["known"]) if material.n_from_elsewhere else list(material.ids)
-    recipe = _named(given["recipe"])
+def start_of(search: PreparedSearch) -> CampaignStart:
+    """From what was asked for and the examples found; a WrongUseError if they cannot be kept."""
+    request, material = search.request, search.material
+    known = _words(request.known) if material.n_from_elsewhere else list(material.ids)
+    recipe = _named(request.recipe)
     if known is None:
         raise WrongUseError("known spectra that are not in the survey cannot be kept with a campaign: give their files")
     if recipe is None:
         raise WrongUseError("only a campaign with a recipe that has a name can be kept, not one put together by hand")
     refused = material.features.survey.ids[material.rows[material.refused[: len(material.rows)]]].tolist()
-    plain = {name: given[name] for name in ("method", "top", "seed", "radius_arcsec")}
     return CampaignStart(
         known=known,
+        method=request.method,
+        top=request.top,
+        seed=request.seed,
         non_members=refused or None,
-        params=given["params"] or {},
+        params=dict(request.params),
         recipe=recipe,
-        selection=asdict(given["selection"]),
-        **plain,
+        selection=asdict(request.selection),
+        radius_arcsec=request.radius_arcsec,
     )
 
 

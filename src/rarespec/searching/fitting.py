@@ -16,12 +16,11 @@ from rarespec.processes import available_cores
 from rarespec.rankers import BaggingTopPush, by_name
 from rarespec.rankers._graph_ranker import GraphRanker
 from rarespec.rankers._ranker import Ranker, Scores
-from rarespec.rankers.by_name import NAMES
 from rarespec.rankers.neighbours import build_neighbours, extend_neighbours
 from rarespec.searching.marks import marks_for
 from rarespec.searching.material import Material
+from rarespec.searching.request import SearchRequest
 from rarespec.searching.yield_curve import places_among
-from rarespec.survey.manifest import WrongUseError
 from rarespec.survey.neighbours import graph_of
 from rarespec.survey.signal import signal_of
 
@@ -29,19 +28,12 @@ MAX_FOLDS = 10
 """Up to so many known examples are hidden one at a time; more are hidden in so many groups."""
 
 
-def ranker_for(method: str, params: dict[str, Any], seed: int, material: Material, device: str | None = None) -> Ranker:
-    """The ranker of this name, unfitted, with the survey's graph where it needs one."""
-    if method not in NAMES:
-        raise WrongUseError(f"there is no method called {method!r}; there are {', '.join(NAMES)}")
-    kind = by_name(method)
-    unknown = set(params) - set(kind._get_param_names())
-    if unknown:
-        there_are = ", ".join(kind._get_param_names())
-        raise WrongUseError(f"{method}: no parameter {', '.join(sorted(unknown))}; there are {there_are}")
-    ranker = kind(**params)
+def ranker_for(request: SearchRequest, material: Material, device: str | None = None) -> Ranker:
+    """The ranker that is asked for, unfitted, with the survey's graph where it needs one."""
+    ranker = by_name(request.method)(**request.params)
     allowed = ranker.get_params()
-    if "random_state" in allowed and "random_state" not in params:
-        ranker.set_params(random_state=seed)
+    if "random_state" in allowed and "random_state" not in request.params:
+        ranker.set_params(random_state=request.seed)
     if "graph" in allowed and "n_neighbours" in allowed:
         ranker.set_params(graph=_graph(material, allowed["n_neighbours"], device))
     if "signal" in allowed and not material.n_from_elsewhere:

@@ -16,7 +16,7 @@ from rarespec.features.for_grid import for_grid
 from rarespec.features.recipe import Recipe
 from rarespec.rankers._ranker import Ranker
 from rarespec.rankers.model_file import Model, ModelFileError, load_model
-from rarespec.searching.recipes import recipe_named
+from rarespec.searching.request import recipe_named
 from rarespec.spectrum import WavelengthGrid
 from rarespec.survey.manifest import SurveyError, WrongUseError
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
+from rarespec.gpu.device import usable_device
 from rarespec.rankers.model_file import save_model
 from rarespec.searching.block_scores import joined, scores_by_block, scores_of_rows
 from rarespec.searching.kept_search import KeptSearch, kept_search, only_of_use, require_finite_scores
 from rarespec.searching.material import Material
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.recipes import name_of_recipe
-from rarespec.searching.search import EVERYTHING, Progress, device_for, hidden_curve, ranked
+from rarespec.searching.request import EVERYTHING, SearchRequest, name_of_recipe
+from rarespec.searching.search import Progress, hidden_curve, ranked
 from rarespec.searching.selection import Selection
 from rarespec.survey import Survey
 from rarespec.survey.engine_for import AnyEngine, engine_for
@@ -64,7 +66,16 @@ def search_with_model(
     engine : where features and scores are computed, block by block, as in `search`
     device : "cuda" for features on a GPU, as in `search`
     """
-    device = device_for(device, engine)
+    request = SearchRequest(model=model, top=top, selection=selection, engine=engine, device=device)
+    return rank_with_model(survey, request, progress)
+
+
+def rank_with_model(
+    survey: Survey | str | os.PathLike[str], request: SearchRequest, progress: Progress | None = None
+) -> Ranking:
+    """As `rank_survey`, where the request names a model."""
+    model = cast(str, request.model)
+    device = usable_device(request.device)
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
     kept = kept_search(model)
     if kept.grid != opened.grid:
@@ -73,7 +84,7 @@ def search_with_model(
             "ingest the files again with the model's --grid"
         )
     settings = {"method": kept.method, "model": Path(model).name, "learned on": kept.survey}
-    with engine_for(engine) as where, only_of_use(model):
+    with engine_for(request.engine) as where, only_of_use(model):
         features = features_by(opened, kept.recipe, progress, where, device)
         material = _material(features, kept)  # reads every block here, where a warning of a damaged one is seen
         found = joined(
@@ -83,7 +94,17 @@ def search_with_model(
             if scores is not None:
                 require_finite_scores(scores)
         curve_of = partial(hidden_curve, edges=found.edges)
-        return ranked(material, kept.ranker, selection, top, None, settings, [], scores=found.scores, curve_of=curve_of)
+        return ranked(
+            material,
+            kept.ranker,
+            request.selection,
+            request.top,
+            None,
+            settings,
+            [],
+            scores=found.scores,
+            curve_of=curve_of,
+        )
 
 
 def _material(features: FeatureSet, kept: KeptSearch) -> Material:

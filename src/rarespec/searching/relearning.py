@@ -17,7 +17,7 @@ from rarespec.searching.material import Material
 from rarespec.searching.provenance import provenance_of
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.refitting import prepared_on, refitted
-from rarespec.searching.search import Asked, falling_scores, listed_rows, ranked
+from rarespec.searching.search import PreparedSearch, falling_scores, listed_rows, ranked
 from rarespec.searching.yield_after_looks import yield_after_looks
 from rarespec.searching.yield_curve import YieldCurve
 from rarespec.survey import Survey
@@ -33,26 +33,26 @@ class NothingLeftError(WrongUseError):
 class Relearning:
     """A search whose examples change. Features, graph, prepared ranker, selection, catalogue and flags are kept."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-        self._prepared = prepared_on(asked.ranker, asked.material.X)
-        self._chosen = asked.selection.chosen(self.survey)
-        self._listed_first = listed_rows(asked.material, self._chosen.mask)
-        self._candidates = KeptCandidates(self.survey, asked.material.X)
+    def __init__(self, start: PreparedSearch) -> None:
+        self.start = start
+        self._prepared = prepared_on(start.ranker, start.material.X)
+        self._chosen = start.request.selection.chosen(self.survey)
+        self._listed_first = listed_rows(start.material, self._chosen.mask)
+        self._candidates = KeptCandidates(self.survey, start.material.X)
         self._provenance: dict[str, Any] = {}
         self._row_of: dict[str, int] = {}
         self._hidden: NDArray[np.int64] | None = None
         self._place = np.full(len(self.survey), -1)
-        self._place[asked.material.rows] = np.arange(len(asked.material.rows))
+        self._place[start.material.rows] = np.arange(len(start.material.rows))
 
     @property
     def survey(self) -> Survey:
-        return self._asked.material.features.survey
+        return self.start.material.features.survey
 
     @property
     def material(self) -> Material:
         """As it was given at the start."""
-        return self._asked.material
+        return self.start.material
 
     def ranking(self, members: Ids = (), refused: Ids = (), unusable: Ids = ()) -> Ranking:
         """With further known members and non-members; nothing is learned from `unusable` ones, which are not listed.
@@ -66,17 +66,18 @@ class Relearning:
             self.ranking()  # where examples stand before the first look
         problems = [line for said, ids in labelled.items() for line in self._problems(said, ids)]
         known, non_members = self._marks(*map(self._places, labelled.values()))
-        material, asked = self._material_with(known, non_members, unusable), self._asked
+        material, request = self._material_with(known, non_members, unusable), self.start.request
         if any(labelled.values()) and not listed_rows(material, self._chosen.mask).any():
             raise NothingLeftError(f"{self.survey.path}: every spectrum of the list has a label; none is left to rank")
         return ranked(
             material,
             refitted(self._prepared, self.material.X, known, non_members, by_looking=bool(members)),
             self._chosen,
-            asked.top,
-            asked.seed,
-            asked.settings | {"labelled_no": sorted(refused), "labelled_bad": sorted(unusable)},
-            asked.problems + problems,
+            request.top,
+            request.seed,
+            request.settings | {"labelled_no": sorted(refused), "labelled_bad": sorted(unusable)},
+            self.start.problems + problems,
+            examples_lost=self.start.examples_lost or bool(problems),
             curve_of=self._curve,
             table_of=self._candidates.table,
             provenance=self._provenance_of,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,15 +21,13 @@ from rarespec.searching.known import examples_of
 from rarespec.searching.material import Material, material_of
 from rarespec.searching.provenance import provenance_of
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.recipes import recipe_named
+from rarespec.searching.request import EVERYTHING, SearchRequest
 from rarespec.searching.selection import Chosen, Selection
 from rarespec.searching.yield_curve import YieldCurve, yield_curve
 from rarespec.survey import Survey
 from rarespec.survey.engine_for import AnyEngine
 from rarespec.survey.features import features_of
 from rarespec.survey.manifest import WrongUseError
-
-EVERYTHING = Selection()
 
 Progress = Callable[[int, int], None]
 """Called with how much is done and how much there is in all."""
@@ -71,92 +69,63 @@ def search(
         client or as a DaskCluster. The ranking is the same.
     device : "cuda" for features, neighbour graphs and BaggingTopPush on a GPU; where there is none, a warning says so.
     """
-    made = asked(
-        survey,
-        known,
-        method,
-        top,
-        seed,
-        non_members=non_members,
-        params=params,
-        recipe=recipe,
-        selection=selection,
-        radius_arcsec=radius_arcsec,
-        progress=progress,
-        engine=engine,
-        device=device,
+    request = SearchRequest(
+        known, method, top, seed, non_members, params or {}, recipe, selection, radius_arcsec, engine, device
     )
-    material, ranker = made.material, made.ranker
-    fit(ranker, material, made.device)
+    return rank_survey(survey, request, progress)
+
+
+def rank_survey(
+    survey: Survey | str | os.PathLike[str], request: SearchRequest, progress: Progress | None = None
+) -> Ranking:
+    """The ranking of a survey that is asked for; `progress` is called with the blocks of features done, and in all."""
+    if request.model is not None:
+        from rarespec.searching.model import rank_with_model  # TODO
+
+        return rank_with_model(survey, request, progress)
+    prepared = prepare_search(survey, request, progress)
+    material, ranker = prepared.material, prepared.ranker
+    fit(ranker, material, prepared.device)
     if isinstance(ranker, Auto):
         ranker.forget_preparation()
     give_back_freed()
-    return ranked(material, ranker, selection, top, seed, made.settings, made.problems)
+    return ranked(material, ranker, request.selection, request.top, request.seed, request.settings, prepared.problems)
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class PreparedSearch:
     """A search before anything is learned: the examples found, the features there, the ranker chosen."""
 
+    request: SearchRequest
     material: Material
     ranker: Ranker
     """Not fitted; it has the survey's graph where it needs one."""
-    selection: Selection
-    top: int
-    seed: int
-    settings: dict[str, Any]
     problems: list[str]
     """What is wrong with the examples."""
+    examples_lost: bool
+    """Whether one could not be used."""
     device: str | None
     """The GPU that does the work, where there is one."""
 
 
-def asked(
-    survey: Survey | str | os.PathLike[str],
-    known: Any,
-    method: str,
-    top: int,
-    seed: int,
-    *,
-    non_members: Any,
-    params: dict[str, Any] | None,
-    recipe: Recipe | str,
-    selection: Selection,
-    radius_arcsec: float,
-    progress: Progress | None,
-    engine: AnyEngine = None,
-    device: str | None = None,
-) -> Asked:
-    """All that comes before the ranker learns; the parameters are those of `search`."""
+def prepare_search(
+    survey: Survey | str | os.PathLike[str], request: SearchRequest, progress: Progress | None = None
+) -> PreparedSearch:
+    """All that comes before the ranker learns."""
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
-    if not isinstance(top, int) or top < 1:
-        raise WrongUseError(f"top: a whole number from 1 up is needed, not {top!r}")
-    device = device_for(device, engine)
-    examples = examples_of(opened, known, radius_arcsec)
-    others = None if _is_nothing(non_members) else examples_of(opened, non_members, radius_arcsec)
-    made_by = recipe_named(recipe) if isinstance(recipe, str) else recipe
-    features = features_of(opened, made_by, progress=progress, engine=engine, device=device)
+    device = usable_device(request.device)
+    known = examples_of(opened, request.known, request.radius_arcsec)
+    others = None
+    if request.non_members is not None:
+        others = examples_of(opened, request.non_members, request.radius_arcsec)
+    features = features_of(opened, request.make_recipe(), progress=progress, engine=request.engine, device=device)
     give_back_freed()
-    material = material_of(features, examples, others)
-    ranker = ranker_for(method, params or {}, seed, material, device)
+    material = material_of(features, known, others)
+    ranker = ranker_for(request, material, device)
     give_back_freed()
-    settings = {"method": method, "params": params or {}, "seed": seed, "selection": str(selection)}
-    problems = examples.problems + (others.problems if others else []) + material.problems
-    return Asked(material, ranker, selection, top, seed, settings, problems, device)
-
-
-def _is_nothing(given: Any) -> bool:
-    return given is None or (isinstance(given, Sized) and not isinstance(given, str) and not len(given))
-
-
-def device_for(asked: str | None, engine: AnyEngine) -> str | None:
-    """The GPU to use; None for the CPU, with one warning when a GPU was asked for and there is none."""
-    if asked is not None and engine is not None:
-        raise WrongUseError("choose one: a Dask cluster (engine, --scheduler) or a GPU of this machine (device)")
-    try:
-        return usable_device(asked)
-    except ValueError as error:
-        raise WrongUseError(str(error)) from None
+    problems = known.problems + (others.problems if others else []) + material.problems
+    lost = known.lost or bool(others and others.lost) or bool(material.problems)
+    return PreparedSearch(request, material, ranker, problems, lost, device)
 
 
 def ranked(
@@ -168,6 +137,7 @@ def ranked(
     settings: dict[str, Any],
     problems: list[str],
     *,
+    examples_lost: bool | None = None,
     scores: Scores | None = None,
     curve_of: Callable[..., YieldCurve] | None = None,
     table_of: Callable[..., Any] = candidate_table,
@@ -196,7 +166,7 @@ def ranked(
         why=getattr(ranker, "why_", f"ranked by {type(ranker).__name__} from {material.known.sum()} known examples"),
         n_listed=len(rows),
         problems=problems + chosen.said + _unusable(material),
-        examples_lost=bool(problems),
+        examples_lost=bool(problems) if examples_lost is None else examples_lost,
         provenance=provenance(material, ranker, settings),
         material=material,
         ranker=ranker,
