@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rarespec.hats.writing import write_hats as write_hats
     from rarespec.mock import MockSky as MockSky
     from rarespec.searching.model import save_search as save_search
-    from rarespec.searching.model import search_with_model as search_with_model
     from rarespec.searching.search import search as search
+    from rarespec.searching.search import search_with_model as search_with_model
     from rarespec.searching.selection import Selection as Selection
     from rarespec.spectrum import PAPER_GRID as PAPER_GRID
     from rarespec.spectrum import Defect as Defect
@@ -50,7 +50,7 @@ _HOME_OF = {
     "save_search": "rarespec.searching.model",
     "search": "rarespec.searching.search",
     "search_hats": "rarespec.hats.search",
-    "search_with_model": "rarespec.searching.model",
+    "search_with_model": "rarespec.searching.search",
     "write_hats": "rarespec.hats.writing",
 }
 """Public name -> module. Resolved on first use, so that importing rarespec loads nothing heavy."""

@@ -22,6 +22,7 @@ from rarespec.hats.search import search_hats  # noqa: E402
 from rarespec.hats.training import apportioned  # noqa: E402
 from rarespec.hats.writing import write_hats  # noqa: E402
 from rarespec.mock.sky import MockSky  # noqa: E402
+from rarespec.searching.model import SearchModel  # noqa: E402
 from rarespec.survey import SurveyError, WrongUseError  # noqa: E402
 
 TOP = 40
@@ -117,6 +118,23 @@ def test_what_is_known_is_learned_from_a_sample(catalogue, survey, carbon, given
     listed = found.table["id"].tolist()
     assert not set(listed) & {*carbon[:4], *others} and len(set(listed[:15]) & set(carbon[4:])) >= 6
     assert found.account.read == len(survey) + 2 and found.account.not_listed == 5
+
+
+@pytest.mark.parametrize("method", ["auto", "label_propagation"])
+def test_what_was_learned_scores_as_its_file_does(catalogue, carbon, method, tmp_path):
+    file = tmp_path / "learned.safetensors"
+    found = search_hats(catalogue, carbon[:4], top=TOP, sample=120, method=method, save_model=file)
+    again = search_hats(catalogue, model=file, top=TOP)
+    assert found.table["id"].tolist() == again.table["id"].tolist() and found.why == again.why
+    np.testing.assert_array_equal(found.table["score"], again.table["score"])
+
+
+def test_no_file_is_written_unless_it_is_asked_for(catalogue, carbon, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a model was saved")
+
+    monkeypatch.setattr(SearchModel, "save", refuse)
+    assert len(search_hats(catalogue, carbon[:4], top=5, sample=120, method="matched_filter")) == 5
 
 
 def test_the_same_seed_draws_the_same_sample(catalogue, carbon, tmp_path):

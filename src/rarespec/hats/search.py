@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from rarespec.hats.candidates import candidate_table
 from rarespec.hats.catalogue import opened
-from rarespec.hats.learned import Learned
 from rarespec.hats.over_partitions import Failed, Progress, over_partitions
 from rarespec.hats.ranking import HatsRanking
 from rarespec.hats.scoring import Account, Best, Scoring, score_partition
 from rarespec.hats.training import SAMPLE, training_survey
-from rarespec.searching.model import save_search
+from rarespec.searching.model import SearchModel
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.request import EVERYTHING, SearchRequest
 from rarespec.searching.search import rank_survey
@@ -46,7 +45,7 @@ class HatsPlan:
     workspace : path, optional
         A new or empty directory where the survey to learn from and the model stay; by default they go.
     save_model : path, optional
-        A file for what was learned.
+        A file for what was model.
     """
 
     grid: WavelengthGrid = PAPER_GRID
@@ -94,7 +93,7 @@ def search_hats(
     workspace : path, optional
         A new or empty directory where the survey to learn from and the model stay; by default they go.
     save_model : path, optional
-        A file for what was learned.
+        A file for what was model.
     progress : callable, optional
         Called with the partitions scored, and in all.
     **settings
@@ -126,21 +125,25 @@ def rank_catalogue(
     found = opened(catalogue)
     with _current_cluster(request.engine):
         if request.model is not None:
-            settings = {"model": Path(request.model).name}
-            return _ranked(found, Learned.of_model(request.model), None, request.top, settings, progress)
+            model = SearchModel.load(request.model)
+            scoring = Scoring(model, request.top, frozenset(model.known_ids))
+            return _rank(found, scoring, None, {"model": Path(request.model).name}, progress)
         with _folder(plan.workspace) as folder:
-            return _learned_and_ranked(found, request, plan, Path(folder), progress)
+            return _learn_and_rank(found, request, plan, Path(folder), progress)
 
 
-def _learned_and_ranked(
+def _learn_and_rank(
     catalogue: Catalog, request: SearchRequest, plan: HatsPlan, folder: Path, progress: Progress | None
 ) -> HatsRanking:
     survey = training_survey(catalogue, request, folder / f"{catalogue.name}.survey", plan.grid, plan.sample)
     lesson = rank_survey(survey, replace(request, engine=None))
-    path = save_search(lesson, plan.save_model or folder / MODEL)
-    learned = Learned.of_model(path, _refused_ids(lesson))
+    model = SearchModel.of(lesson)
+    kept = plan.save_model or (folder / MODEL if plan.workspace else None)
+    if kept is not None:
+        model.save(kept)
+    scoring = Scoring(model, request.top, frozenset((*model.known_ids, *_refused_ids(lesson))))
     settings = {"seed": request.seed, "params": request.params, "n_sample": len(survey)}
-    return _ranked(catalogue, learned, lesson, request.top, settings, progress)
+    return _rank(catalogue, scoring, lesson, settings, progress)
 
 
 def _refuse_what_needs_a_survey(catalogue: Any, request: SearchRequest, plan: HatsPlan) -> None:
@@ -194,18 +197,18 @@ def _refused_ids(lesson: Ranking) -> list[str]:
     return ids
 
 
-def _ranked(
+def _rank(
     catalogue: Catalog,
-    learned: Learned,
+    scoring: Scoring,
     lesson: Ranking | None,
-    top: int,
     settings: dict[str, Any],
     progress: Progress | None,
 ) -> HatsRanking:
-    best, account = Best(top), Account()
+    model = scoring.model
+    best, account = Best(scoring.top), Account()
     unread: dict[str, str] = {}
     empty: list[str] = []
-    for name, outcome in over_partitions(catalogue, score_partition, Scoring(learned, top), progress):
+    for name, outcome in over_partitions(catalogue, score_partition, scoring, progress):
         if isinstance(outcome, Failed):
             unread[name] = outcome.why
             continue
@@ -216,32 +219,32 @@ def _ranked(
             empty.append(name)
     if not best.rows:
         raise WrongUseError(f"{catalogue.name}: of {account.read} spectra not one could be ranked: {account.unusable}")
-    why = getattr(learned.ranker, "why_", f"ranked by {learned.method} from {len(learned.known)} known examples")
+    why = getattr(model.ranker, "why_", f"ranked by {model.method} from {len(model.known_ids)} known examples")
     return HatsRanking(
         table=candidate_table(best.rows),
         account=account,
         unread=unread,
         empty=empty,
-        method=learned.method,
+        method=model.method,
         why=why,
         lesson_problems=[f"while learning: {problem}" for problem in lesson.problems] if lesson else [],
         examples_lost=bool(lesson and lesson.examples_lost),
         sample_yield=lesson.yield_curve if lesson else None,
-        provenance=_provenance(catalogue, learned, account, settings),
+        provenance=_provenance(catalogue, model, account, settings),
     )
 
 
-def _provenance(catalogue: Catalog, learned: Learned, account: Account, settings: dict[str, Any]) -> dict[str, Any]:
+def _provenance(catalogue: Catalog, model: SearchModel, account: Account, settings: dict[str, Any]) -> dict[str, Any]:
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "catalogue": catalogue.name,
         "n_spectra": account.read,
         "n_scored": account.scored,
-        "recipe": repr(learned.recipe),
-        "recipe_fingerprint": learned.recipe.fingerprint,
-        "known_ids": list(learned.known),
-        "ranker": repr(learned.ranker),
-        "method": learned.method,
+        "recipe": repr(model.recipe),
+        "recipe_fingerprint": model.recipe.fingerprint,
+        "known_ids": model.known_ids,
+        "ranker": repr(model.ranker),
+        "method": model.method,
         **settings,
         "versions": versions_with("numpy", "scipy", "scikit-learn", "astropy", "lsdb"),
     }

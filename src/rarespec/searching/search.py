@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +17,21 @@ from rarespec.gpu.device import usable_device
 from rarespec.memory import give_back_freed
 from rarespec.rankers import Auto
 from rarespec.rankers._ranker import Ranker, Scores, best_first
+from rarespec.searching.block_scores import joined, scores_by_block, scores_of_rows
 from rarespec.searching.candidates import candidate_table
 from rarespec.searching.fitting import fit, hidden_places, ranker_for
 from rarespec.searching.known import examples_of
 from rarespec.searching.material import Material, material_of
+from rarespec.searching.model import SearchModel, blame_file, require_finite_scores
 from rarespec.searching.provenance import provenance_of
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.request import EVERYTHING, SearchRequest
 from rarespec.searching.selection import Chosen, Selection
 from rarespec.searching.yield_curve import YieldCurve, yield_curve
 from rarespec.survey import Survey
-from rarespec.survey.engine_for import AnyEngine
-from rarespec.survey.features import features_of
+from rarespec.survey.engine_for import AnyEngine, engine_for
+from rarespec.survey.feature_set import FeatureSet
+from rarespec.survey.features import features_by, features_of
 from rarespec.survey.manifest import WrongUseError
 
 Progress = Callable[[int, int], None]
@@ -80,9 +85,7 @@ def rank_survey(
 ) -> Ranking:
     """The ranking of a survey that is asked for; `progress` is called with the blocks of features done, and in all."""
     if request.model is not None:
-        from rarespec.searching.model import rank_with_model  # TODO
-
-        return rank_with_model(survey, request, progress)
+        return _rank_with_model(survey, request, progress)
     prepared = prepare_search(survey, request, progress)
     material, ranker = prepared.material, prepared.ranker
     fit(ranker, material, prepared.device)
@@ -210,3 +213,69 @@ def listed_rows(material: Material, selected: NDArray[np.bool_]) -> NDArray[np.b
 def _unusable(material: Material) -> list[str]:
     n = int((~material.features.usable).sum())
     return [f"{n} spectra have no features and cannot be ranked (see features.defects)"] if n else []
+
+
+def search_with_model(
+    survey: Survey | str | os.PathLike[str],
+    model: str | os.PathLike[str],
+    top: int = 1000,
+    *,
+    selection: Selection = EVERYTHING,
+    progress: Progress | None = None,
+    engine: AnyEngine = None,
+    device: str | None = None,
+) -> Ranking:
+    """Rank a survey with what a search on another one learned; both must be on the same wavelength grid.
+
+    engine : where features and scores are computed, block by block, as in `search`
+    device : "cuda" for features on a GPU, as in `search`
+    """
+    request = SearchRequest(model=model, top=top, selection=selection, engine=engine, device=device)
+    return rank_survey(survey, request, progress)
+
+
+def _rank_with_model(
+    survey: Survey | str | os.PathLike[str], request: SearchRequest, progress: Progress | None = None
+) -> Ranking:
+    """As `rank_survey`, where the request names a model."""
+    model = cast(str, request.model)
+    device = usable_device(request.device)
+    opened = survey if isinstance(survey, Survey) else Survey.open(survey)
+    kept = SearchModel.load(model)
+    if kept.grid != opened.grid:
+        raise WrongUseError(
+            f"{model}: the model is for spectra on {kept.grid}, {opened.path} is on {opened.grid}: "
+            "ingest the files again with the model's --grid"
+        )
+    settings = {"method": kept.method, "model": Path(model).name, "learned on": kept.survey}
+    with engine_for(request.engine) as where, blame_file(model):
+        features = features_by(opened, kept.recipe, progress, where, device)
+        material = _material(features, kept)  # reads every block here, where a warning of a damaged one is seen
+        found = joined(
+            [scores_by_block(features, kept.ranker, where), scores_of_rows(kept.ranker, kept.known_features)]
+        )
+        for scores in found:
+            if scores is not None:
+                require_finite_scores(scores)
+        curve_of = partial(hidden_curve, edges=found.edges)
+        return ranked(
+            material,
+            kept.ranker,
+            request.selection,
+            request.top,
+            None,
+            settings,
+            [],
+            scores=found.scores,
+            curve_of=curve_of,
+        )
+
+
+def _material(features: FeatureSet, kept: SearchModel) -> Material:
+    """The survey's rows, then the examples that the model learned from; none of these is listed."""
+    rows = np.flatnonzero(features.usable)
+    X = np.concatenate([features.usable_values, kept.known_features])
+    is_known = np.arange(len(X)) >= len(rows)
+    here = np.isin(features.survey.ids[rows].astype(str), kept.known_ids)
+    refused = np.concatenate([here, np.zeros(len(kept.known_ids), bool)])
+    return Material(features, rows, X, is_known, refused, list(kept.known_ids), [])
