@@ -16,8 +16,8 @@ from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_start import CampaignStart, start_beside
 from rarespec.labels.label import Label
 from rarespec.rankers._ranker import Ranker
-from rarespec.searching import kept_candidates
-from rarespec.searching.kept_candidates import UNEXAMINED
+from rarespec.searching import candidates
+from rarespec.searching.candidates import UNEXAMINED
 from rarespec.searching.model import save_search
 from rarespec.searching.relearning import Relearning
 from rarespec.searching.request import SearchRequest
@@ -55,7 +55,7 @@ def assert_same_candidates(ranking: Any, other: Any, but: str = "") -> None:
     for name in set(ranking.table.colnames) - {but}:
         np.testing.assert_array_equal(ranking.table[name], other.table[name], err_msg=name)
         assert ranking.table[name].info.description == other.table[name].info.description
-    assert ranking.n_listed == other.n_listed and ranking.material.ids == other.material.ids
+    assert ranking.n_listed == other.n_listed and ranking.rows.known_ids == other.rows.known_ids
 
 
 # --- learning
@@ -86,7 +86,7 @@ def test_examples_from_elsewhere_stay(survey: Survey, rare: list[str]) -> None:
     campaign = Campaign.start(survey, [rare[1], spectra_with_bands(3)], **QUICK)
     assert campaign.known_ids[0] == rare[1] and len(campaign.known_ids) == 4
     campaign.relearn({rare[0]: YES})
-    assert campaign.ranking.material.ids == [rare[0], *campaign.known_ids]
+    assert campaign.ranking.rows.known_ids == [rare[0], *campaign.known_ids]
     assert set(campaign.ranking.table["nearest_known"]) <= {rare[0], *campaign.known_ids}
 
 
@@ -139,7 +139,7 @@ def test_unsure_changes_no_ranking(campaign: Campaign) -> None:
 def test_what_moved_is_told(campaign: Campaign, survey: Survey) -> None:
     before, labelled = campaign.ranking, survey.ids[150:156].tolist()
     change = campaign.relearn(dict.fromkeys(labelled, YES))
-    old = [id for id in survey.ids[np.argsort(-before.scores, kind="stable")] if id not in before.material.ids]
+    old = [id for id in survey.ids[np.argsort(-before.scores, kind="stable")] if id not in before.rows.known_ids]
     old = [id for id in old if id not in labelled]
     now = campaign.ranking.table["id"].tolist()
     moved = {id: (old.index(id) + 1, rank) for rank, id in enumerate(now, 1) if old.index(id) + 1 != rank}
@@ -158,7 +158,7 @@ def test_a_label_taken_back_is_forgotten(campaign: Campaign) -> None:
 def test_labels_go_before_what_was_given_at_the_start(survey: Survey, rare: list[str]) -> None:
     campaign = Campaign.start(survey, rare[:3], non_members=[survey.ids[50]], **QUICK)
     campaign.relearn({rare[0]: NO, survey.ids[50]: YES})
-    assert campaign.ranking.material.ids == [*rare[1:3], survey.ids[50]]
+    assert campaign.ranking.rows.known_ids == [*rare[1:3], survey.ids[50]]
     said = " ".join(campaign.ranking.problems)
     assert f"{rare[0]}: given as known at the start" in said and f"{survey.ids[50]}: given as a non-member" in said
     with pytest.raises(WrongUseError, match="no known example is left"):
@@ -194,13 +194,13 @@ def test_only_spectra_that_are_new_to_the_list_are_examined(
     campaign: Campaign, survey: Survey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     examined: list[str] = []
-    flags_of = kept_candidates.flags_of
+    flags_of = candidates.flags_of
 
     def counted(survey: Survey, rows: Any) -> Any:
         examined.extend(survey.ids[rows])
         return flags_of(survey, rows)
 
-    monkeypatch.setattr(kept_candidates, "flags_of", counted)
+    monkeypatch.setattr(candidates, "flags_of", counted)
     first = set(campaign.ranking.table["id"])
     labelled = survey.ids[150:156].tolist()
     campaign.relearn(dict.fromkeys(labelled, YES) | {campaign.listed()[0]: UNSURE})

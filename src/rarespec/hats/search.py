@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rarespec.hats.candidates import candidate_table
 from rarespec.hats.catalogue import opened
 from rarespec.hats.over_partitions import Failed, Progress, over_partitions
 from rarespec.hats.ranking import HatsRanking
 from rarespec.hats.scoring import Account, Best, Scoring, score_partition
 from rarespec.hats.training import SAMPLE, training_survey
+from rarespec.searching.candidates import make_table
 from rarespec.searching.model import SearchModel
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.request import EVERYTHING, SearchRequest
@@ -27,6 +27,7 @@ from rarespec.survey.manifest import WrongUseError
 from rarespec.versions import versions_with
 
 if TYPE_CHECKING:
+    from astropy.table import Table
     from lsdb.catalog import Catalog
 
 MODEL = "model.safetensors"
@@ -141,7 +142,7 @@ def _learn_and_rank(
     kept = plan.save_model or (folder / MODEL if plan.workspace else None)
     if kept is not None:
         model.save(kept)
-    scoring = Scoring(model, request.top, frozenset((*model.known_ids, *_refused_ids(lesson))))
+    scoring = Scoring(model, request.top, frozenset((*model.known_ids, *lesson.rows.refused_ids)))
     settings = {"seed": request.seed, "params": request.params, "n_sample": len(survey)}
     return _rank(catalogue, scoring, lesson, settings, progress)
 
@@ -191,12 +192,6 @@ def _folder(workspace: str | os.PathLike[str] | None) -> Any:
     return tempfile.TemporaryDirectory(prefix="rarespec-hats-") if workspace is None else _Kept(workspace)
 
 
-def _refused_ids(lesson: Ranking) -> list[str]:
-    material = lesson.material
-    ids: list[str] = lesson.survey.ids[material.rows[material.refused[: len(material.rows)]]].tolist()
-    return ids
-
-
 def _rank(
     catalogue: Catalog,
     scoring: Scoring,
@@ -221,7 +216,7 @@ def _rank(
         raise WrongUseError(f"{catalogue.name}: of {account.read} spectra not one could be ranked: {account.unusable}")
     why = getattr(model.ranker, "why_", f"ranked by {model.method} from {len(model.known_ids)} known examples")
     return HatsRanking(
-        table=candidate_table(best.rows),
+        table=_table(best.rows),
         account=account,
         unread=unread,
         empty=empty,
@@ -232,6 +227,12 @@ def _rank(
         sample_yield=lesson.yield_curve if lesson else None,
         provenance=_provenance(catalogue, model, account, settings),
     )
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return make_table(columns.pop("id"), columns, columns.pop("score"))
 
 
 def _provenance(catalogue: Catalog, model: SearchModel, account: Account, settings: dict[str, Any]) -> dict[str, Any]:

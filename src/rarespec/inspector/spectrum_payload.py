@@ -69,7 +69,7 @@ def _contribution(ranking: Ranking, spectrum: Spectrum) -> tuple[Vector, tuple[B
     if isinstance(template, NoTemplate):
         return nothing, (), template.said
     try:
-        found = explained(template, spectrum, ranking.material.features)
+        found = explained(template, spectrum, ranking.rows.features)
     except WrongUseError as error:
         return nothing, (), str(error)
     return found.contribution, found.bands, None

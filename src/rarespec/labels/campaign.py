@@ -176,7 +176,7 @@ class Campaign:
     @property
     def known_ids(self) -> list[str]:
         """Of the examples given at the start."""
-        return list(self._relearning.material.ids)
+        return list(self._relearning.start.rows.known_ids)
 
     def listed(self, order: str = "likely") -> list[str]:
         """Ids in the order in which to look at them; see `rarespec.labels.order`.

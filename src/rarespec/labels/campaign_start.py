@@ -97,20 +97,19 @@ def start_beside(survey: Survey) -> Path:
 
 def start_of(search: PreparedSearch) -> CampaignStart:
     """From what was asked for and the examples found; a WrongUseError if they cannot be kept."""
-    request, material = search.request, search.material
-    known = _words(request.known) if material.n_from_elsewhere else list(material.ids)
+    request, rows = search.request, search.rows
+    known = _words(request.known) if rows.n_from_elsewhere else list(rows.known_ids)
     recipe = _named(request.recipe)
     if known is None:
         raise WrongUseError("known spectra that are not in the survey cannot be kept with a campaign: give their files")
     if recipe is None:
         raise WrongUseError("only a campaign with a recipe that has a name can be kept, not one put together by hand")
-    refused = material.features.survey.ids[material.rows[material.refused[: len(material.rows)]]].tolist()
     return CampaignStart(
         known=known,
         method=request.method,
         top=request.top,
         seed=request.seed,
-        non_members=refused or None,
+        non_members=rows.refused_ids or None,
         params=dict(request.params),
         recipe=recipe,
         selection=asdict(request.selection),

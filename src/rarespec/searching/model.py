@@ -46,14 +46,14 @@ class SearchModel:
     @classmethod
     def of(cls, ranking: Ranking) -> SearchModel:
         """What this search learned; graphs and whatever else can be had again are left behind."""
-        material = ranking.material
+        rows = ranking.rows
         return cls(
             grid=ranking.survey.grid,
-            recipe=material.features.recipe,
+            recipe=rows.features.recipe,
             ranker=as_loaded(ranking.ranker),
             method=ranking.method,
-            known_ids=material.ids,
-            known_features=material.X[material.known],
+            known_ids=rows.known_ids,
+            known_features=rows.X[rows.known],
             survey=ranking.survey.path.name,
         )
 

@@ -83,7 +83,7 @@ def _summary(ranking: Ranking, portraits: Sequence[Portrait]) -> list[Html]:
 
 def asked(ranking: Ranking, n_shown: int) -> str:
     """What was searched for and where, in one sentence."""
-    known = _counted(int(ranking.material.known.sum()), "known example")
+    known = _counted(int(ranking.rows.known.sum()), "known example")
     best = "one is" if n_shown == 1 else f"{thousands(n_shown)} are"
     return (
         f"From {known}, the method {ranking.method} ranked {thousands(ranking.n_listed)} spectra of "

@@ -5,29 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rarespec.features.recipe import Recipe
 from rarespec.gpu.device import usable_device
 from rarespec.memory import give_back_freed
 from rarespec.rankers import Auto
-from rarespec.rankers._ranker import Ranker, Scores, best_first
+from rarespec.rankers._ranker import Ranker
 from rarespec.searching.block_scores import joined, scores_by_block, scores_of_rows
-from rarespec.searching.candidates import candidate_table
-from rarespec.searching.fitting import fit, hidden_places, ranker_for
+from rarespec.searching.candidates import CandidateTables
+from rarespec.searching.fitting import fit, ranker_for
 from rarespec.searching.known import examples_of
-from rarespec.searching.material import Material, material_of
+from rarespec.searching.listing import Listing, hidden_curve, list_rows
 from rarespec.searching.model import SearchModel, blame_file, require_finite_scores
-from rarespec.searching.provenance import provenance_of
-from rarespec.searching.ranking import Ranking
+from rarespec.searching.ranking import Ranking, build_ranking
 from rarespec.searching.request import EVERYTHING, SearchRequest
-from rarespec.searching.selection import Chosen, Selection
-from rarespec.searching.yield_curve import YieldCurve, yield_curve
+from rarespec.searching.rows import FeatureMatrix, SearchRows, gather_rows
+from rarespec.searching.selection import Selection
+from rarespec.searching.yield_curve import YieldCurve
 from rarespec.survey import Survey
 from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.feature_set import FeatureSet
@@ -86,13 +84,21 @@ def rank_survey(
     """The ranking of a survey that is asked for; `progress` is called with the blocks of features done, and in all."""
     if request.model is not None:
         return _rank_with_model(survey, request, progress)
-    prepared = prepare_search(survey, request, progress)
-    material, ranker = prepared.material, prepared.ranker
-    fit(ranker, material, prepared.device)
-    if isinstance(ranker, Auto):
-        ranker.forget_preparation()
+    search = prepare_search(survey, request, progress)
+    fit(search.ranker, search.rows, search.device)
+    if isinstance(search.ranker, Auto):
+        search.ranker.forget_preparation()
     give_back_freed()
-    return ranked(material, ranker, request.selection, request.top, request.seed, request.settings, prepared.problems)
+    listing = list_rows(search.rows, search.ranker, request.selection.chosen(search.rows.survey))
+    curve = hidden_curve(listing, request.seed)
+    return _build(listing, curve, request.top, request.settings, search.problems, search.examples_lost)
+
+
+def _build(listing: Listing, curve: YieldCurve, top: int, settings: Any, problems: Any, examples_lost: bool) -> Ranking:
+    tables = CandidateTables(listing.rows.survey)
+    ranking = build_ranking(listing, curve, tables, top, settings, problems, examples_lost)
+    tables.examine(ranking.table)
+    return ranking
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +106,7 @@ class PreparedSearch:
     """A search before anything is learned: the examples found, the features there, the ranker chosen."""
 
     request: SearchRequest
-    material: Material
+    rows: SearchRows
     ranker: Ranker
     """Not fitted; it has the survey's graph where it needs one."""
     problems: list[str]
@@ -123,96 +129,12 @@ def prepare_search(
         others = examples_of(opened, request.non_members, request.radius_arcsec)
     features = features_of(opened, request.make_recipe(), progress=progress, engine=request.engine, device=device)
     give_back_freed()
-    material = material_of(features, known, others)
-    ranker = ranker_for(request, material, device)
+    rows, without_features = gather_rows(features, known, others)
+    ranker = ranker_for(request, rows, device)
     give_back_freed()
-    problems = known.problems + (others.problems if others else []) + material.problems
-    lost = known.lost or bool(others and others.lost) or bool(material.problems)
-    return PreparedSearch(request, material, ranker, problems, lost, device)
-
-
-def ranked(
-    material: Material,
-    ranker: Ranker,
-    selection: Selection | Chosen,
-    top: int,
-    seed: int | None,
-    settings: dict[str, Any],
-    problems: list[str],
-    *,
-    examples_lost: bool | None = None,
-    scores: Scores | None = None,
-    curve_of: Callable[..., YieldCurve] | None = None,
-    table_of: Callable[..., Any] = candidate_table,
-    provenance: Callable[..., dict[str, Any]] = provenance_of,
-) -> Ranking:
-    """The ranking that a fitted ranker gives; `seed` is None when it was fitted elsewhere and nothing can be hidden.
-
-    `scores`, (n,), are those of the material's rows where they are known already. `curve_of`, `table_of` and
-    `provenance` are called as `hidden_curve`, `candidate_table` and `provenance_of` are; whoever ranks the same survey
-    again and again gives ones that keep what they have found.
-    """
-    chosen = selection.chosen(material.features.survey) if isinstance(selection, Selection) else selection
-    listed = listed_rows(material, chosen.mask)
-    if not listed.any():
-        why = "; ".join(chosen.said) or "every usable spectrum is known or a non-member"
-        raise WrongUseError(f"{material.features.survey.path}: nothing is left to rank: {why}")
-    scores = ranker.decision_function(material.X) if scores is None else scores
-    rows = np.flatnonzero(listed)
-    order = rows[best_first(scores[rows])]
-    curve = (curve_of or hidden_curve)(ranker, material, scores, listed, order, seed)
-    best = order[:top]
-    return Ranking(
-        table=table_of(material, best, scores[best], curve),
-        yield_curve=curve,
-        method=settings["method"],
-        why=getattr(ranker, "why_", f"ranked by {type(ranker).__name__} from {material.known.sum()} known examples"),
-        n_listed=len(rows),
-        problems=problems + chosen.said + _unusable(material),
-        examples_lost=bool(problems) if examples_lost is None else examples_lost,
-        provenance=provenance(material, ranker, settings),
-        material=material,
-        ranker=ranker,
-        scores=scores,
-    )
-
-
-def hidden_curve(
-    ranker: Ranker,
-    material: Material,
-    scores: Scores,
-    listed: NDArray[np.bool_],
-    order: NDArray[np.intp],
-    seed: int | None,
-    edges: Scores | None = None,
-) -> YieldCurve:
-    """From where the known examples come to stand when they are hidden; `order` has the listed rows, best first.
-
-    edges : (n,) edge scores of the material's rows, where the ranker has such and they are known already
-    """
-    hidden = hidden_places(ranker, material, scores, listed, seed)
-    falling = falling_scores(ranker, material, scores, order) if edges is None else np.sort(edges[order])[::-1]
-    return yield_curve(falling, hidden, int(material.known.sum()))
-
-
-def falling_scores(ranker: Ranker, material: Material, scores: Scores, order: NDArray[np.intp]) -> Scores:
-    """Scores of the listed rows, falling, on a scale on which the edge of a group shows."""
-    if not hasattr(ranker, "edge_scores"):
-        return scores[order]
-    edge: Scores = np.sort(ranker.edge_scores(material.X)[order])[::-1]
-    return edge
-
-
-def listed_rows(material: Material, selected: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """(n,) which rows of the material may be candidates; `selected` is of the survey's rows."""
-    listed = ~material.known & ~material.refused
-    listed[: len(material.rows)] &= selected[material.rows]
-    return listed
-
-
-def _unusable(material: Material) -> list[str]:
-    n = int((~material.features.usable).sum())
-    return [f"{n} spectra have no features and cannot be ranked (see features.defects)"] if n else []
+    problems = known.problems + (others.problems if others else []) + without_features
+    lost = known.lost or bool(others and others.lost) or bool(without_features)
+    return PreparedSearch(request, rows, ranker, problems, lost, device)
 
 
 def search_with_model(
@@ -250,32 +172,22 @@ def _rank_with_model(
     settings = {"method": kept.method, "model": Path(model).name, "learned on": kept.survey}
     with engine_for(request.engine) as where, blame_file(model):
         features = features_by(opened, kept.recipe, progress, where, device)
-        material = _material(features, kept)  # reads every block here, where a warning of a damaged one is seen
+        rows = _rows_with_examples(features, kept)  # reads every block here, where a warning of a damaged one is seen
         found = joined(
             [scores_by_block(features, kept.ranker, where), scores_of_rows(kept.ranker, kept.known_features)]
         )
         for scores in found:
             if scores is not None:
                 require_finite_scores(scores)
-        curve_of = partial(hidden_curve, edges=found.edges)
-        return ranked(
-            material,
-            kept.ranker,
-            request.selection,
-            request.top,
-            None,
-            settings,
-            [],
-            scores=found.scores,
-            curve_of=curve_of,
-        )
+        listing = list_rows(rows, kept.ranker, request.selection.chosen(opened), found.scores)
+        curve = hidden_curve(listing, None, found.edges)
+        return _build(listing, curve, request.top, settings, [], False)
 
 
-def _material(features: FeatureSet, kept: SearchModel) -> Material:
+def _rows_with_examples(features: FeatureSet, model: SearchModel) -> SearchRows:
     """The survey's rows, then the examples that the model learned from; none of these is listed."""
-    rows = np.flatnonzero(features.usable)
-    X = np.concatenate([features.usable_values, kept.known_features])
-    is_known = np.arange(len(X)) >= len(rows)
-    here = np.isin(features.survey.ids[rows].astype(str), kept.known_ids)
-    refused = np.concatenate([here, np.zeros(len(kept.known_ids), bool)])
-    return Material(features, rows, X, is_known, refused, list(kept.known_ids), [])
+    matrix = FeatureMatrix(features, model.known_features)
+    n_here = len(matrix.survey_rows)
+    here = np.isin(features.survey.ids[matrix.survey_rows].astype(str), model.known_ids)
+    refused = np.concatenate([here, np.zeros(len(model.known_ids), bool)])
+    return SearchRows(matrix, np.arange(len(matrix.values)) >= n_here, refused, list(model.known_ids))
