@@ -120,6 +120,21 @@ def test_what_is_known_is_learned_from_a_sample(catalogue, survey, carbon, given
     assert found.account.read == len(survey) + 2 and found.account.not_listed == 5
 
 
+@pytest.mark.parametrize("opened", [False, True])
+def test_the_search_of_surveys_takes_a_catalogue(catalogue, carbon, opened):
+    place = lsdb.open_catalog(catalogue, columns="all") if opened else str(catalogue)
+    found = rs.search(place, carbon[:4], "matched_filter", TOP, seed=3)
+    same = search_hats(catalogue, carbon[:4], top=TOP, method="matched_filter", seed=3)
+    assert found.table["id"].tolist() == same.table["id"].tolist() and found.provenance["seed"] == 3
+
+
+def test_what_only_surveys_have_is_refused(catalogue):
+    with pytest.raises(WrongUseError, match="leave --device out"):
+        rs.search(catalogue, ["x"], device="cuda")
+    with pytest.raises(WrongUseError, match="filter the catalogue with LSDB"):
+        rs.search(catalogue, ["x"], selection=rs.Selection(min_snr=3))
+
+
 @pytest.mark.parametrize("method", ["auto", "label_propagation"])
 def test_what_was_learned_scores_as_its_file_does(catalogue, carbon, method, tmp_path):
     file = tmp_path / "learned.safetensors"

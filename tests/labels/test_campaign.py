@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rarespec import search
 from rarespec.features import PaperFeatures
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_start import CampaignStart, start_beside
@@ -21,7 +22,7 @@ from rarespec.searching.candidates import UNEXAMINED
 from rarespec.searching.model import save_search
 from rarespec.searching.relearning import Relearning
 from rarespec.searching.request import SearchRequest
-from rarespec.searching.search import prepare_search, search
+from rarespec.searching.search import prepare_search
 from rarespec.searching.selection import Selection
 from rarespec.survey import Survey
 from rarespec.survey.manifest import WrongUseError

@@ -24,6 +24,13 @@ def is_hats(place: str | os.PathLike[str]) -> bool:
     return any((root / name).is_file() for name in MARKS)
 
 
+def is_catalogue(place: Any) -> bool:
+    """Whether this is a catalogue of LSDB, or the directory or URL of a HATS catalogue."""
+    if isinstance(place, str | os.PathLike):
+        return is_hats(place)
+    return type(place).__module__.split(".")[0] == "lsdb"
+
+
 def require_lsdb() -> Any:
     try:
         import lsdb

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from rarespec.features.recipe import Recipe
 from rarespec.gpu.device import usable_device
 from rarespec.memory import give_back_freed
 from rarespec.rankers import Auto
@@ -36,52 +35,25 @@ Progress = Callable[[int, int], None]
 """Called with how much is done and how much there is in all."""
 
 
-def search(
-    survey: Survey | str | os.PathLike[str],
-    known: Any,
-    method: str = "auto",
-    top: int = 1000,
-    seed: int = 0,
-    *,
-    non_members: Any = None,
-    params: dict[str, Any] | None = None,
-    recipe: Recipe | str = "paper",
-    selection: Selection = EVERYTHING,
-    radius_arcsec: float = 2.0,
-    progress: Progress | None = None,
-    engine: AnyEngine = None,
-    device: str | None = None,
-) -> Ranking:
-    """Rank the spectra of a survey by how alike they are to the known examples.
-
-    Parameters
-    ----------
-    survey : a Survey, or its directory.
-    known : ids; a table, or a file with one, of ids or positions; spectra, or files of spectra of any survey.
-    method : name of the ranker; "auto" chooses and combines by how well the known examples are found again.
-    top : how many candidates the table holds.
-    seed : same seed, same ranking.
-    non_members : objects known not to be of the kind, in any form that `known` may have. They are not listed, and
-        rankers that can learn from them do.
-    params : parameters of the ranker.
-    recipe : the features; a name or a recipe.
-    selection : which spectra are listed. The ranker learns from all.
-    radius_arcsec : how far from a given position a spectrum may be.
-    progress : called with the blocks of features done, and in all.
-    engine : where features are computed: in this process by default, or on a Dask cluster, given by its address, its
-        client or as a DaskCluster. The ranking is the same.
-    device : "cuda" for features, neighbour graphs and BaggingTopPush on a GPU; where there is none, a warning says so.
-    """
-    request = SearchRequest(
-        known, method, top, seed, non_members, params or {}, recipe, selection, radius_arcsec, engine, device
-    )
-    return rank_survey(survey, request, progress)
-
-
 def rank_survey(
     survey: Survey | str | os.PathLike[str], request: SearchRequest, progress: Progress | None = None
 ) -> Ranking:
-    """The ranking of a survey that is asked for; `progress` is called with the blocks of features done, and in all."""
+    """The ranking of a survey that is asked for.
+
+    Parameters
+    ----------
+    survey : Survey or path
+        The survey, or its directory.
+    request : SearchRequest
+        What is asked for.
+    progress : callable, optional
+        Called with the blocks of features done, and in all.
+
+    Returns
+    -------
+    Ranking
+        The candidates, best first.
+    """
     if request.model is not None:
         return _rank_with_model(survey, request, progress)
     search = prepare_search(survey, request, progress)
@@ -149,8 +121,32 @@ def search_with_model(
 ) -> Ranking:
     """Rank a survey with what a search on another one learned; both must be on the same wavelength grid.
 
-    engine : where features and scores are computed, block by block, as in `search`
-    device : "cuda" for features on a GPU, as in `search`
+    Parameters
+    ----------
+    survey : Survey or path
+        The survey, or its directory.
+    model : path
+        A file that `save_search` wrote.
+    top : int
+        How many candidates to list.
+    selection : Selection, optional
+        Which spectra to list.
+    progress : callable, optional
+        Called with the blocks of features done, and in all.
+    engine : address, client or engine, optional
+        Where features and scores are computed, block by block, as in `search`.
+    device : str, optional
+        "cuda" for features on a GPU, as in `search`.
+
+    Returns
+    -------
+    Ranking
+        The candidates, best first.
+
+    Raises
+    ------
+    WrongUseError
+        If the file is no model, or one for other wavelengths.
     """
     request = SearchRequest(model=model, top=top, selection=selection, engine=engine, device=device)
     return rank_survey(survey, request, progress)
