@@ -19,7 +19,7 @@ from rarespec.cli.app import app  # noqa: E402
 from rarespec.hats.catalogue import is_hats  # noqa: E402
 from rarespec.hats.hats_files import provenance_in  # noqa: E402
 from rarespec.hats.search import search_hats  # noqa: E402
-from rarespec.hats.training import apportioned  # noqa: E402
+from rarespec.hats.training import apportion  # noqa: E402
 from rarespec.hats.writing import write_hats  # noqa: E402
 from rarespec.mock.sky import MockSky  # noqa: E402
 from rarespec.searching.model import SearchModel  # noqa: E402
@@ -161,9 +161,9 @@ def test_the_same_seed_draws_the_same_sample(catalogue, carbon, tmp_path):
 
 
 def test_a_sample_is_shared_out_in_proportion():
-    assert apportioned({"a": 100, "b": 50, "c": 51}, 20) == {"a": 10, "b": 5, "c": 5}
-    assert apportioned({"a": 3, "b": 2}, 10) == {"a": 3, "b": 2}
-    assert sum(apportioned({str(i): i for i in range(30)}, 101).values()) == 101
+    assert apportion({"a": 100, "b": 50, "c": 51}, 20) == {"a": 10, "b": 5, "c": 5}
+    assert apportion({"a": 3, "b": 2}, 10) == {"a": 3, "b": 2}
+    assert sum(apportion({str(i): i for i in range(30)}, 101).values()) == 101
 
 
 def test_a_catalogue_that_lsdb_has_filtered(catalogue, model, sky):

@@ -263,7 +263,7 @@ def test_what_is_said_of_those_that_left_the_list(campaign: Campaign, survey: Su
     no = next(id for id in campaign.listed() if id not in rare)
     campaign.relearn({yes: YES, no: NO, rare[0]: YES})
     campaign.examine()
-    said = campaign.described([yes, no, rare[0]])
+    said = campaign.describe([yes, no, rare[0]])
     for id in (yes, no):
         assert all(said[id][name] == rows[id][name] for name in ("id", "class", "snr", "flags"))
     assert said[yes]["nearest_known"] in rare[:3] and said[rare[0]]["nearest_known"] in {*rare[1:3], yes}

@@ -24,7 +24,7 @@ def is_hats(place: Path) -> bool:
     return is_hats(place)
 
 
-def written(ranking: Ranking, out: Path) -> Path:
+def write_candidates(ranking: Ranking, out: Path) -> Path:
     """The candidates of a survey as the end of the name says; a HATS catalogue is a directory."""
     if out.suffix != ".hats":
         return ranking.write(out)

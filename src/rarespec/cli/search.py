@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rarespec.cli.exits import Exit, told
-from rarespec.cli.hats_search import is_hats, search_catalogue, written
+from rarespec.cli.hats_search import is_hats, search_catalogue, write_candidates
 from rarespec.cli.search_options import SearchOptions, ranking_of, with_search_options
 from rarespec.cli.terminal import console, say, say_json
 
@@ -47,7 +47,7 @@ def command(
 
 def _keep(ranking: Ranking, out: Path | None, model: Path | None, send: bool) -> None:
     if out is not None:
-        say(f"{len(ranking)} candidates in {written(ranking, out)}", err=True)
+        say(f"{len(ranking)} candidates in {write_candidates(ranking, out)}", err=True)
     if model is not None:
         from rarespec.searching.model import save_search
 

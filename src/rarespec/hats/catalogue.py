@@ -39,7 +39,7 @@ def require_lsdb() -> Any:
     return lsdb
 
 
-def opened(catalogue: Catalog | str | os.PathLike[str]) -> Catalog:
+def open_catalogue(catalogue: Catalog | str | os.PathLike[str]) -> Catalog:
     """The catalogue with all its columns; one of LSDB, which may have been filtered, as it is."""
     lsdb = require_lsdb()
     if isinstance(catalogue, lsdb.catalog.Catalog):

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rarespec.hats.catalogue import opened
+from rarespec.hats.catalogue import open_catalogue
 from rarespec.hats.over_partitions import Failed, Progress, over_partitions
 from rarespec.hats.ranking import HatsRanking
 from rarespec.hats.scoring import Account, Best, Scoring, score_partition
@@ -123,7 +123,7 @@ def rank_catalogue(
 ) -> HatsRanking:
     """The ranking of a catalogue that is asked for."""
     _refuse_what_needs_a_survey(catalogue, request, plan)
-    found = opened(catalogue)
+    found = open_catalogue(catalogue)
     with _current_cluster(request.engine):
         if request.model is not None:
             model = SearchModel.load(request.model)

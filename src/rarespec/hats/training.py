@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rarespec.hats.over_partitions import Failed, Progress, over_partitions
 from rarespec.hats.partition import name_of, spectra_in
-from rarespec.hats.wanted import Wanted, ids_in, light_columns, wanted_by, words_in
+from rarespec.hats.targets import Targets, find_targets, ids_in, light_columns, words_in
 from rarespec.searching.request import SearchRequest
 from rarespec.spectrum import Spectra, WavelengthGrid
 from rarespec.survey import Survey
@@ -30,7 +30,7 @@ SAMPLE = 100_000
 class Drawing:
     """What is taken of each partition."""
 
-    wanted: Wanted
+    targets: Targets
     share: dict[str, int]
     """Name of the partition -> how many rows are drawn."""
     grid: WavelengthGrid
@@ -55,8 +55,8 @@ def training_survey(
     looks = {name: look for name, look in over_partitions(light, look_for, words) if not isinstance(look, Failed)}
     found = frozenset[str]().union(*(look[1] for look in looks.values()))
     sizes = {name: look[0] for name, look in looks.items()}
-    meant = wanted_by(given, found, request.radius_arcsec)
-    drawing = Drawing(meant, apportioned(sizes, sample), grid, request.seed)
+    targets = find_targets(given, found, request.radius_arcsec)
+    drawing = Drawing(targets, apportion(sizes, sample), grid, request.seed)
     survey = Survey.create(into, grid)
     append_to(survey, _drawn(catalogue, drawing, progress), action=f"sample of {catalogue.name}")
     return Survey.open(into)
@@ -67,8 +67,8 @@ def look_for(partition: pd.DataFrame, pixel: Any, words: frozenset[str]) -> tupl
     return len(partition), words & frozenset(ids_in(partition)) - {""}
 
 
-def apportioned(sizes: dict[str, int], total: int) -> dict[str, int]:
-    """`total` shared out in proportion to these sizes, none more than it has."""
+def apportion(sizes: dict[str, int], total: int) -> dict[str, int]:
+    """Share `total` out in proportion to these sizes, none more than it has."""
     n = sum(sizes.values())
     if n <= total:
         return sizes
@@ -84,7 +84,7 @@ def draw(partition: pd.DataFrame, pixel: Any, drawing: Drawing) -> list[Spectra]
     rng = np.random.default_rng([drawing.seed, pixel.order, pixel.pixel])
     n = min(drawing.share.get(name_of(pixel), 0), len(partition))
     drawn = rng.choice(len(partition), n, replace=False, shuffle=False) if n else np.empty(0, np.intp)
-    rows: NDArray[np.intp] = np.union1d(drawn, drawing.wanted.rows_of(partition)).astype(np.intp)
+    rows: NDArray[np.intp] = np.union1d(drawn, drawing.targets.rows_of(partition)).astype(np.intp)
     found = spectra_in(partition.iloc[rows], name_of(pixel), drawing.grid)
     return [spectra for spectra in found if isinstance(spectra, Spectra)]
 

@@ -194,27 +194,27 @@ class Campaign:
         not looked for yet: `examine` does that.
         """
         with self._learning:
-            return self._learned(labels, {order: _places_in(self._now.listed(order)) for order in ORDERS})
+            return self._learn(labels, {order: _places_in(self._now.listed(order)) for order in ORDERS})
 
     def recall(self, labels: Labels) -> Change:
         """Rank by labels of earlier sessions: they stand first in the list, in their order, as they were looked at."""
         with self._learning:
-            return self._learned(labels, dict.fromkeys(ORDERS, _places_in(list(labels))))
+            return self._learn(labels, dict.fromkeys(ORDERS, _places_in(list(labels))))
 
     def examine(self) -> None:
         """Find the flags of candidates and labelled spectra; those that are new have to be read, which takes time."""
         now = self._now
         self._relearning.examine(now.ranking, now.labels)
 
-    def described(self, ids: list[str]) -> dict[str, dict[str, Any]]:
+    def describe(self, ids: list[str]) -> dict[str, dict[str, Any]]:
         """What the table would say of spectra of the survey that have left the list: all but rank and score."""
-        return self._relearning.described(self._now.ranking, ids)
+        return self._relearning.describe(self._now.ranking, ids)
 
     def progress(self, labels: Labels) -> Progress:
         """How far these labels, which are all that stand, have come."""
         return progress_of(self._now.ranking, labels)
 
-    def _learned(self, labels: Labels, stood: Mapping[str, Places]) -> Change:
+    def _learn(self, labels: Labels, stood: Mapping[str, Places]) -> Change:
         """`stood` : order -> where ids stood in the list."""
         started, before = perf_counter(), self._now
         ranking, (yes, no, bad) = before.ranking, _taught(labels)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.searching.columns import described
+from rarespec.searching.columns import describe_columns
 from rarespec.searching.flags import flags_of
 from rarespec.searching.nearest_known import nearest_after
 from rarespec.searching.rows import SearchRows
@@ -42,7 +42,7 @@ def make_table(ids: Any, catalogue: Columns, scores: Any, judged: Columns | None
     columns |= {name: _common(name, catalogue.get(name, [None] * n)) for name in FROM_CATALOGUE}
     columns |= {"score": np.array(scores, np.float64)} | dict(judged or {})
     columns |= {name: _own(values) for name, values in catalogue.items() if name not in columns}
-    return described(Table(columns))
+    return describe_columns(Table(columns))
 
 
 def _common(name: str, values: Any) -> NDArray[Any]:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.searching.example_file import Given, Unusable
+from rarespec.searching.example_file import ExampleInput, Unusable
+from rarespec.searching.example_inputs import read_examples
 from rarespec.searching.example_rows import ExampleRows
 from rarespec.searching.example_spectra import on_grid, stacked
 from rarespec.searching.example_table import ExampleTable
-from rarespec.searching.given import given_in
 from rarespec.searching.request import check_radius
 from rarespec.spectrum import Spectra, Spectrum
 from rarespec.survey import Survey
@@ -63,7 +63,7 @@ def examples_of(survey: Survey, known: Any, radius_arcsec: float = 2.0) -> Examp
     if not len(survey):
         raise WrongUseError(f"{survey.path}: the survey is empty; fill it with `rarespec ingest`")
     gathering = _Gathering(survey, radius_arcsec)
-    for given in given_in(known, survey):
+    for given in read_examples(known, survey):
         gathering.add(given)
     examples = gathering.examples()
     if not examples.ids:
@@ -82,7 +82,7 @@ class _Gathering:
         self._n_given = 0
         self._rows = ExampleRows(survey, radius_arcsec, self._problems)
 
-    def add(self, given: Given | Spectrum) -> None:
+    def add(self, given: ExampleInput | Spectrum) -> None:
         if isinstance(given, ExampleTable):
             self._n_given += len(given)
             if not len(given) and given.where:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rarespec.features import median_filter
 from rarespec.searching._recipe_parts import spectrum_of, why_not_linear
-from rarespec.searching.explanation import Band, explained
+from rarespec.searching.explanation import Band, explain_score
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.spectral_features import SpectralFeature, sky_features, telling_features
 from rarespec.searching.template import NoTemplate
@@ -154,4 +154,4 @@ def _marks(ranking: Ranking, redshift: float, at_rest: bool) -> tuple[SpectralFe
 def _bands(ranking: Ranking, spectra: Spectra, i: int) -> tuple[Band, ...]:
     if isinstance(ranking.template, NoTemplate):
         return ()
-    return explained(ranking.template, spectra[i], ranking.rows.features).bands
+    return explain_score(ranking.template, spectra[i], ranking.rows.features).bands

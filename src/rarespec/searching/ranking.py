@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rarespec.rankers._ranker import Ranker
 from rarespec.searching.candidates import CandidateTables
-from rarespec.searching.explanation import Explanation, explained
+from rarespec.searching.explanation import Explanation, explain_score
 from rarespec.searching.export import write_table
 from rarespec.searching.listing import Listing
 from rarespec.searching.rows import SearchRows
@@ -76,7 +76,7 @@ class Ranking:
         """Why the spectrum of this id stands where it stands: what each wavelength range adds to its score."""
         if id not in self.survey:
             raise WrongUseError(f"{self.survey.path}: no spectrum has the id {id!r}")
-        return explained(self.template, self.survey[id], self.rows.features)
+        return explain_score(self.template, self.survey[id], self.rows.features)
 
     def to_pandas(self) -> pd.DataFrame:
         """The table for pandas, which must be installed."""

@@ -32,7 +32,7 @@ class Relearning:
     def __init__(self, start: PreparedSearch) -> None:
         self.start = start
         self._prepared = prepared_on(start.ranker, start.rows.X)
-        self._chosen = start.request.selection.chosen(self.survey)
+        self._chosen = start.request.selection.choose(self.survey)
         self._listed_first = start.rows.listed(self._chosen.mask)
         self._tables = CandidateTables(self.survey, whole_columns=True)
         self._row_of: dict[str, int] = {}
@@ -76,7 +76,7 @@ class Relearning:
         in_survey = [id for id, row in zip(others, self.rows_of(others), strict=True) if row >= 0]
         self._tables.examine(ranking.table, in_survey)
 
-    def described(self, ranking: Ranking, ids: Ids) -> dict[str, dict[str, Any]]:
+    def describe(self, ranking: Ranking, ids: Ids) -> dict[str, dict[str, Any]]:
         """Id -> what the table of candidates would say of it, but for rank and score; all ids are of the survey."""
         rows = self.rows_of(ids)
         facts = self._tables.describe(ranking.rows, rows)

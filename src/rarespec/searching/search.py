@@ -14,7 +14,7 @@ from rarespec.gpu.device import usable_device
 from rarespec.memory import give_back_freed
 from rarespec.rankers import Auto
 from rarespec.rankers._ranker import Ranker
-from rarespec.searching.block_scores import joined, scores_by_block, scores_of_rows
+from rarespec.searching.block_scores import join_scores, scores_by_block, scores_of_rows
 from rarespec.searching.candidates import CandidateTables
 from rarespec.searching.fitting import fit, ranker_for
 from rarespec.searching.known import examples_of
@@ -61,7 +61,7 @@ def rank_survey(
     if isinstance(search.ranker, Auto):
         search.ranker.forget_preparation()
     give_back_freed()
-    listing = list_rows(search.rows, search.ranker, request.selection.chosen(search.rows.survey))
+    listing = list_rows(search.rows, search.ranker, request.selection.choose(search.rows.survey))
     curve = hidden_curve(listing, request.seed)
     return _build(listing, curve, request.top, request.settings, search.problems, search.examples_lost)
 
@@ -169,13 +169,13 @@ def _rank_with_model(
     with engine_for(request.engine) as where, blame_file(model):
         features = features_by(opened, kept.recipe, progress, where, device)
         rows = _rows_with_examples(features, kept)  # reads every block here, where a warning of a damaged one is seen
-        found = joined(
+        found = join_scores(
             [scores_by_block(features, kept.ranker, where), scores_of_rows(kept.ranker, kept.known_features)]
         )
         for scores in found:
             if scores is not None:
                 require_finite_scores(scores)
-        listing = list_rows(rows, kept.ranker, request.selection.chosen(opened), found.scores)
+        listing = list_rows(rows, kept.ranker, request.selection.choose(opened), found.scores)
         curve = hidden_curve(listing, None, found.edges)
         return _build(listing, curve, request.top, settings, [], False)
 
