@@ -19,7 +19,7 @@ from rarespec.hats.training import SAMPLE, training_survey
 from rarespec.searching.candidates import make_table
 from rarespec.searching.model import SearchModel
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.request import EVERYTHING, SearchRequest
+from rarespec.searching.request import EVERYTHING, SearchRequest, name_of_recipe
 from rarespec.searching.search import rank_survey
 from rarespec.spectrum import PAPER_GRID, WavelengthGrid
 from rarespec.survey.engine_for import AnyEngine, engine_for
@@ -53,6 +53,11 @@ class HatsPlan:
     sample: int = SAMPLE
     workspace: str | os.PathLike[str] | None = None
     save_model: str | os.PathLike[str] | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether what was learned stays."""
+        return self.save_model is not None or self.workspace is not None
 
 
 PLAN = HatsPlan()
@@ -128,7 +133,7 @@ def rank_catalogue(
         if request.model is not None:
             model = SearchModel.load(request.model)
             scoring = Scoring(model, request.top, frozenset(model.known_ids))
-            return _rank(found, scoring, None, {"model": Path(request.model).name}, progress)
+            return _rank(found, scoring, None, request.settings, progress)
         with _folder(plan.workspace) as folder:
             return _learn_and_rank(found, request, plan, Path(folder), progress)
 
@@ -139,12 +144,10 @@ def _learn_and_rank(
     survey = training_survey(catalogue, request, folder / f"{catalogue.name}.survey", plan.grid, plan.sample)
     lesson = rank_survey(survey, replace(request, engine=None))
     model = SearchModel.of(lesson)
-    kept = plan.save_model or (folder / MODEL if plan.workspace else None)
-    if kept is not None:
-        model.save(kept)
+    if plan.is_kept:
+        model.save(plan.save_model or folder / MODEL)
     scoring = Scoring(model, request.top, frozenset((*model.known_ids, *lesson.rows.refused_ids)))
-    settings = {"seed": request.seed, "params": request.params, "n_sample": len(survey)}
-    return _rank(catalogue, scoring, lesson, settings, progress)
+    return _rank(catalogue, scoring, lesson, request.settings | {"n_sample": len(survey)}, progress)
 
 
 def _refuse_what_needs_a_survey(catalogue: Any, request: SearchRequest, plan: HatsPlan) -> None:
@@ -158,6 +161,8 @@ def _refuse_what_needs_a_survey(catalogue: Any, request: SearchRequest, plan: Ha
         raise WrongUseError(
             f"{name}: a HATS catalogue is searched on the CPU, by LSDB; leave --device out, or give a Dask cluster"
         )
+    if plan.is_kept and name_of_recipe(request.make_recipe()) is None:
+        raise WrongUseError("only what was learned by a recipe that has a name can be saved, not by one made by hand")
     if request.model is not None and plan.save_model is not None:
         raise WrongUseError(f"{request.model}: nothing is learned with --model, so that there is nothing to save")
 
@@ -232,7 +237,8 @@ def _rank(
 def _table(rows: list[dict[str, Any]]) -> Table:
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
-    return make_table(columns.pop("id"), columns, columns.pop("score"))
+    ids, scores = columns.pop("id"), columns.pop("score")
+    return make_table(ids, columns, scores)
 
 
 def _provenance(catalogue: Catalog, model: SearchModel, account: Account, settings: dict[str, Any]) -> dict[str, Any]:
@@ -245,7 +251,7 @@ def _provenance(catalogue: Catalog, model: SearchModel, account: Account, settin
         "recipe_fingerprint": model.recipe.fingerprint,
         "known_ids": model.known_ids,
         "ranker": repr(model.ranker),
-        "method": model.method,
         **settings,
+        "method": model.method,
         "versions": versions_with("numpy", "scipy", "scikit-learn", "astropy", "lsdb"),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,6 +18,7 @@ from rarespec.searching.candidates import CandidateTables
 from rarespec.searching.explanation import Explanation, explain_score
 from rarespec.searching.export import write_table
 from rarespec.searching.listing import Listing
+from rarespec.searching.request import SearchRequest
 from rarespec.searching.rows import SearchRows
 from rarespec.searching.template import NoTemplate, Template, template_of
 from rarespec.searching.yield_curve import YieldCurve
@@ -99,20 +100,26 @@ def build_ranking(
     listing: Listing,
     curve: YieldCurve,
     tables: CandidateTables,
-    top: int,
-    settings: Mapping[str, Any],
-    problems: list[str],
-    examples_lost: bool,
+    request: SearchRequest,
+    problems: Sequence[str] = (),
+    examples_lost: bool = False,
+    about: Mapping[str, Any] | None = None,
 ) -> Ranking:
-    """The answer, with the first `top` of the list as a table; `settings` are what was asked for, with the method."""
-    rows, ranker, best = listing.rows, listing.ranker, listing.order[:top]
+    """The answer to a request: the best of the list as a table, and what is known about the list as a whole.
+
+    curve : how many true objects to expect in this list
+    problems, examples_lost : what was wrong with the examples, and whether one could not be used
+    about : what the provenance says besides the settings of the request; the method, where a model chose it
+    """
+    settings = {**request.settings, **(about or {})}
+    rows, ranker, best = listing.rows, listing.ranker, listing.order[: request.top]
     return Ranking(
         table=tables.make(rows, best, listing.scores[best], curve),
         yield_curve=curve,
         method=settings["method"],
         why=getattr(ranker, "why_", f"ranked by {type(ranker).__name__} from {rows.known.sum()} known examples"),
         n_listed=len(listing.order),
-        problems=problems + listing.said + _unusable(rows),
+        problems=[*problems, *listing.said, *_unusable(rows)],
         examples_lost=examples_lost,
         provenance=_provenance(rows, ranker, settings),
         rows=rows,

@@ -65,10 +65,10 @@ class Relearning:
             listing,
             self._curve(listing),
             self._tables,
-            start.request.top,
-            start.request.settings | {"labelled_no": sorted(refused), "labelled_bad": sorted(unusable)},
+            start.request,
             start.problems + problems,
             start.examples_lost or bool(problems),
+            {"labelled_no": sorted(refused), "labelled_bad": sorted(unusable)},
         )
 
     def examine(self, ranking: Ranking, others: Ids = ()) -> None:

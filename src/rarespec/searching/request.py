@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sized
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,10 +64,8 @@ class SearchRequest:
     >>> from rarespec.searching.request import SearchRequest
     >>> SearchRequest(["0355-51788-0579"], top=300).method
     'auto'
-    >>> SearchRequest(["0355-51788-0579"], top=0)
-    Traceback (most recent call last):
-    ...
-    rarespec.survey.manifest.WrongUseError: top: a whole number from 1 up is needed, not 0
+    >>> SearchRequest(["0355-51788-0579"], "matched_filter", seed=3).settings["seed"]
+    3
     """
 
     known: Any = None
@@ -105,6 +104,8 @@ class SearchRequest:
     @property
     def settings(self) -> dict[str, Any]:
         """What the provenance of a ranking says of the request."""
+        if self.model is not None:
+            return {"model": Path(self.model).name}
         return {"method": self.method, "params": self.params, "seed": self.seed, "selection": str(self.selection)}
 
     def _check_model(self) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -18,13 +17,12 @@ from rarespec.searching.block_scores import join_scores, scores_by_block, scores
 from rarespec.searching.candidates import CandidateTables
 from rarespec.searching.fitting import fit, ranker_for
 from rarespec.searching.known import examples_of
-from rarespec.searching.listing import Listing, hidden_curve, list_rows
+from rarespec.searching.listing import hidden_curve, list_rows
 from rarespec.searching.model import SearchModel, blame_file, require_finite_scores
 from rarespec.searching.ranking import Ranking, build_ranking
 from rarespec.searching.request import EVERYTHING, SearchRequest
 from rarespec.searching.rows import FeatureMatrix, SearchRows, gather_rows
 from rarespec.searching.selection import Selection
-from rarespec.searching.yield_curve import YieldCurve
 from rarespec.survey import Survey
 from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.feature_set import FeatureSet
@@ -63,12 +61,8 @@ def rank_survey(
     give_back_freed()
     listing = list_rows(search.rows, search.ranker, request.selection.choose(search.rows.survey))
     curve = hidden_curve(listing, request.seed)
-    return _build(listing, curve, request.top, request.settings, search.problems, search.examples_lost)
-
-
-def _build(listing: Listing, curve: YieldCurve, top: int, settings: Any, problems: Any, examples_lost: bool) -> Ranking:
-    tables = CandidateTables(listing.rows.survey)
-    ranking = build_ranking(listing, curve, tables, top, settings, problems, examples_lost)
+    tables = CandidateTables(search.rows.survey)
+    ranking = build_ranking(listing, curve, tables, request, search.problems, search.examples_lost)
     tables.examine(ranking.table)
     return ranking
 
@@ -165,7 +159,7 @@ def _rank_with_model(
             f"{model}: the model is for spectra on {kept.grid}, {opened.path} is on {opened.grid}: "
             "ingest the files again with the model's --grid"
         )
-    settings = {"method": kept.method, "model": Path(model).name, "learned on": kept.survey}
+    about = {"method": kept.method, "learned on": kept.survey}
     with engine_for(request.engine) as where, blame_file(model):
         features = features_by(opened, kept.recipe, progress, where, device)
         rows = _rows_with_examples(features, kept)  # reads every block here, where a warning of a damaged one is seen
@@ -177,7 +171,10 @@ def _rank_with_model(
                 require_finite_scores(scores)
         listing = list_rows(rows, kept.ranker, request.selection.choose(opened), found.scores)
         curve = hidden_curve(listing, None, found.edges)
-        return _build(listing, curve, request.top, settings, [], False)
+        tables = CandidateTables(opened)
+        ranking = build_ranking(listing, curve, tables, request, about=about)
+        tables.examine(ranking.table)
+        return ranking
 
 
 def _rows_with_examples(features: FeatureSet, model: SearchModel) -> SearchRows:
