@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from astropy.coordinates import SkyCoord
+from astropy.table import Table
 
 import rarespec as rs
 from rarespec.cli.search_options import SearchOptions
@@ -28,6 +30,9 @@ IN_WORDS = {"min_snr", "classes", "not_classes", "cone"}
         ({"known": ["a"], "method": "magic"}, "no method called 'magic'"),
         ({"known": ["a"], "params": {"magic": 1}}, "auto: no parameter magic"),
         ({"known": ["a"], "recipe": "magic"}, "no recipe called 'magic'"),
+        ({"known": ["a"], "recipe": 3}, "recipe: 3 is of a kind"),
+        ({"known": ["a"], "selection": {"min_snr": 3}}, "selection: .* is of a kind"),
+        ({"known": ["a"], "params": ["n_bags=3"]}, "params: .* is of a kind"),
         ({"known": ["a"], "top": 0}, "top: a whole number from 1 up"),
         ({"known": ["a"], "top": 2.5}, "top: a whole number from 1 up"),
         ({"known": ["a"], "seed": -1}, "seed: a whole number from 0 up"),
@@ -47,6 +52,11 @@ def test_wrong_use_is_refused_when_the_request_is_made(wrong: dict[str, Any], sa
 def test_nothing_given_is_nothing() -> None:
     request = SearchRequest(np.array(["a"]), top=np.int64(3), non_members=[], params=None, selection=None)  # type: ignore[arg-type]
     assert request.non_members is None and request.params == {} and request.selection == Selection()
+
+
+def test_an_empty_table_of_non_members_is_nothing_and_a_single_position_is_something() -> None:
+    assert SearchRequest(["a"], non_members=Table({"id": []})).non_members is None
+    assert SearchRequest(["a"], non_members=SkyCoord(1, 2, unit="deg")).non_members is not None
 
 
 def test_python_takes_what_can_be_asked() -> None:

@@ -107,8 +107,8 @@ def start_of(search: PreparedSearch) -> CampaignStart:
     return CampaignStart(
         known=known,
         method=request.method,
-        top=request.top,
-        seed=request.seed,
+        top=int(request.top),
+        seed=int(request.seed),
         non_members=rows.refused_ids or None,
         params=dict(request.params),
         recipe=recipe,

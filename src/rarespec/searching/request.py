@@ -82,12 +82,12 @@ class SearchRequest:
     model: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "params", dict(self.params or {}))
-        object.__setattr__(self, "selection", self.selection or EVERYTHING)
-        if isinstance(self.non_members, Sized) and not isinstance(self.non_members, str) and not len(self.non_members):
-            object.__setattr__(self, "non_members", None)
+        self._replace_nothing()
         if (self.known is None) == (self.model is None):
             raise WrongUseError("say what is known: either examples, or the model of an earlier search")
+        _check_kind("params", self.params, Mapping)
+        _check_kind("selection", self.selection, Selection)
+        _check_kind("recipe", self.recipe, Recipe | str)
         _check_whole("top", self.top, 1)
         _check_whole("seed", self.seed, 0)
         check_radius(self.radius_arcsec)
@@ -96,6 +96,15 @@ class SearchRequest:
         self.make_recipe()
         if self.model is not None:
             self._check_model()
+
+    def _replace_nothing(self) -> None:
+        """None, and an empty list of non-members, mean the default."""
+        if self.params is None:
+            object.__setattr__(self, "params", {})
+        if self.selection is None:
+            object.__setattr__(self, "selection", EVERYTHING)
+        if _is_empty(self.non_members):
+            object.__setattr__(self, "non_members", None)
 
     def make_recipe(self) -> Recipe:
         """The recipe of the features, not fitted."""
@@ -106,7 +115,7 @@ class SearchRequest:
         """What the provenance of a ranking says of the request."""
         if self.model is not None:
             return {"model": Path(self.model).name}
-        return {"method": self.method, "params": self.params, "seed": self.seed, "selection": str(self.selection)}
+        return {"method": self.method, "params": dict(self.params), "seed": self.seed, "selection": str(self.selection)}
 
     def _check_model(self) -> None:
         """A model has learned already; what would have it learn otherwise is refused, not ignored."""
@@ -114,6 +123,18 @@ class SearchRequest:
         if any(given.values()):
             names = ", ".join(name for name, is_given in given.items() if is_given)
             raise WrongUseError(f"{self.model}: a model has learned already; leave out {names}")
+
+
+def _is_empty(value: Any) -> bool:
+    try:
+        return isinstance(value, Sized) and not isinstance(value, str) and not len(value)
+    except TypeError:  # a single SkyCoord refuses to tell its length
+        return False
+
+
+def _check_kind(name: str, value: Any, kind: Any) -> None:
+    if not isinstance(value, kind):
+        raise WrongUseError(f"{name}: {value!r} is of a kind that cannot be used")
 
 
 def _check_whole(name: str, value: Any, least: int) -> None:
