@@ -14,6 +14,7 @@ PAGE_OF = {
     "../CONTRIBUTING.md": "contributing.md",
     "../benchmarks/README.md": "benchmarks.md",
     "../CHANGELOG.md": "changes.md",
+    "../SECURITY.md": "security.md",
     "../CITATION.cff": "cite.md",
 }
 """As a page in docs/ names the file -> the page of docs/ that shows it."""

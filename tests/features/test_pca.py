@@ -172,42 +172,6 @@ def test_blocks_without_a_usable_row_or_of_unlike_widths_are_refused(solver, blo
         StreamingPCA(2, solver=solver).fit_blocks(blocks)
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_exact_growth_equals_a_fit_on_all_rows(dtype):
-    X = decaying(2000, 40, dtype)
-    grown = StreamingPCA(6, solver="exact")
-    for rows in (X[:700], X[700:701], X[701:]):
-        grown.partial_fit(rows)
-    assert_same_fit(grown, StreamingPCA(6, solver="exact").fit(X), rtol=1e-10 if dtype == "f8" else 1e-5)
-
-
-def test_exact_growth_takes_rows_far_from_the_first_ones():
-    X = decaying(600, 20)
-    X[300:] += 50.0
-    grown = StreamingPCA(4, solver="exact").partial_fit(X[:300]).partial_fit_blocks(in_blocks(X[300:], 100))
-    theirs = PCA(4, svd_solver="full").fit(X)
-    np.testing.assert_allclose(grown.explained_variance_, theirs.explained_variance_, rtol=1e-9)
-
-
-def test_randomised_growth_is_close_to_a_fit_on_all_rows():
-    X = decaying(3000, 60)
-    X[2000:] += 0.1
-    grown = StreamingPCA(8, solver="randomised").partial_fit(X[:1000]).partial_fit(X[1000:2000]).partial_fit(X[2000:])
-    assert grown.n_samples_seen_ == 3000
-    np.testing.assert_allclose(grown.mean_, X.mean(axis=0), rtol=1e-9)
-    assert captured(grown.components_, X) >= 0.9999 * best_captured(X, 8)
-    np.testing.assert_allclose(grown.explained_variance_.sum(), best_captured(X, 8) * 3000 / 2999, rtol=1e-3)
-    whole = PCA(8, svd_solver="full").fit(X)
-    np.testing.assert_allclose(grown.explained_variance_ratio_, whole.explained_variance_ratio_, rtol=1e-2)
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_growth_refuses_rows_of_another_width(solver):
-    model = StreamingPCA(2, solver=solver).fit(decaying(50, 10))
-    with pytest.raises(ValueError, match="11"):
-        model.partial_fit_blocks(in_blocks(decaying(50, 11)))
-
-
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_rows_that_are_not_finite_are_left_out_counted_and_come_out_as_nan(solver, dtype):
@@ -223,8 +187,6 @@ def test_rows_that_are_not_finite_are_left_out_counted_and_come_out_as_nan(solve
     for features in (together, model.transform(X)):
         assert np.isnan(features[bad]).all()
         np.testing.assert_allclose(features[~bad], model.transform(X[~bad]), atol=1e-9 if dtype == "f8" else 1e-3)
-    model.partial_fit(X)
-    assert (model.n_left_out_, model.n_samples_seen_) == (10, 1390)
 
 
 def test_rows_are_left_out_when_their_squares_overflow():
@@ -341,23 +303,15 @@ def test_weights_in_flux_space_give_the_same_scores(whiten, solver):
 
 @pytest.mark.parametrize("whiten", [False, True])
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_state_goes_round_and_grows_on(solver, whiten, tmp_path):
+def test_state_goes_round(solver, whiten, tmp_path):
     X = decaying(800, 20)
     model = StreamingPCA(4, solver=solver, whiten=whiten).fit(X[:500])
-    np.savez(tmp_path / "pca.npz", **model.state(growable=True))
+    np.savez(tmp_path / "pca.npz", **model.state())
     with np.load(tmp_path / "pca.npz", allow_pickle=False) as file:
         back = StreamingPCA.from_state(dict(file), solver=solver)
     assert_same_fit(back, model)
     assert np.array_equal(back.transform(X), model.transform(X))
     assert back.solver_ == solver and back.n_left_out_ == model.n_left_out_
-    assert_same_fit(back.partial_fit(X[500:]), model.partial_fit(X[500:]))
-
-
-def test_a_model_without_its_scatter_says_that_it_cannot_grow():
-    X = decaying(100, 10)
-    back = StreamingPCA(3, solver="exact").restore(StreamingPCA(3, solver="exact").fit(X).state())
-    with pytest.raises(ValueError, match="growable=True"):
-        back.partial_fit(X)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -44,13 +44,6 @@ class Places:
         _same_number(flags)
         return cls(np.stack([_of_one(*one) for one in zip(values, flags, strict=True)]), values.shape[1])
 
-    @classmethod
-    def of_flags(cls, relevant: ArrayLike) -> Self:
-        """Of relevance flags in ranked order, best first: (n,), or (trials, n) with as many relevant in each."""
-        flags = np.atleast_2d(metrics.checked_lists(relevant))
-        _same_number(flags)
-        return cls(np.nonzero(flags)[1].reshape(len(flags), -1) + 1, flags.shape[1])
-
     def precision(self, k: ArrayLike) -> FloatArray:
         """P@k: (trials,) for one depth, (trials, K) for an array of depths."""
         depths = metrics.checked_depths(k)

@@ -213,24 +213,3 @@ def _measured(rows: _Centred, q: Matrix, seen: list[Rows] | None) -> Subspace:
     if seen is not None:
         seen[:] = [projected @ rotation.astype(projected.dtype) for projected in seen]
     return Subspace(n, rows.mean, (q @ rotation).T, scatter, total)
-
-
-def merged(first: Subspace, second: Subspace, width: int) -> Subspace:
-    """The subspace of both sets of rows, from what is kept of each (Ross et al. 2008, incremental PCA).
-
-    Approximate: what either set had outside its subspace is forgotten, except in the total.
-    """
-    n = first.n + second.n
-    difference = second.mean - first.mean
-    weight = first.n * second.n / n
-    stacked = np.vstack(
-        [
-            np.sqrt(first.scatter)[:, None] * first.basis,
-            np.sqrt(second.scatter)[:, None] * second.basis,
-            np.sqrt(weight) * difference,
-        ]
-    )
-    _, lengths, directions = np.linalg.svd(stacked, full_matrices=False)
-    mean = first.mean + difference * (second.n / n)
-    total = first.total + second.total + weight * float(difference @ difference)
-    return Subspace(n, mean, directions[:width], lengths[:width] ** 2, total)

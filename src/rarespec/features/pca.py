@@ -17,7 +17,7 @@ from rarespec.features._krylov import DENSE_SHARE, DENSE_SIZE, leading_eigenpair
 from rarespec.features._moments import Moments
 from rarespec.features._readings import BlockReadings, Readings, StreamReadings
 from rarespec.features._rows import Blocks, Rows, RowStream, finite_rows
-from rarespec.features._subspace import Search, Subspace, find_subspace, merged
+from rarespec.features._subspace import Search, Subspace, find_subspace
 from rarespec.features.row_blocks import RowBlocks
 
 Array = Any
@@ -101,29 +101,6 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._fit(lambda: [X], seen)
         return self._placed(X, np.concatenate(seen)) if seen else self._project(X)
 
-    def partial_fit(self, X: Array, y: Any = None) -> Self:
-        """Learn from more rows, (n, p), besides those already fitted.
-
-        The exact solver gives what a fit on all rows gives. The randomised one merges two subspaces and is
-        approximate: variance outside the directions it follows is forgotten, so components drift a little.
-        """
-        X = self._checked(X, reset=not self._is_fitted)
-        return self.partial_fit_blocks(lambda: [X])
-
-    def partial_fit_blocks(self, blocks: Blocks) -> Self:
-        """As `partial_fit`, from a stream as in `fit_blocks`."""
-        if not self._is_fitted:
-            return self.fit_blocks(blocks)
-        if (n_features := _n_features(blocks)) != self.n_features_in_:
-            raise ValueError(f"the new rows have {n_features} columns, the fitted ones {self.n_features_in_}")
-        stream = RowStream(blocks)
-        if self.solver_ == "exact":
-            self._grow_moments(stream)
-        else:
-            self._grow_subspace(stream)
-        self.n_left_out_ += stream.n_left_out
-        return self
-
     def _fit(self, blocks: Blocks, seen: list[Rows] | None = None) -> Self:
         self._check_parameters()
         n_features = _n_features(blocks)
@@ -142,23 +119,11 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.n_left_out_ = readings.n_left_out
         return self
 
-    def _grow_moments(self, stream: RowStream) -> None:
-        if self.moments_ is None:
-            raise ValueError("this model was restored without its scatter matrix; save it with state(growable=True)")
-        self.moments_.add(stream)
-        self._publish_moments(self.moments_)
-
-    def _grow_subspace(self, stream: RowStream) -> None:
-        new = find_subspace(StreamReadings(stream), self._search())
-        if new is not None:
-            self._publish_subspace(merged(self.subspace_, new, self._search().n_measured))
-
     def _publish_moments(self, moments: Moments) -> None:
         covariance = moments.covariance()
         total = float(np.trace(covariance))
         k = self._n_kept(moments.n, len(covariance))
         variance, vectors = leading_eigenpairs(covariance, k, self.random_state)
-        self.moments_: Moments | None = moments
         self._publish(moments.n, moments.mean, vectors.T, np.maximum(variance, 0.0), total)
 
     def _publish_subspace(self, subspace: Subspace) -> None:
@@ -232,8 +197,8 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     # ---- files
 
-    def state(self, growable: bool = False) -> dict[str, NDArray[Any]]:
-        """What was learned, as arrays. With `growable`, also the exact solver's (p, p) scatter, for `partial_fit`."""
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What was learned, as arrays."""
         check_is_fitted(self, "components_")
         arrays = {
             "components": self.components_,
@@ -247,9 +212,6 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if self.solver_ == "randomised":
             found = self.subspace_
             return arrays | {"basis": found.basis, "scatter": found.scatter, "total": np.array(found.total)}
-        if growable and self.moments_ is not None:
-            moments = self.moments_
-            arrays |= {"shift": moments.shift, "shifted_sum": moments.total, "shifted_scatter": moments.scatter}
         return arrays
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
@@ -262,12 +224,6 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.solver_ = "randomised" if "basis" in state else "exact"
         if self.solver_ == "randomised":
             self.subspace_ = Subspace(n, mean, state["basis"], state["scatter"], float(state["total"]))
-        elif "shifted_scatter" in state:
-            # Copied, because growth adds to them in place.
-            sums = (np.array(state[name]) for name in ("shift", "shifted_sum", "shifted_scatter"))
-            self.moments_ = Moments(n, *sums)
-        else:
-            self.moments_ = None
         return self
 
     @classmethod
@@ -283,10 +239,6 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Whether there were too few rows for all components that were asked for."""
         wanted = min(self.n_components or 0, self.n_features_in_)
         return self.n_components_ < wanted
-
-    @property
-    def _is_fitted(self) -> bool:
-        return hasattr(self, "components_")
 
     @property
     def _n_features_out(self) -> int:

@@ -193,7 +193,7 @@ def test_one_trial_shows_no_spread_and_no_interval(tmp_path: Path) -> None:
 
 
 def test_recall_is_no_deeper_than_the_lists(results: Results, tmp_path: Path) -> None:
-    short = Trials(Places.of_flags([[1, 0, 1, 0], [0, 1, 1, 0]]), np.array([0.5, 0.6]), {})
+    short = Trials(Places(np.array([[1, 3], [2, 3]]), 4), np.array([0.5, 0.6]), {})
     write_tables(replace(results, trials=dict.fromkeys(results.trials, short)), tmp_path)
     assert "first 4 places (R@4)" in (tmp_path / "table-3.md").read_text()
     assert {row["recall_at_4_mean"] for row in read_csv(tmp_path / "table-3.csv")} == {"1.0"}

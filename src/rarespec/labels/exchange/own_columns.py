@@ -38,7 +38,6 @@ NUMBERS = {
     "revision": (int, "Which ranking of the campaign the person saw"),
 }
 ORDER = ("id", "label", "person", "at", "comment", "rank", "score", "revision", "event_id", "merged", "disagree")
-DERIVED = ("merged", "disagree")
 
 
 def table_of(rows: list[LabelEvent], together: Mapping[str, Merged], survey: Survey | None, guard: bool) -> Table:
