@@ -325,6 +325,15 @@ def test_whether_it_is_blind_is_kept_with_it(campaign: Campaign, survey: Survey,
     assert not CampaignStart.read(place).blind
 
 
+@pytest.mark.parametrize("wrong", [{"method": "magic"}, {"seed": -1}, {"selection": {"min_snr": "x"}}, {"more": 1}])
+def test_a_campaign_that_cannot_go_on_is_told(campaign: Campaign, tmp_path: Path, wrong: dict[str, Any]) -> None:
+    place = campaign.keep(tmp_path / "c.json")
+    assert CampaignStart.read(place).request.method == "matched_filter"
+    place.write_text(json.dumps(json.loads(place.read_text()) | wrong))
+    with pytest.raises(WrongUseError, match=r"c\.json: no campaign that can be read"):
+        CampaignStart.read(place)
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "other", "version": 1}', "\x00"])
 def test_a_file_that_is_no_campaign_is_told(survey: Survey, tmp_path: Path, content: str) -> None:
     (tmp_path / "c.json").write_text(content)

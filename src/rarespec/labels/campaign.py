@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rarespec.labels.campaign_progress import Progress, progress_of
-from rarespec.labels.campaign_start import CampaignStart, start_beside, start_of
+from rarespec.labels.campaign_start import CampaignStart, start_beside
 from rarespec.labels.change import Change, moved_between
 from rarespec.labels.label import Label
 from rarespec.labels.order import ORDERS, arranged, in_order
@@ -139,9 +139,8 @@ class Campaign:
         """
         opened = survey if isinstance(survey, Survey) else Survey.open(survey)
         place = Path(path) if path else start_beside(opened)
-        kept = CampaignStart.read(place)
+        request = replace(CampaignStart.read(place).request, engine=engine, device=device)
         try:
-            request = kept.request(engine, device)
             campaign = cls.from_request(opened, request, progress)
         except (TypeError, ValueError, OverflowError) as error:  # parameters that no recipe, ranker or selection takes
             raise WrongUseError(
@@ -157,7 +156,7 @@ class Campaign:
         blind : whether people who go on with it are to label without knowing what others say
         """
         place = Path(path) if path else start_beside(self._relearning.survey)
-        replace(start_of(self._relearning.start), blind=blind).write(place)
+        CampaignStart.of(self._relearning.start, blind).write(place)
         return place
 
     @property
