@@ -202,6 +202,8 @@ def test_the_workers_of_a_cluster_do_it(catalogue, model, ranking):
     with Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as client:
         found = search_hats(catalogue, model=model, top=TOP)
         assert client.nthreads()
+        named = search_hats(catalogue, model=model, top=TOP, engine=client)
+    assert named.table["id"].tolist() == found.table["id"].tolist()
     assert found.table["id"].tolist() == ranking.table["id"].tolist()
     np.testing.assert_allclose(found.table["score"], ranking.table["score"], rtol=1e-6)
 
