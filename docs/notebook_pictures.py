@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import sync_playwright
 
+from rarespec import search
 from rarespec.mock.simulate import SkyChoice, simulate_survey
-from rarespec.searching.search import search
 
 HERE = Path(__file__).parent
 WIDTH = 900

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from conftest import make_spectra
+from rarespec import search
 from rarespec.features import PaperFeatures
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.search import search
 from rarespec.spectrum import Spectra, WavelengthGrid
 from rarespec.survey import Survey
 

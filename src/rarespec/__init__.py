@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from rarespec._version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rarespec.features.recipe import Recipe
     from rarespec.fetching import fetch as fetch
     from rarespec.formats import read as read
     from rarespec.formats.specutils_objects import from_specutils as from_specutils
@@ -15,8 +18,9 @@ if TYPE_CHECKING:
     from rarespec.hats.writing import write_hats as write_hats
     from rarespec.mock import MockSky as MockSky
     from rarespec.searching.model import save_search as save_search
-    from rarespec.searching.model import search_with_model as search_with_model
-    from rarespec.searching.search import search as search
+    from rarespec.searching.ranking import Ranking
+    from rarespec.searching.request import SearchRequest as SearchRequest
+    from rarespec.searching.search import search_with_model as search_with_model
     from rarespec.searching.selection import Selection as Selection
     from rarespec.spectrum import PAPER_GRID as PAPER_GRID
     from rarespec.spectrum import Defect as Defect
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from rarespec.spectrum import Spectrum as Spectrum
     from rarespec.spectrum import WavelengthGrid as WavelengthGrid
     from rarespec.survey import Survey as Survey
+    from rarespec.survey.engine_for import AnyEngine
     from rarespec.survey.features import features_of as features_of
     from rarespec.survey.ingest import ingest as ingest
     from rarespec.survey.manifest import SurveyError as SurveyError
@@ -34,6 +39,7 @@ _HOME_OF = {
     "PAPER_GRID": "rarespec.spectrum",
     "Defect": "rarespec.spectrum",
     "MockSky": "rarespec.mock",
+    "SearchRequest": "rarespec.searching.request",
     "Selection": "rarespec.searching.selection",
     "Spectra": "rarespec.spectrum",
     "Spectrum": "rarespec.spectrum",
@@ -48,14 +54,99 @@ _HOME_OF = {
     "ingest": "rarespec.survey.ingest",
     "read": "rarespec.formats",
     "save_search": "rarespec.searching.model",
-    "search": "rarespec.searching.search",
     "search_hats": "rarespec.hats.search",
-    "search_with_model": "rarespec.searching.model",
+    "search_with_model": "rarespec.searching.search",
     "write_hats": "rarespec.hats.writing",
 }
 """Public name -> module. Resolved on first use, so that importing rarespec loads nothing heavy."""
 
-__all__ = ["__version__", *_HOME_OF]
+__all__ = ["__version__", "search", *_HOME_OF]
+
+
+@overload
+def search(survey: Survey, known: Any, *args: Any, **settings: Any) -> Ranking: ...
+@overload
+def search(survey: Any, known: Any, *args: Any, **settings: Any) -> Any: ...
+def search(
+    survey: Any,
+    known: Any,
+    method: str = "auto",
+    top: int = 1000,
+    seed: int = 0,
+    *,
+    non_members: Any = None,
+    params: dict[str, Any] | None = None,
+    recipe: Recipe | str = "paper",
+    selection: Selection | None = None,
+    radius_arcsec: float = 2.0,
+    progress: Callable[[int, int], None] | None = None,
+    engine: AnyEngine = None,
+    device: str | None = None,
+) -> Any:
+    """Rank the spectra of a survey, or of a HATS catalogue, by how alike they are to the known examples.
+
+    Parameters
+    ----------
+    survey : Survey, path, URL or LSDB catalogue
+        A Survey or its directory; or a HATS catalogue, opened by LSDB or by its directory or URL.
+    known : ids, table, positions, spectra or files
+        The known examples: ids; a table, or a file with one, of ids or positions; spectra, or files of spectra of any
+        survey.
+    method : str
+        Name of the ranker; "auto" chooses and combines by how well the known examples are found again.
+    top : int
+        How many candidates the table holds.
+    seed : int
+        Same seed, same ranking.
+    non_members : as known, optional
+        Objects known not to be of the kind. They are not listed, and rankers that can learn from them do.
+    params : dict, optional
+        Parameters of the ranker.
+    recipe : Recipe or str
+        The features; a name or a recipe.
+    selection : Selection, optional
+        Which spectra are listed; by default every one. The ranker learns from all. Not of a HATS catalogue: filter
+        that with LSDB.
+    radius_arcsec : float
+        How far from a given position a spectrum may be.
+    progress : callable, optional
+        Called with the blocks of features done, and in all; of a HATS catalogue, with the partitions scored.
+    engine : address, client or engine, optional
+        Where to compute: in this process by default, or on a Dask cluster, given by its address, its client or as a
+        DaskCluster. The ranking is the same.
+    device : str, optional
+        "cuda" for features, neighbour graphs and BaggingTopPush on a GPU; where there is none, a warning says so. Not
+        for a HATS catalogue.
+
+    Returns
+    -------
+    Ranking or HatsRanking
+        The candidates, best first, with what is known about the list as a whole.
+
+    Raises
+    ------
+    WrongUseError
+        If something is asked for that cannot be, before anything is computed; or if no example can be used.
+
+    See Also
+    --------
+    search_with_model : Rank with what an earlier search learned.
+    search_hats : Say besides how to learn from a HATS catalogue.
+    """
+    from rarespec.hats.catalogue import is_catalogue
+    from rarespec.searching.request import EVERYTHING, SearchRequest
+
+    listed = EVERYTHING if selection is None else selection
+    request = SearchRequest(
+        known, method, top, seed, non_members, params or {}, recipe, listed, radius_arcsec, engine, device
+    )
+    if is_catalogue(survey):
+        from rarespec.hats.search import rank_catalogue
+
+        return rank_catalogue(survey, request, progress=progress)
+    from rarespec.searching.search import rank_survey
+
+    return rank_survey(survey, request, progress)
 
 
 def __getattr__(name: str) -> Any:

@@ -47,6 +47,16 @@ def test_an_unknown_id_is_told_and_sets_the_exit_code(survey, carbon):
     assert result.exit_code == 1 and "nobody" in result.output
 
 
+def test_an_example_given_twice_is_one_example_and_a_word(survey, carbon):
+    result = rarespec("search", survey.path, "--known", f"{carbon[0]},{carbon[1]},{carbon[0]}", "--method", "lrga")
+    assert result.exit_code == 0 and f"{carbon[0]}: given 2 times" in result.stderr
+
+
+def test_what_a_model_leaves_no_choice_of_is_refused(survey, tmp_path):
+    result = rarespec("search", survey.path, "--model", tmp_path / "m", "--method", "lrga", "--not", "x")
+    assert result.exit_code == 2 and "leave out method, non_members" in result.output
+
+
 def test_options_reach_the_search(survey, carbon):
     words = ("--method", "bagging_top_push", "--param", "n_bags=7", "--min-snr", "10", "--class", "CARBON", "--json")
     result = rarespec("search", survey.path, "--known", ",".join(carbon[:3]), *words)

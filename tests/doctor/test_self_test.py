@@ -18,10 +18,10 @@ def test_it_passes() -> None:
 
 
 def test_a_search_that_finds_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    def worst(survey: Any, known: list[str], top: int) -> Any:
-        return SimpleNamespace(table={"id": np.array(survey.ids[:top], str)})
+    def worst(survey: Any, request: Any) -> Any:
+        return SimpleNamespace(table={"id": np.array(survey.ids[: request.top], str)})
 
-    monkeypatch.setattr(rarespec.searching.search, "search", worst)
+    monkeypatch.setattr(rarespec.searching.search, "rank_survey", worst)
     result = self_test()
     assert not result.passed and result.said.startswith("0 of 12")
 
@@ -30,6 +30,6 @@ def test_a_fault_is_told_with_what_python_said(monkeypatch: pytest.MonkeyPatch) 
     def broken(*given: Any, **named: Any) -> Any:
         raise ImportError("libgomp.so.1")
 
-    monkeypatch.setattr(rarespec.searching.search, "search", broken)
+    monkeypatch.setattr(rarespec.searching.search, "rank_survey", broken)
     result = self_test()
     assert not result.passed and result.said == "ImportError: libgomp.so.1" and "Traceback" in result.details

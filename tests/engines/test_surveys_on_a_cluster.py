@@ -110,7 +110,7 @@ def test_a_model_ranks_another_survey_the_same_here_and_there(made, local, tmp_p
     here = rs.search_with_model(fresh(made, tmp_path / "here.survey"), model, top=30)
     there = rs.search_with_model(fresh(made, tmp_path / "there.survey"), model, top=30, engine=engine)
     assert_same(there, here)
-    assert np.allclose(here.scores, there.ranker.decision_function(here.material.X), rtol=1e-6)
+    assert np.allclose(here.scores, there.ranker.decision_function(here.rows.X), rtol=1e-6)
 
 
 def test_a_survey_that_grew_is_completed_there(survey, made, engine):

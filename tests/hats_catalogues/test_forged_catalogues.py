@@ -9,7 +9,7 @@ import pytest
 
 from conftest import SMALL_GRID, make_spectra
 from mock_hats import copy_of, on_sky, write_catalogue
-from rarespec.hats.catalogue import opened
+from rarespec.hats.catalogue import open_catalogue
 from rarespec.survey.manifest import WrongUseError
 
 pytest.importorskip("lsdb")
@@ -44,7 +44,7 @@ def test_properties_and_partitions(catalogue: Path, tmp_path: Path) -> None:
         for i in range(20):
             file.write_text(forged(good, random.Random(f"{file.name}{i}")))
             try:
-                opened(copy)
+                open_catalogue(copy)
             except (WrongUseError, OSError) as error:
                 assert str(copy) in str(error) or "sky" in str(error)
         file.write_text(good)
@@ -57,4 +57,4 @@ def test_properties_and_partitions(catalogue: Path, tmp_path: Path) -> None:
 def test_a_collection_names_what_is_in_it_alone(tmp_path: Path, named: str, key: str) -> None:
     (tmp_path / "collection.properties").write_text(f"obs_collection=x\n{key}={named}\n")
     with pytest.raises(WrongUseError, match=f"{key} names .* not in the collection"):
-        opened(tmp_path)
+        open_catalogue(tmp_path)

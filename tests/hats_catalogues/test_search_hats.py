@@ -19,9 +19,10 @@ from rarespec.cli.app import app  # noqa: E402
 from rarespec.hats.catalogue import is_hats  # noqa: E402
 from rarespec.hats.hats_files import provenance_in  # noqa: E402
 from rarespec.hats.search import search_hats  # noqa: E402
-from rarespec.hats.training import apportioned  # noqa: E402
+from rarespec.hats.training import apportion  # noqa: E402
 from rarespec.hats.writing import write_hats  # noqa: E402
 from rarespec.mock.sky import MockSky  # noqa: E402
+from rarespec.searching.model import SearchModel  # noqa: E402
 from rarespec.survey import SurveyError, WrongUseError  # noqa: E402
 
 TOP = 40
@@ -119,6 +120,38 @@ def test_what_is_known_is_learned_from_a_sample(catalogue, survey, carbon, given
     assert found.account.read == len(survey) + 2 and found.account.not_listed == 5
 
 
+@pytest.mark.parametrize("opened", [False, True])
+def test_the_search_of_surveys_takes_a_catalogue(catalogue, carbon, opened):
+    place = lsdb.open_catalog(catalogue, columns="all") if opened else str(catalogue)
+    found = rs.search(place, carbon[:4], "matched_filter", TOP, seed=3)
+    same = search_hats(catalogue, carbon[:4], top=TOP, method="matched_filter", seed=3)
+    assert found.table["id"].tolist() == same.table["id"].tolist() and found.provenance["seed"] == 3
+
+
+def test_what_only_surveys_have_is_refused(catalogue):
+    with pytest.raises(WrongUseError, match="leave --device out"):
+        rs.search(catalogue, ["x"], device="cuda")
+    with pytest.raises(WrongUseError, match="filter the catalogue with LSDB"):
+        rs.search(catalogue, ["x"], selection=rs.Selection(min_snr=3))
+
+
+@pytest.mark.parametrize("method", ["auto", "label_propagation"])
+def test_what_was_learned_scores_as_its_file_does(catalogue, carbon, method, tmp_path):
+    file = tmp_path / "learned.safetensors"
+    found = search_hats(catalogue, carbon[:4], top=TOP, sample=120, method=method, save_model=file)
+    again = search_hats(catalogue, model=file, top=TOP)
+    assert found.table["id"].tolist() == again.table["id"].tolist() and found.why == again.why
+    np.testing.assert_array_equal(found.table["score"], again.table["score"])
+
+
+def test_no_file_is_written_unless_it_is_asked_for(catalogue, carbon, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a model was saved")
+
+    monkeypatch.setattr(SearchModel, "save", refuse)
+    assert len(search_hats(catalogue, carbon[:4], top=5, sample=120, method="matched_filter")) == 5
+
+
 def test_the_same_seed_draws_the_same_sample(catalogue, carbon, tmp_path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         options = {"sample": 60, "method": "matched_filter", "seed": seed, "workspace": tmp_path / name}
@@ -128,9 +161,9 @@ def test_the_same_seed_draws_the_same_sample(catalogue, carbon, tmp_path):
 
 
 def test_a_sample_is_shared_out_in_proportion():
-    assert apportioned({"a": 100, "b": 50, "c": 51}, 20) == {"a": 10, "b": 5, "c": 5}
-    assert apportioned({"a": 3, "b": 2}, 10) == {"a": 3, "b": 2}
-    assert sum(apportioned({str(i): i for i in range(30)}, 101).values()) == 101
+    assert apportion({"a": 100, "b": 50, "c": 51}, 20) == {"a": 10, "b": 5, "c": 5}
+    assert apportion({"a": 3, "b": 2}, 10) == {"a": 3, "b": 2}
+    assert sum(apportion({str(i): i for i in range(30)}, 101).values()) == 101
 
 
 def test_a_catalogue_that_lsdb_has_filtered(catalogue, model, sky):
@@ -169,6 +202,8 @@ def test_the_workers_of_a_cluster_do_it(catalogue, model, ranking):
     with Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as client:
         found = search_hats(catalogue, model=model, top=TOP)
         assert client.nthreads()
+        named = search_hats(catalogue, model=model, top=TOP, engine=client)
+    assert named.table["id"].tolist() == found.table["id"].tolist()
     assert found.table["id"].tolist() == ranking.table["id"].tolist()
     np.testing.assert_allclose(found.table["score"], ranking.table["score"], rtol=1e-6)
 
@@ -242,6 +277,8 @@ def test_the_command_takes_a_catalogue(catalogue, model, ranking, carbon, tmp_pa
     [
         ((), "say what is known"),
         (("--known", "x", "--min-snr", "3"), "filter the catalogue with LSDB"),
+        (("--known", "x", "--device", "cuda"), "leave --device out"),
+        (("--known", "x", "--method", "magic"), "no method called 'magic'"),
         (("--model", "missing.safetensors"), "missing.safetensors"),
         (("--known", "nobody"), "nobody"),
     ],

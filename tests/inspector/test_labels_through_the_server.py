@@ -254,7 +254,7 @@ def test_labels_of_earlier_sessions_are_learned_from_at_once(survey: Survey, tmp
             first.post("/api/labels", label_of(id))
         assert first.post("/api/relearn", {}).json["n_yes"] == 3
     with running(campaign_of(survey), tmp_path / "labels.sqlite") as second:
-        assert second.inspection.listing.ranking.material.known.sum() == 4 + 3
+        assert second.inspection.listing.ranking.rows.known.sum() == 4 + 3
         answer = second.post("/api/relearn", {}).json
         assert answer["n_yes"] == 3 and answer["moved"] == {}
         second.inspection.read_ahead.result(PATIENCE)

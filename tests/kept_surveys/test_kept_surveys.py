@@ -15,7 +15,7 @@ from rarespec.labels.event import LabelEvent, new_event_id
 from rarespec.labels.label import Label
 from rarespec.labels.log import LabelLog
 from rarespec.rankers.model_file import load_model
-from rarespec.searching.model import search_with_model
+from rarespec.searching.search import search_with_model
 from rarespec.survey import Survey, SurveyError
 from rarespec.survey.features import features_of
 from rarespec.survey.manifest import VERSION

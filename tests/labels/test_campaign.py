@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rarespec import search
 from rarespec.features import PaperFeatures
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_start import CampaignStart, start_beside
 from rarespec.labels.label import Label
 from rarespec.rankers._ranker import Ranker
-from rarespec.searching import kept_candidates
-from rarespec.searching.kept_candidates import UNEXAMINED
+from rarespec.searching import candidates
+from rarespec.searching.candidates import UNEXAMINED
 from rarespec.searching.model import save_search
 from rarespec.searching.relearning import Relearning
-from rarespec.searching.search import asked, search
+from rarespec.searching.request import SearchRequest
+from rarespec.searching.search import prepare_search
 from rarespec.searching.selection import Selection
 from rarespec.survey import Survey
 from rarespec.survey.manifest import WrongUseError
@@ -54,7 +56,7 @@ def assert_same_candidates(ranking: Any, other: Any, but: str = "") -> None:
     for name in set(ranking.table.colnames) - {but}:
         np.testing.assert_array_equal(ranking.table[name], other.table[name], err_msg=name)
         assert ranking.table[name].info.description == other.table[name].info.description
-    assert ranking.n_listed == other.n_listed and ranking.material.ids == other.material.ids
+    assert ranking.n_listed == other.n_listed and ranking.rows.known_ids == other.rows.known_ids
 
 
 # --- learning
@@ -85,7 +87,7 @@ def test_examples_from_elsewhere_stay(survey: Survey, rare: list[str]) -> None:
     campaign = Campaign.start(survey, [rare[1], spectra_with_bands(3)], **QUICK)
     assert campaign.known_ids[0] == rare[1] and len(campaign.known_ids) == 4
     campaign.relearn({rare[0]: YES})
-    assert campaign.ranking.material.ids == [rare[0], *campaign.known_ids]
+    assert campaign.ranking.rows.known_ids == [rare[0], *campaign.known_ids]
     assert set(campaign.ranking.table["nearest_known"]) <= {rare[0], *campaign.known_ids}
 
 
@@ -112,8 +114,7 @@ class Remembering(Ranker):
 def test_non_members_are_told_to_a_ranker_that_learns_from_them_and_bad_data_is_not(
     survey: Survey, rare: list[str]
 ) -> None:
-    given = {"non_members": [survey.ids[50]], "selection": Selection(), "radius_arcsec": 2.0, "progress": None}
-    made = asked(survey, rare[:2], **{**QUICK, "seed": 0}, **given)
+    made = prepare_search(survey, SearchRequest(rare[:2], non_members=[survey.ids[50]], **QUICK))
     relearning = Relearning(replace(made, ranker=Remembering()))
     ranker: Any = relearning.ranking([rare[2]], survey.ids[60:62].tolist(), [survey.ids[70]]).ranker
     assert np.flatnonzero(ranker.told_ == 1).tolist() == [0, 1, 2]
@@ -139,7 +140,7 @@ def test_unsure_changes_no_ranking(campaign: Campaign) -> None:
 def test_what_moved_is_told(campaign: Campaign, survey: Survey) -> None:
     before, labelled = campaign.ranking, survey.ids[150:156].tolist()
     change = campaign.relearn(dict.fromkeys(labelled, YES))
-    old = [id for id in survey.ids[np.argsort(-before.scores, kind="stable")] if id not in before.material.ids]
+    old = [id for id in survey.ids[np.argsort(-before.scores, kind="stable")] if id not in before.rows.known_ids]
     old = [id for id in old if id not in labelled]
     now = campaign.ranking.table["id"].tolist()
     moved = {id: (old.index(id) + 1, rank) for rank, id in enumerate(now, 1) if old.index(id) + 1 != rank}
@@ -158,7 +159,7 @@ def test_a_label_taken_back_is_forgotten(campaign: Campaign) -> None:
 def test_labels_go_before_what_was_given_at_the_start(survey: Survey, rare: list[str]) -> None:
     campaign = Campaign.start(survey, rare[:3], non_members=[survey.ids[50]], **QUICK)
     campaign.relearn({rare[0]: NO, survey.ids[50]: YES})
-    assert campaign.ranking.material.ids == [*rare[1:3], survey.ids[50]]
+    assert campaign.ranking.rows.known_ids == [*rare[1:3], survey.ids[50]]
     said = " ".join(campaign.ranking.problems)
     assert f"{rare[0]}: given as known at the start" in said and f"{survey.ids[50]}: given as a non-member" in said
     with pytest.raises(WrongUseError, match="no known example is left"):
@@ -194,13 +195,13 @@ def test_only_spectra_that_are_new_to_the_list_are_examined(
     campaign: Campaign, survey: Survey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     examined: list[str] = []
-    flags_of = kept_candidates.flags_of
+    flags_of = candidates.flags_of
 
     def counted(survey: Survey, rows: Any) -> Any:
         examined.extend(survey.ids[rows])
         return flags_of(survey, rows)
 
-    monkeypatch.setattr(kept_candidates, "flags_of", counted)
+    monkeypatch.setattr(candidates, "flags_of", counted)
     first = set(campaign.ranking.table["id"])
     labelled = survey.ids[150:156].tolist()
     campaign.relearn(dict.fromkeys(labelled, YES) | {campaign.listed()[0]: UNSURE})
@@ -262,7 +263,7 @@ def test_what_is_said_of_those_that_left_the_list(campaign: Campaign, survey: Su
     no = next(id for id in campaign.listed() if id not in rare)
     campaign.relearn({yes: YES, no: NO, rare[0]: YES})
     campaign.examine()
-    said = campaign.described([yes, no, rare[0]])
+    said = campaign.describe([yes, no, rare[0]])
     for id in (yes, no):
         assert all(said[id][name] == rows[id][name] for name in ("id", "class", "snr", "flags"))
     assert said[yes]["nearest_known"] in rare[:3] and said[rare[0]]["nearest_known"] in {*rare[1:3], yes}
@@ -322,6 +323,15 @@ def test_whether_it_is_blind_is_kept_with_it(campaign: Campaign, survey: Survey,
     del kept["blind"]  # as it was written before there was such a thing
     place.write_text(json.dumps(kept))
     assert not CampaignStart.read(place).blind
+
+
+@pytest.mark.parametrize("wrong", [{"method": "magic"}, {"seed": -1}, {"selection": {"min_snr": "x"}}, {"more": 1}])
+def test_a_campaign_that_cannot_go_on_is_told(campaign: Campaign, tmp_path: Path, wrong: dict[str, Any]) -> None:
+    place = campaign.keep(tmp_path / "c.json")
+    assert CampaignStart.read(place).request.method == "matched_filter"
+    place.write_text(json.dumps(json.loads(place.read_text()) | wrong))
+    with pytest.raises(WrongUseError, match=r"c\.json: no campaign that can be read"):
+        CampaignStart.read(place)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "other", "version": 1}', "\x00"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from conftest import SMALL_GRID, make_spectra
+from rarespec import search
 from rarespec.features import PaperFeatures
-from rarespec.searching.search import search
 from rarespec.survey import Survey
 
 

@@ -11,7 +11,7 @@ from rarespec.features import MinMax, PaperFeatures, Recipe, StreamingPCA
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.rankers import MatchedFilter
 from rarespec.searching._recipe_parts import rescaled
-from rarespec.searching.explanation import bands_of, contributions, explained, smoothed
+from rarespec.searching.explanation import bands_of, contributions, explain_score, smoothed
 from rarespec.searching.template import NoTemplate, template_of
 from rarespec.spectrum import PAPER_GRID, Spectrum
 from rarespec.survey.features import features_of
@@ -39,7 +39,7 @@ def case(tmp_path_factory):
 
 def test_contributions_add_up_to_the_score(case):
     survey, features, template, id, score = case
-    explanation = explained(template, survey[id], features)
+    explanation = explain_score(template, survey[id], features)
     assert explanation.score == pytest.approx(score, rel=1e-3)
     assert explanation.contribution.sum() == pytest.approx(explanation.score)
     np.testing.assert_array_equal(explanation.contribution, contributions(template, explanation.flux))
@@ -48,14 +48,14 @@ def test_contributions_add_up_to_the_score(case):
 
 def test_a_carbon_star_is_told_by_a_band_of_carbon(case):
     survey, features, template, id, _ = case
-    first = explained(template, survey[id], features).bands[0]
+    first = explain_score(template, survey[id], features).bands[0]
     assert first.contribution > 0
     assert any(first.start - 100 < head < first.stop + 100 for head in (4737, 5165, 5636)), str(first)
 
 
 def test_words(case):
     survey, features, template, id, _ = case
-    lines = str(explained(template, survey[id], features)).splitlines()
+    lines = str(explain_score(template, survey[id], features)).splitlines()
     assert lines[0].startswith(f"{id}: +") and " A in favour: " in lines[1] and lines[-1] == template.said
 
 
@@ -63,7 +63,7 @@ def test_the_spectrum_is_left_as_it_was(case):
     survey, features, template, id, _ = case
     spectrum = survey[id]
     before = spectrum.flux.copy()
-    explained(template, spectrum, features)
+    explain_score(template, spectrum, features)
     np.testing.assert_array_equal(spectrum.flux, before)
 
 
@@ -86,13 +86,13 @@ def test_what_cannot_be_explained_says_why(case):
     survey, features, template, id, _ = case
     spectrum = survey[id]
     with pytest.raises(WrongUseError, match=r"cannot be explained by wavelength\. No pixels"):
-        explained(NoTemplate("No pixels."), spectrum, features)
+        explain_score(NoTemplate("No pixels."), spectrum, features)
     short = Spectrum(id, WAVELENGTH[:9], spectrum.flux[:9], None, spectrum.bad[:9])
     with pytest.raises(WrongUseError, match="has 9 pixels, the template 3601"):
-        explained(template, short, features)
+        explain_score(template, short, features)
     lost = Spectrum(id, WAVELENGTH, spectrum.flux, None, np.ones(len(WAVELENGTH), bool))
     with pytest.raises(WrongUseError, match="no features"):
-        explained(template, lost, features)
+        explain_score(template, lost, features)
 
 
 def test_bands_are_found_where_they_are():

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rarespec.searching.export as export
-from rarespec.searching.columns import COLUMNS, described
+from rarespec.searching.columns import COLUMNS, describe_columns
 from rarespec.searching.export import SUFFIXES, read_provenance, unescaped, write_table
 from rarespec.searching.export.comma_separated import without_formula
 from rarespec.searching.export.fits import unused_integer
@@ -232,10 +232,10 @@ def test_the_ucds_are_words_of_the_controlled_vocabulary() -> None:
 def test_describing_keeps_what_a_column_has_and_leaves_the_given_table_alone() -> None:
     table = ranking()
     table["ra"].unit, table["ra"].description = "rad", "mine"
-    done = described(table)
+    done = describe_columns(table)
     assert (str(done["ra"].unit), done["ra"].description, done["ra"].meta["ucd"]) == ("rad", "mine", COLUMNS["ra"].ucd)
     assert table["dec"].unit is None and not table["dec"].meta
-    assert described(done)["ra"].description == "mine"
+    assert describe_columns(done)["ra"].description == "mine"
 
 
 def test_virtual_observatory_tools_find_nothing_wrong_with_the_votable(tmp_path: Path) -> None:
@@ -380,7 +380,7 @@ def test_odd_columns_are_written_whole(suffix: str, tmp_path: Path) -> None:
     table["mixed"] = objects([None, 3])
     table["small"] = np.array([-7, 7], dtype=">i2")
     table["none"] = objects([None, None])
-    table["flux"] = np.array([1.0, 2.0]) * described(ranking())["ra"].unit
+    table["flux"] = np.array([1.0, 2.0]) * describe_columns(ranking())["ra"].unit
     table["odd"] = Table({"odd": [1.0, 2.0]})["odd"]
     table["odd"].info.unit = "electron"
     found = read(written(table, tmp_path / f"t{suffix}"))

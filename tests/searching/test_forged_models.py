@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 from conftest import SMALL_GRID, make_spectra
+from rarespec import search
 from rarespec.features import PaperFeatures
 from rarespec.rankers import _model_container as container
 from rarespec.rankers.by_name import NAMES
 from rarespec.rankers.model_file import ModelFileError, load_model
-from rarespec.searching.model import save_search, search_with_model
-from rarespec.searching.search import search
+from rarespec.searching.model import save_search
+from rarespec.searching.search import search_with_model
 from rarespec.survey import Survey, WrongUseError
 
 N, TOP = 60, 10

@@ -67,7 +67,7 @@ def test_an_example_from_elsewhere_is_drawn_as_observed(survey: Survey) -> None:
 
 def test_an_example_of_which_only_features_are_known_is_drawn_from_them(survey: Survey) -> None:
     ranking = ranking_of(survey, known=spectra_with_bands(3))
-    without = replace(ranking, material=replace(ranking.material, elsewhere=None))
+    without = replace(ranking, rows=replace(ranking.rows, elsewhere=None))
     one = portraits_of(without, 1)[0]
     assert str(one.facts["nearest_known"]).startswith("elsewhere") and "not in the survey" in one.known_note
     assert one.known is not None and np.nanmedian(one.known) == pytest.approx(np.nanmedian(one.filtered), rel=1e-5)

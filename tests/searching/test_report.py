@@ -15,7 +15,7 @@ from rarespec.pages.html_element import EMPTY, Html
 from rarespec.searching.flags import FLAG_MEANINGS
 from rarespec.searching.portrait import portraits_of
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.report import Pictures, found, report_page, sentence
+from rarespec.searching.report import Pictures, describe_yield, report_page, sentence
 from rarespec.searching.sky_links import sky_links
 from rarespec.spectrum.printable import printable
 from rarespec.survey import Survey
@@ -138,9 +138,9 @@ def test_what_was_found_in_one_sentence(ranking: Ranking) -> None:
     curve = replace(ranking.yield_curve, can_tell=True, stopping_rank=3)
     for name, values in (("expected", [1, 1.9, 2.6, 2.7]), ("low", [0, 1, 1, 1]), ("high", [1, 2, 3, 4])):
         curve = replace(curve, **{name: np.array(values, float)})
-    said = found(replace(ranking, yield_curve=curve))
+    said = describe_yield(replace(ranking, yield_curve=curve))
     assert said == "Of the first 3, about 3 (1 to 3) are expected to be true; this is where to stop."
-    assert "Even at the top" in found(replace(ranking, yield_curve=replace(curve, stopping_rank=0)))
+    assert "Even at the top" in describe_yield(replace(ranking, yield_curve=replace(curve, stopping_rank=0)))
 
 
 @pytest.mark.parametrize("n", [1, 1000])

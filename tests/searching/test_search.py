@@ -5,7 +5,8 @@ import pytest
 
 import rarespec as rs
 from rarespec.mock.simulate import SkyChoice, simulate_survey
-from rarespec.searching.model import save_search, search_with_model
+from rarespec.searching.model import save_search
+from rarespec.searching.search import search_with_model
 from rarespec.searching.selection import Selection
 from rarespec.survey.manifest import WrongUseError
 

@@ -35,16 +35,16 @@ def survey(tmp_path_factory):
 
 
 def rows(selection: Selection, survey: Survey) -> list[int]:
-    return np.flatnonzero(selection.chosen(survey).mask).tolist()
+    return np.flatnonzero(selection.choose(survey).mask).tolist()
 
 
 def test_by_default_all_are_listed_and_nothing_is_said(survey):
-    chosen = Selection().chosen(survey)
+    chosen = Selection().choose(survey)
     assert chosen.mask.all() and chosen.mask.dtype == bool and chosen.said == []
 
 
 def test_min_snr_and_what_is_unknown(survey):
-    chosen = Selection(min_snr=10).chosen(survey)
+    chosen = Selection(min_snr=10).choose(survey)
     assert np.flatnonzero(chosen.mask).tolist() == [1, 3, 5, 6]
     assert chosen.said == ["not listed: 1 of unknown S/N", "not listed: 2 with S/N below 10"]
 
@@ -68,7 +68,7 @@ def test_classes_with_wildcards_in_any_case(survey, wanted, expected):
 
 
 def test_wanted_and_unwanted_classes_together(survey):
-    chosen = Selection(classes=("star",), not_classes=("carbon",)).chosen(survey)
+    chosen = Selection(classes=("star",), not_classes=("carbon",)).choose(survey)
     assert np.flatnonzero(chosen.mask).tolist() == [0, 1, 6]
     assert chosen.said == ["not listed: 3 not of the class star", "not listed: 1 of the class carbon"]
 
@@ -76,19 +76,19 @@ def test_wanted_and_unwanted_classes_together(survey):
 def test_a_class_that_is_not_there_is_refused_with_those_that_are(survey):
     for selection in (Selection(classes=("star", "L*")), Selection(not_classes=("L*",))):
         with pytest.raises(WrongUseError, match=r"'L\*'; there are GALAXY, QSO, STAR.*BROADLINE"):
-            selection.chosen(survey)
+            selection.choose(survey)
 
 
 def test_a_survey_without_classes_says_so(tmp_path):
     survey = Survey.create(tmp_path / "s", SMALL_GRID)
     survey.append(make_spectra(3, SMALL_GRID))
     with pytest.raises(WrongUseError, match="names no classes: ingest with --join"):
-        Selection(classes=("M",)).chosen(survey)
-    assert Selection(cone=(1, 2, 3)).chosen(survey).said == ["not listed: 3 of unknown position"]
+        Selection(classes=("M",)).choose(survey)
+    assert Selection(cone=(1, 2, 3)).choose(survey).said == ["not listed: 3 of unknown position"]
 
 
 def test_cone_across_the_seam_and_at_the_pole(survey):
-    chosen = Selection(cone=(0, 0, 0.5)).chosen(survey)
+    chosen = Selection(cone=(0, 0, 0.5)).choose(survey)
     assert np.flatnonzero(chosen.mask).tolist() == [0, 1, 3]
     assert chosen.said == ["not listed: 1 of unknown position", "not listed: 3 more than 0.5 degrees from 0 +0"]
     assert rows(Selection(cone=(0, 90, 0.2)), survey) == [4, 6]
@@ -96,7 +96,7 @@ def test_cone_across_the_seam_and_at_the_pole(survey):
 
 
 def test_each_spectrum_is_counted_once(survey):
-    chosen = Selection(min_snr=6, classes=("star",), cone=(0, 0, 5)).chosen(survey)
+    chosen = Selection(min_snr=6, classes=("star",), cone=(0, 0, 5)).choose(survey)
     left_out = sum(int(line.split()[2]) for line in chosen.said)
     assert left_out + chosen.mask.sum() == len(survey)
 
@@ -154,10 +154,10 @@ def test_classes_against_one_row_at_a_time(kinds, pattern):
         names = [name for name in (whole, part, part and f"{whole or ''}/{part}") if name]
         expected.append(any(fnmatch(name.lower(), pattern.lower()) for name in names))
     if any(expected):
-        assert Selection(classes=(pattern,)).chosen(survey).mask.tolist() == expected
+        assert Selection(classes=(pattern,)).choose(survey).mask.tolist() == expected
     else:
         with pytest.raises(WrongUseError):
-            Selection(classes=(pattern,)).chosen(survey)
+            Selection(classes=(pattern,)).choose(survey)
 
 
 @given(
@@ -167,6 +167,6 @@ def test_classes_against_one_row_at_a_time(kinds, pattern):
 def test_cone_against_astropy(positions, cone):
     ra, dec = map(list, zip(*positions, strict=True))
     distance = SkyCoord(ra, dec, unit="deg").separation(SkyCoord(*cone[:2], unit="deg")).deg
-    mask = Selection(cone=cone).chosen(_Memory(ra=ra, dec=dec)).mask
+    mask = Selection(cone=cone).choose(_Memory(ra=ra, dec=dec)).mask
     clear = np.abs(distance - cone[2]) > 1e-4
     assert (mask == (distance <= cone[2]))[clear].all()

@@ -12,7 +12,8 @@ from rarespec.cli.app import app
 from rarespec.features import PaperFeatures
 from rarespec.labels.campaign import Campaign
 from rarespec.rankers.by_name import NAMES
-from rarespec.searching.model import save_search, search_with_model
+from rarespec.searching.model import save_search
+from rarespec.searching.search import search_with_model
 from rarespec.survey import Survey, SurveyError
 from rarespec.survey.features import features_of
 from rarespec.survey.writer import SurveyWriter

@@ -126,7 +126,7 @@ def test_what_is_read_is_what_was_written(local, url):
 def test_a_search_gives_the_same_ranking_and_keeps_its_features_there(url, known, ranking):
     first = rs.search(url, known, top=TOP)
     assert same_ranking(first, ranking)
-    kept = sorted(path.name for path in first.material.features.folder.iterdir())
+    kept = sorted(path.name for path in first.rows.features.folder.iterdir())
     assert len(kept) == 1 + 2  # a model and two blocks
     with pytest.MonkeyPatch.context() as patch:  # what is kept is read, not computed
         patch.setattr(Survey, "masked_flux", lambda *_: pytest.fail("computed again"))

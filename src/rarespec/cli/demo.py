@@ -124,7 +124,8 @@ def _draw(survey: Survey, picture: Path) -> None:
 
 def _search(survey: Survey, out: Path) -> Ranking:
     from rarespec.cli.search import show
-    from rarespec.searching.search import search
+    from rarespec.searching.request import SearchRequest
+    from rarespec.searching.search import rank_survey
 
     candidates = out / "candidates.ecsv"
     _step(
@@ -132,7 +133,7 @@ def _search(survey: Survey, out: Path) -> Ranking:
         f"rarespec search dr17.survey --known carbon-stars.csv --out {candidates.name}",
     )
     carbon = _carbon_stars(survey)
-    ranking = search(survey, carbon[:N_KNOWN], top=N_CANDIDATES)
+    ranking = rank_survey(survey, SearchRequest(carbon[:N_KNOWN], top=N_CANDIDATES))
     show(ranking)
     _count_found(ranking, set(carbon[N_KNOWN:]))
     say(f"{len(ranking)} candidates in {ranking.write(candidates)}")

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from rarespec.searching.ranking import Ranking
 
 N_LISTED = 10
-OF_SURVEYS = ("min_snr", "classes", "not_classes", "cone")
 
 
 def is_hats(place: Path) -> bool:
@@ -25,7 +24,7 @@ def is_hats(place: Path) -> bool:
     return is_hats(place)
 
 
-def written(ranking: Ranking, out: Path) -> Path:
+def write_candidates(ranking: Ranking, out: Path) -> Path:
     """The candidates of a survey as the end of the name says; a HATS catalogue is a directory."""
     if out.suffix != ".hats":
         return ranking.write(out)
@@ -56,25 +55,11 @@ def search_catalogue(options: SearchOptions, out: Path | None, model: Path | Non
 
 def _ranking(options: SearchOptions, save_model: Path | None) -> HatsRanking:
     from rarespec.cli.progress import progress
-    from rarespec.hats.search import search_hats
+    from rarespec.hats.search import HatsPlan, rank_catalogue
 
-    given = options.arguments
-    _refuse_what_needs_a_survey(options, save_model)
-    del given["selection"]
+    request = options.request()
     with progress("score", "partitions") as show:
-        return search_hats(options.survey, model=options.model, save_model=save_model, progress=show, **given)
-
-
-def _refuse_what_needs_a_survey(options: SearchOptions, save_model: Path | None) -> None:
-    from rarespec.survey.manifest import WrongUseError
-
-    if any(getattr(options, name) for name in OF_SURVEYS):
-        raise WrongUseError(
-            f"{options.survey}: --min-snr, --class, --not-class and --cone are for surveys; filter the catalogue with "
-            "LSDB and give what is left to rarespec.search_hats"
-        )
-    if options.model is not None and save_model is not None:
-        raise WrongUseError(f"{options.model}: nothing is learned with --model, so that there is nothing to save")
+        return rank_catalogue(options.survey, request, HatsPlan(save_model=save_model), show)
 
 
 def account_of(ranking: HatsRanking) -> str:

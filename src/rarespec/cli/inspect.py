@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,22 +11,7 @@ import typer
 
 from rarespec.cli.exits import told
 from rarespec.cli.progress import progress
-from rarespec.cli.search_options import (
-    Classes,
-    Cone,
-    Known,
-    Method,
-    MinSnr,
-    NonMembers,
-    NotClasses,
-    Params,
-    Radius,
-    RecipeName,
-    SearchOptions,
-    Seed,
-    SurveyPath,
-    Top,
-)
+from rarespec.cli.search_options import SearchOptions, with_search_options
 from rarespec.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -36,9 +22,9 @@ if TYPE_CHECKING:
 
 
 @told
+@with_search_options("model")
 def command(
-    survey: SurveyPath,
-    known: Known = None,
+    options: SearchOptions,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Of the page; 0 for any that is free.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address alone.")] = False,
     lines: Annotated[
@@ -62,17 +48,6 @@ def command(
             show_default=False,
         ),
     ] = None,
-    method: Method = "auto",
-    top: Top = 1000,
-    non_members: NonMembers = None,
-    params: Params = None,
-    recipe: RecipeName = "paper",
-    min_snr: MinSnr = None,
-    classes: Classes = None,
-    not_classes: NotClasses = None,
-    cone: Cone = None,
-    radius: Radius = 2.0,
-    seed: Seed = 0,
 ) -> None:
     """Look at the best candidates in the browser and label them with the keyboard; the ranking learns from it.
 
@@ -88,12 +63,9 @@ def command(
     from rarespec.labels.person import person_named
     from rarespec.survey import Survey
 
-    options = SearchOptions(
-        survey, known, method, top, non_members, params, recipe, min_snr, classes, not_classes, cone, radius, seed
-    )
     own = own_lines(lines) if lines is not None else []
     who = person_named(person)
-    opened = Survey.open(survey)
+    opened = Survey.open(options.survey)
     kept = start_beside(opened) if labels is None else labels.with_name(f"{labels.name}.campaign.json")
     place = labels or path_beside(opened.path)
     check_place(place)  # before the search; the log itself is made when there is something to label
@@ -114,11 +86,13 @@ def _campaign(survey: Survey, options: SearchOptions, kept: Path, blind: bool | 
         if options.known is None:
             _refuse_other_settings(options, kept)
             was_blind = CampaignStart.read(kept).blind
-            campaign = Campaign.resume(survey, path=kept, progress=show)
+            campaign = Campaign.resume(
+                survey, path=kept, progress=show, engine=options.scheduler, device=options.device
+            )
             if blind in (None, was_blind):
                 return campaign, was_blind
         else:
-            campaign = Campaign.start(survey, **options.arguments, progress=show)
+            campaign = Campaign.from_request(survey, options.request(), show)
     _keep(campaign, kept, bool(blind))
     return campaign, bool(blind)
 
@@ -126,7 +100,7 @@ def _campaign(survey: Survey, options: SearchOptions, kept: Path, blind: bool | 
 def _refuse_other_settings(options: SearchOptions, kept: Path) -> None:
     from rarespec.survey.manifest import WrongUseError
 
-    if options != SearchOptions(options.survey):
+    if replace(options, scheduler=None, device=None) != SearchOptions(options.survey):
         raise WrongUseError(f"{kept}: goes on as it was started; to start with other settings, give --known as well")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -9,45 +10,16 @@ import typer
 
 from rarespec.cli.exits import Exit, told
 from rarespec.cli.progress import progress
-from rarespec.cli.search_options import (
-    Classes,
-    Cone,
-    Known,
-    Method,
-    MinSnr,
-    Model,
-    NonMembers,
-    NotClasses,
-    Params,
-    Radius,
-    RecipeName,
-    SearchOptions,
-    Seed,
-    SurveyPath,
-    Top,
-    ranking_of,
-)
+from rarespec.cli.search_options import SearchOptions, ranking_of, with_search_options
 from rarespec.cli.terminal import say
 
 
 @told
+@with_search_options()
 def command(
-    survey: SurveyPath,
-    known: Known = None,
-    method: Method = "auto",
-    top: Top = 1000,
+    options: SearchOptions,
     out: Annotated[Path, typer.Option(help="Directory for the page and the contact sheet.")] = Path("report"),
     n: Annotated[int, typer.Option("--n", min=1, help="How many candidates to show.")] = 100,
-    non_members: NonMembers = None,
-    params: Params = None,
-    recipe: RecipeName = "paper",
-    min_snr: MinSnr = None,
-    classes: Classes = None,
-    not_classes: NotClasses = None,
-    cone: Cone = None,
-    radius: Radius = 2.0,
-    seed: Seed = 0,
-    model: Model = None,
 ) -> None:
     """Search, and show the best candidates beside the known examples: a page and a contact sheet as PDF.
 
@@ -57,23 +29,7 @@ def command(
     """
     from rarespec.plots.search_report import write_report
 
-    options = SearchOptions(
-        survey,
-        known,
-        method,
-        max(top, n),
-        non_members,
-        params,
-        recipe,
-        min_snr,
-        classes,
-        not_classes,
-        cone,
-        radius,
-        seed,
-        model,
-    )
-    ranking = ranking_of(options)
+    ranking = ranking_of(replace(options, top=max(options.top, n)))
     for problem in ranking.problems:
         say(problem, err=True)
     with progress("report", "pages") as show:

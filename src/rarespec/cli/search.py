@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rarespec.cli.exits import Exit, told
-from rarespec.cli.hats_search import is_hats, search_catalogue, written
-from rarespec.cli.search_options import (
-    Classes,
-    Cone,
-    Device,
-    Known,
-    Method,
-    MinSnr,
-    Model,
-    NonMembers,
-    NotClasses,
-    Params,
-    Radius,
-    RecipeName,
-    Scheduler,
-    SearchOptions,
-    Seed,
-    SurveyPath,
-    Top,
-    ranking_of,
-)
+from rarespec.cli.hats_search import is_hats, search_catalogue, write_candidates
+from rarespec.cli.search_options import SearchOptions, ranking_of, with_search_options
 from rarespec.cli.terminal import console, say, say_json
 
 if TYPE_CHECKING:
@@ -40,24 +19,10 @@ N_LISTED = 10
 
 
 @told
+@with_search_options()
 def command(
-    survey: SurveyPath,
-    known: Known = None,
-    method: Method = "auto",
-    top: Top = 1000,
+    options: SearchOptions,
     out: Annotated[Path | None, typer.Option(help="Table: .ecsv, .csv, .fits, .vot, .parquet or .hats.")] = None,
-    non_members: NonMembers = None,
-    params: Params = None,
-    recipe: RecipeName = "paper",
-    min_snr: MinSnr = None,
-    classes: Classes = None,
-    not_classes: NotClasses = None,
-    cone: Cone = None,
-    radius: Radius = 2.0,
-    seed: Seed = 0,
-    model: Model = None,
-    scheduler: Scheduler = None,
-    device: Device = None,
     save_model: Annotated[Path | None, typer.Option(help="Keep what was learned, for another survey.")] = None,
     send: Annotated[bool, typer.Option("--send", help="Send the table to TOPCAT or Aladin by SAMP.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the candidates as JSON.")] = False,
@@ -68,27 +33,8 @@ def command(
 
     Example: rarespec search dr17.survey --known carbon-stars.csv --top 1000 --out candidates.ecsv
     """
-    options = SearchOptions(
-        survey,
-        known,
-        method,
-        top,
-        non_members,
-        params,
-        recipe,
-        min_snr,
-        classes,
-        not_classes,
-        cone,
-        radius,
-        seed,
-        model,
-        scheduler,
-        device,
-    )
-    if is_hats(survey):
-        with _for_lsdb(scheduler):
-            search_catalogue(options, out, save_model, send, as_json)
+    if is_hats(options.survey):
+        search_catalogue(options, out, save_model, send, as_json)
         return
     ranking = ranking_of(options)
     for problem in ranking.problems:
@@ -99,22 +45,9 @@ def command(
         raise typer.Exit(Exit.DEFECTS)
 
 
-@contextmanager
-def _for_lsdb(scheduler: str | None) -> Iterator[None]:
-    """LSDB runs on the Dask client that is current."""
-    if scheduler is None:
-        yield
-        return
-    from rarespec.engines.dask_cluster import DaskCluster
-    from rarespec.survey.engine_for import engine_for
-
-    with DaskCluster(scheduler) as cluster, engine_for(cluster), cluster.current():
-        yield
-
-
 def _keep(ranking: Ranking, out: Path | None, model: Path | None, send: bool) -> None:
     if out is not None:
-        say(f"{len(ranking)} candidates in {written(ranking, out)}", err=True)
+        say(f"{len(ranking)} candidates in {write_candidates(ranking, out)}", err=True)
     if model is not None:
         from rarespec.searching.model import save_search
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +15,7 @@ from rarespec.cli.exits import arguments
 
 if TYPE_CHECKING:
     from rarespec.searching.ranking import Ranking
+    from rarespec.searching.request import SearchRequest
     from rarespec.searching.selection import Selection
 
 SurveyPath = Annotated[Path, typer.Argument(help="Directory of the survey, or its URL.")]
@@ -40,59 +44,83 @@ Model = Annotated[Path | None, typer.Option(help="Rank with what another search 
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """The options as they were given."""
+    """The options as they were given: a `SearchRequest` in the words of the command line, and what is searched."""
 
-    survey: Path
-    known: list[str] | None = None
-    method: str = "auto"
-    top: int = 1000
-    non_members: list[str] | None = None
-    params: list[str] | None = None
-    recipe: str = "paper"
-    min_snr: float | None = None
-    classes: list[str] | None = None
-    not_classes: list[str] | None = None
-    cone: str | None = None
-    radius: float = 2.0
-    seed: int = 0
-    model: Path | None = None
-    scheduler: str | None = None
-    device: str | None = None
+    survey: SurveyPath
+    known: Known = None
+    method: Method = "auto"
+    top: Top = 1000
+    non_members: NonMembers = None
+    params: Params = None
+    recipe: RecipeName = "paper"
+    min_snr: MinSnr = None
+    classes: Classes = None
+    not_classes: NotClasses = None
+    cone: Cone = None
+    radius: Radius = 2.0
+    seed: Seed = 0
+    model: Model = None
+    scheduler: Scheduler = None
+    device: Device = None
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """As `rarespec.search` takes them, but for the survey."""
+    def request(self) -> SearchRequest:
+        """What is asked for; a WrongUseError before anything is computed when that cannot be."""
+        from rarespec.searching.request import SearchRequest
+
         with arguments():
+            if (self.known is None) == (self.model is None):
+                raise ValueError("say what is known: either --known IDS_OR_FILE, or --model FILE of an earlier search")
             selection, params = _selection(self), _params(self.params or [])
-        return {
-            "known": self.known,
-            "method": self.method,
-            "top": self.top,
-            "seed": self.seed,
-            "non_members": self.non_members,
-            "params": params,
-            "recipe": self.recipe,
-            "selection": selection,
-            "radius_arcsec": self.radius,
-        }
+        return SearchRequest(
+            known=self.known,
+            method=self.method,
+            top=self.top,
+            seed=self.seed,
+            non_members=self.non_members,
+            params=params,
+            recipe=self.recipe,
+            selection=selection,
+            radius_arcsec=self.radius,
+            engine=self.scheduler,
+            device=self.device,
+            model=self.model,
+        )
+
+
+N_FIRST = 4
+"""Options of a search that `--help` lists before those of the verb: survey, known, method, top."""
+
+
+def with_search_options(*without: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a verb `command(options, ...)` take every option of a search, `without` these, beside its own."""
+    shared = [
+        one for name, one in inspect.signature(SearchOptions, eval_str=True).parameters.items() if name not in without
+    ]
+
+    def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(verb)
+        def command(**given: Any) -> Any:
+            options = SearchOptions(**{one.name: given.pop(one.name) for one in shared})
+            return verb(options, **given)
+
+        _, *own = inspect.signature(verb, eval_str=True).parameters.values()
+        parameters = [*shared[:N_FIRST], *own, *shared[N_FIRST:]]
+        # Typer reads the signature; by keyword, since an option without a default may follow one with
+        shown = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+        command.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        return command
+
+    return decorate
 
 
 def ranking_of(options: SearchOptions) -> Ranking:
     """The ranking asked for, with progress."""
     from rarespec.cli.progress import progress
-    from rarespec.searching.model import search_with_model
-    from rarespec.searching.search import search
+    from rarespec.searching.search import rank_survey
 
-    with arguments():
-        if (options.known is None) == (options.model is None):
-            raise ValueError("say what is known: either --known IDS_OR_FILE, or --model FILE of an earlier search")
-    given = options.arguments
-    where: dict[str, Any] = {"engine": options.scheduler, "device": options.device}
+    request = options.request()
     with progress("features", "blocks") as show:
-        if options.model is None:
-            return search(options.survey, **given, progress=show, **where)
-        listed = {"top": options.top, "selection": given["selection"]}
-        return search_with_model(options.survey, options.model, **listed, progress=show, **where)
+        return rank_survey(options.survey, request, show)
 
 
 def _selection(options: SearchOptions) -> Selection:

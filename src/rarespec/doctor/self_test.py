@@ -41,11 +41,12 @@ def self_test() -> SelfTest:
 
 def _found_and_hidden(folder: Path) -> tuple[int, int]:
     from rarespec.mock.simulate import SkyChoice, simulate_survey
-    from rarespec.searching.search import search
+    from rarespec.searching.request import SearchRequest
+    from rarespec.searching.search import rank_survey
 
     choice = SkyChoice(N_COMMON, (("carbon", N_RARE),), seed=5, median_snr=20.0)
     survey = simulate_survey(choice, folder / "tiny.survey", jobs=1)
     rare = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
     hidden = set(rare[N_KNOWN:])
-    ranking = search(survey, rare[:N_KNOWN], top=2 * len(hidden))
+    ranking = rank_survey(survey, SearchRequest(rare[:N_KNOWN], top=2 * len(hidden)))
     return len(hidden & set(ranking.table["id"].tolist())), len(hidden)

@@ -16,15 +16,20 @@ class NoGPUWarning(UserWarning):
 
 def usable_device(asked: str | None) -> str | None:
     """The name of the GPU to use, as torch has it; None for the CPU, with a warning when a GPU was asked for."""
+    check_device_name(asked)
     if asked in (None, "cpu"):
         return None
-    if str(asked).split(":")[0] != "cuda":
-        raise ValueError(f"device={asked!r} is not known: there are {', '.join(DEVICES)}, or cuda:1 and so on")
     reason = why_not(str(asked))
     if reason is None:
         return str(asked)
     warnings.warn(f"{reason}; the CPU does the work", NoGPUWarning, stacklevel=3)
     return None
+
+
+def check_device_name(asked: str | None) -> None:
+    """A ValueError for a name that no device has, whether or not there is such a device."""
+    if asked not in (None, "cpu") and str(asked).split(":")[0] != "cuda":
+        raise ValueError(f"device={asked!r} is not known: there are {', '.join(DEVICES)}, or cuda:1 and so on")
 
 
 def why_not(device: str) -> str | None:

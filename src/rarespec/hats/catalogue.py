@@ -24,6 +24,13 @@ def is_hats(place: str | os.PathLike[str]) -> bool:
     return any((root / name).is_file() for name in MARKS)
 
 
+def is_catalogue(place: Any) -> bool:
+    """Whether this is a catalogue of LSDB, or the directory or URL of a HATS catalogue."""
+    if isinstance(place, str | os.PathLike):
+        return is_hats(place)
+    return type(place).__module__.split(".")[0] == "lsdb"
+
+
 def require_lsdb() -> Any:
     try:
         import lsdb
@@ -32,7 +39,7 @@ def require_lsdb() -> Any:
     return lsdb
 
 
-def opened(catalogue: Catalog | str | os.PathLike[str]) -> Catalog:
+def open_catalogue(catalogue: Catalog | str | os.PathLike[str]) -> Catalog:
     """The catalogue with all its columns; one of LSDB, which may have been filtered, as it is."""
     lsdb = require_lsdb()
     if isinstance(catalogue, lsdb.catalog.Catalog):

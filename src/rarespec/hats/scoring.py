@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 
-from rarespec.hats.learned import Learned
 from rarespec.hats.partition import name_of, spectra_in
 from rarespec.rankers._ranker import best_first
+from rarespec.searching.model import SearchModel
 from rarespec.spectrum import Defect, Reason, Spectra
 
 if TYPE_CHECKING:
@@ -63,35 +64,39 @@ class Best:
         self.rows = [rows[i] for i in order.tolist()]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scoring:
-    """What is asked of each partition."""
+    """What is done to each partition: the best `top` rows by the model, without those that are not to be listed."""
 
-    learned: Learned
+    model: SearchModel
     top: int
+    unlisted: frozenset[str]
+    """Known examples and known non-members."""
+    token: str = field(default_factory=lambda: uuid4().hex)
 
-    def __dask_tokenize__(self) -> tuple[str, int]:
-        return self.learned.token, self.top
+    def __dask_tokenize__(self) -> str:
+        """So that Dask need not look at every array to tell two of them apart."""
+        return self.token
 
 
-def score_partition(partition: pd.DataFrame, pixel: Any, asked: Scoring) -> tuple[list[dict[str, Any]], Account]:
+def score_partition(partition: pd.DataFrame, pixel: Any, scoring: Scoring) -> tuple[list[dict[str, Any]], Account]:
     """The best `top` rows of this partition, and the account of all."""
-    best, account = Best(asked.top), Account(read=len(partition))
-    for found in spectra_in(partition, name_of(pixel), asked.learned.grid):
+    best, account = Best(scoring.top), Account(read=len(partition))
+    for found in spectra_in(partition, name_of(pixel), scoring.model.grid):
         if isinstance(found, Defect):
             account.refuse(found.reason.value, found.id, found.detail)
         else:
-            best.add(_candidates(found, asked.learned, account, best.least))
+            best.add(_candidates(found, scoring, account, best.least))
     return best.rows, account
 
 
-def _candidates(spectra: Spectra, learned: Learned, account: Account, least: float) -> list[dict[str, Any]]:
+def _candidates(spectra: Spectra, scoring: Scoring, account: Account, least: float) -> list[dict[str, Any]]:
     """The rows that may be listed and score above `least`."""
-    scores, lost = learned.scores(spectra)
+    scores, lost = scoring.model.score(spectra)
     for i in lost:
         account.refuse(Reason.NO_FEATURES.value, spectra.ids[i], lost[i])
     account.scored += len(spectra) - len(lost)
-    unlisted = np.array([id in learned.unlisted for id in spectra.ids])
+    unlisted = np.array([id in scoring.unlisted for id in spectra.ids])
     account.not_listed += int((unlisted & ~np.isnan(scores)).sum())
     places = np.flatnonzero(~unlisted & (scores > least)).tolist()
     return [{name: column[i] for name, column in spectra.catalogue.items()} | {"score": scores[i]} for i in places]

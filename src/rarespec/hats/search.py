@@ -4,30 +4,63 @@ from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rarespec.features.recipe import Recipe
-from rarespec.hats.candidates import candidate_table
-from rarespec.hats.catalogue import opened
-from rarespec.hats.learned import Learned
+from rarespec.hats.catalogue import open_catalogue
 from rarespec.hats.over_partitions import Failed, Progress, over_partitions
 from rarespec.hats.ranking import HatsRanking
 from rarespec.hats.scoring import Account, Best, Scoring, score_partition
 from rarespec.hats.training import SAMPLE, training_survey
-from rarespec.searching.model import save_search
+from rarespec.searching.candidates import make_table
+from rarespec.searching.model import SearchModel
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.search import search
+from rarespec.searching.request import EVERYTHING, SearchRequest, name_of_recipe
+from rarespec.searching.search import rank_survey
 from rarespec.spectrum import PAPER_GRID, WavelengthGrid
+from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.manifest import WrongUseError
 from rarespec.versions import versions_with
 
 if TYPE_CHECKING:
+    from astropy.table import Table
     from lsdb.catalog import Catalog
 
 MODEL = "model.safetensors"
+
+
+@dataclass(frozen=True)
+class HatsPlan:
+    """How to learn from a sample of a catalogue, and what to keep of that.
+
+    Parameters
+    ----------
+    grid : WavelengthGrid
+        Wavelengths of the survey to learn from; a model has its own.
+    sample : int
+        How many spectra to learn from, drawn from all partitions in proportion to their size.
+    workspace : path, optional
+        A new or empty directory where the survey to learn from and the model stay; by default they go.
+    save_model : path, optional
+        A file for what was model.
+    """
+
+    grid: WavelengthGrid = PAPER_GRID
+    sample: int = SAMPLE
+    workspace: str | os.PathLike[str] | None = None
+    save_model: str | os.PathLike[str] | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether what was learned stays."""
+        return self.save_model is not None or self.workspace is not None
+
+
+PLAN = HatsPlan()
 
 
 def search_hats(
@@ -36,60 +69,114 @@ def search_hats(
     model: str | os.PathLike[str] | None = None,
     top: int = 1000,
     *,
-    method: str = "auto",
-    seed: int = 0,
-    non_members: Any = None,
-    params: dict[str, Any] | None = None,
-    recipe: Recipe | str = "paper",
     grid: WavelengthGrid = PAPER_GRID,
     sample: int = SAMPLE,
-    radius_arcsec: float = 2.0,
     workspace: str | os.PathLike[str] | None = None,
     save_model: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    **settings: Any,
 ) -> HatsRanking:
     """Rank the spectra of a HATS catalogue (Multimodal Universe layout) by how alike they are to the known examples.
 
-    Every partition is read and scored by itself, on the workers of the Dask client where one is active, and only its
-    best rows come back.
+    `rarespec.search` takes a catalogue as well; here can be said besides how to learn from it. Every partition is read
+    and scored by itself, on the workers of the Dask client where one is active, and only its best rows come back.
 
     Parameters
     ----------
-    catalogue : a catalogue of LSDB, filtered or not, or the directory or URL of one.
-    known : the examples, in any form that `rarespec.search` takes. They and a sample of the catalogue are put in a
+    catalogue : Catalog or path
+        A catalogue of LSDB, filtered or not, or the directory or URL of one.
+    known : ids, table, positions, spectra or files
+        The examples, in any form that `rarespec.search` takes. They and a sample of the catalogue are put in a
         survey, a search on which learns what is then used on all.
-    model : instead of `known`, a file saved by a search; the spectra are put on its wavelength grid.
-    top : how many candidates are kept.
-    method, seed, non_members, params, recipe, radius_arcsec : as for `rarespec.search`; not with a model.
-    grid : wavelengths of the survey to learn from; a model has its own.
-    sample : how many spectra to learn from, drawn from all partitions in proportion to their size.
-    workspace : a new or empty directory where the survey to learn from and the model stay; by default they go.
-    save_model : a file for what was learned.
-    progress : called with the partitions scored, and in all.
+    model : path, optional
+        Instead of `known`, a file saved by a search; the spectra are put on its wavelength grid.
+    top : int
+        How many candidates to keep.
+    grid : WavelengthGrid
+        Wavelengths of the survey to learn from; a model has its own.
+    sample : int
+        How many spectra to learn from, drawn from all partitions in proportion to their size.
+    workspace : path, optional
+        A new or empty directory where the survey to learn from and the model stay; by default they go.
+    save_model : path, optional
+        A file for what was model.
+    progress : callable, optional
+        Called with the partitions scored, and in all.
+    **settings
+        Everything else that a `SearchRequest` takes, by name: method, seed, non_members, params, recipe,
+        radius_arcsec, engine.
+
+    Returns
+    -------
+    HatsRanking
+        The candidates, and what became of every spectrum.
+
+    Raises
+    ------
+    WrongUseError
+        If something is asked for that a catalogue does not have: a selection, a device.
     """
-    if (known is None) == (model is None):
-        raise WrongUseError("say what is known: either examples, or the model of an earlier search")
-    if not isinstance(top, int) or top < 1:
-        raise WrongUseError(f"top: a whole number from 1 up is needed, not {top!r}")
-    found = opened(catalogue)
-    if model is not None:
-        return _ranked(found, Learned.of_model(model), None, top, {"model": Path(model).name}, progress)
-    options: dict[str, Any] = {
-        "method": method,
-        "seed": seed,
-        "params": params,
-        "recipe": recipe,
-        "radius_arcsec": radius_arcsec,
-    }
-    with _folder(workspace) as folder:
-        into = Path(folder) / f"{found.name}.survey"
-        given = [known] if non_members is None else [known, non_members]
-        survey = training_survey(found, given, into, grid, sample, radius_arcsec, seed)
-        lesson = search(survey, known, top=top, non_members=non_members, **options)
-        path = save_search(lesson, save_model or Path(folder) / MODEL)
-        learned = Learned.of_model(path, _refused_ids(lesson))
-        settings = {"seed": seed, "params": params or {}, "n_sample": len(survey)}
-        return _ranked(found, learned, lesson, top, settings, progress)
+    request = SearchRequest(known, top=top, model=model, **settings)
+    return rank_catalogue(catalogue, request, HatsPlan(grid, sample, workspace, save_model), progress)
+
+
+def rank_catalogue(
+    catalogue: Catalog | str | os.PathLike[str],
+    request: SearchRequest,
+    plan: HatsPlan = PLAN,
+    progress: Progress | None = None,
+) -> HatsRanking:
+    """The ranking of a catalogue that is asked for."""
+    _refuse_what_needs_a_survey(catalogue, request, plan)
+    found = open_catalogue(catalogue)
+    with _current_cluster(request.engine):
+        if request.model is not None:
+            model = SearchModel.load(request.model)
+            scoring = Scoring(model, request.top, frozenset(model.known_ids))
+            return _rank(found, scoring, None, request.settings, progress)
+        with _folder(plan.workspace) as folder:
+            return _learn_and_rank(found, request, plan, Path(folder), progress)
+
+
+def _learn_and_rank(
+    catalogue: Catalog, request: SearchRequest, plan: HatsPlan, folder: Path, progress: Progress | None
+) -> HatsRanking:
+    survey = training_survey(catalogue, request, folder / f"{catalogue.name}.survey", plan.grid, plan.sample)
+    lesson = rank_survey(survey, replace(request, engine=None))
+    model = SearchModel.of(lesson)
+    if plan.is_kept:
+        model.save(plan.save_model or folder / MODEL)
+    scoring = Scoring(model, request.top, frozenset((*model.known_ids, *lesson.rows.refused_ids)))
+    return _rank(catalogue, scoring, lesson, request.settings | {"n_sample": len(survey)}, progress)
+
+
+def _refuse_what_needs_a_survey(catalogue: Any, request: SearchRequest, plan: HatsPlan) -> None:
+    name = getattr(catalogue, "name", catalogue)
+    if request.selection != EVERYTHING:
+        raise WrongUseError(
+            f"{name}: --min-snr, --class, --not-class and --cone are for surveys; filter the catalogue with "
+            "LSDB and give what is left to rarespec.search"
+        )
+    if request.device not in (None, "cpu"):
+        raise WrongUseError(
+            f"{name}: a HATS catalogue is searched on the CPU, by LSDB; leave --device out, or give a Dask cluster"
+        )
+    if plan.is_kept and name_of_recipe(request.make_recipe()) is None:
+        raise WrongUseError("only what was learned by a recipe that has a name can be saved, not by one made by hand")
+    if request.model is not None and plan.save_model is not None:
+        raise WrongUseError(f"{request.model}: nothing is learned with --model, so that there is nothing to save")
+
+
+@contextmanager
+def _current_cluster(engine: AnyEngine) -> Iterator[None]:
+    """LSDB runs on the Dask client that is current."""
+    if engine is None:
+        yield
+        return
+    from rarespec.engines.dask_cluster import DaskCluster
+
+    with engine_for(engine) as where, where.current() if isinstance(where, DaskCluster) else nullcontext():
+        yield
 
 
 @dataclass
@@ -110,24 +197,18 @@ def _folder(workspace: str | os.PathLike[str] | None) -> Any:
     return tempfile.TemporaryDirectory(prefix="rarespec-hats-") if workspace is None else _Kept(workspace)
 
 
-def _refused_ids(lesson: Ranking) -> list[str]:
-    material = lesson.material
-    ids: list[str] = lesson.survey.ids[material.rows[material.refused[: len(material.rows)]]].tolist()
-    return ids
-
-
-def _ranked(
+def _rank(
     catalogue: Catalog,
-    learned: Learned,
+    scoring: Scoring,
     lesson: Ranking | None,
-    top: int,
     settings: dict[str, Any],
     progress: Progress | None,
 ) -> HatsRanking:
-    best, account = Best(top), Account()
+    model = scoring.model
+    best, account = Best(scoring.top), Account()
     unread: dict[str, str] = {}
     empty: list[str] = []
-    for name, outcome in over_partitions(catalogue, score_partition, Scoring(learned, top), progress):
+    for name, outcome in over_partitions(catalogue, score_partition, scoring, progress):
         if isinstance(outcome, Failed):
             unread[name] = outcome.why
             continue
@@ -138,32 +219,39 @@ def _ranked(
             empty.append(name)
     if not best.rows:
         raise WrongUseError(f"{catalogue.name}: of {account.read} spectra not one could be ranked: {account.unusable}")
-    why = getattr(learned.ranker, "why_", f"ranked by {learned.method} from {len(learned.known)} known examples")
+    why = getattr(model.ranker, "why_", f"ranked by {model.method} from {len(model.known_ids)} known examples")
     return HatsRanking(
-        table=candidate_table(best.rows),
+        table=_table(best.rows),
         account=account,
         unread=unread,
         empty=empty,
-        method=learned.method,
+        method=model.method,
         why=why,
         lesson_problems=[f"while learning: {problem}" for problem in lesson.problems] if lesson else [],
         examples_lost=bool(lesson and lesson.examples_lost),
         sample_yield=lesson.yield_curve if lesson else None,
-        provenance=_provenance(catalogue, learned, account, settings),
+        provenance=_provenance(catalogue, model, account, settings),
     )
 
 
-def _provenance(catalogue: Catalog, learned: Learned, account: Account, settings: dict[str, Any]) -> dict[str, Any]:
+def _table(rows: list[dict[str, Any]]) -> Table:
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    ids, scores = columns.pop("id"), columns.pop("score")
+    return make_table(ids, columns, scores)
+
+
+def _provenance(catalogue: Catalog, model: SearchModel, account: Account, settings: dict[str, Any]) -> dict[str, Any]:
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "catalogue": catalogue.name,
         "n_spectra": account.read,
         "n_scored": account.scored,
-        "recipe": repr(learned.recipe),
-        "recipe_fingerprint": learned.recipe.fingerprint,
-        "known_ids": list(learned.known),
-        "ranker": repr(learned.ranker),
-        "method": learned.method,
+        "recipe": repr(model.recipe),
+        "recipe_fingerprint": model.recipe.fingerprint,
+        "known_ids": model.known_ids,
+        "ranker": repr(model.ranker),
         **settings,
+        "method": model.method,
         "versions": versions_with("numpy", "scipy", "scikit-learn", "astropy", "lsdb"),
     }

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from rarespec.hats.over_partitions import Failed, Progress, over_partitions
 from rarespec.hats.partition import name_of, spectra_in
-from rarespec.hats.wanted import Wanted, ids_in, light_columns, wanted_by, words_in
+from rarespec.hats.targets import Targets, find_targets, ids_in, light_columns, words_in
+from rarespec.searching.request import SearchRequest
 from rarespec.spectrum import Spectra, WavelengthGrid
 from rarespec.survey import Survey
 from rarespec.survey.appending import append_to
@@ -29,7 +30,7 @@ SAMPLE = 100_000
 class Drawing:
     """What is taken of each partition."""
 
-    wanted: Wanted
+    targets: Targets
     share: dict[str, int]
     """Name of the partition -> how many rows are drawn."""
     grid: WavelengthGrid
@@ -38,24 +39,24 @@ class Drawing:
 
 def training_survey(
     catalogue: Catalog,
-    given: list[Any],
+    request: SearchRequest,
     into: Path,
     grid: WavelengthGrid,
     sample: int = SAMPLE,
-    radius_arcsec: float = 2.0,
-    seed: int = 0,
     progress: Progress | None = None,
 ) -> Survey:
-    """A new survey in this directory with all that is meant by what was given, and a sample of so many others.
+    """A new survey in this directory with all that is known by the request, and a sample of so many others.
 
     Spectra that cannot be used are left out here; whoever scores the catalogue accounts for them.
     """
+    given = [request.known] if request.non_members is None else [request.known, request.non_members]
     words = frozenset[str]().union(*map(words_in, given))
     light: Any = catalogue[light_columns(catalogue.columns)] if light_columns(catalogue.columns) else catalogue
     looks = {name: look for name, look in over_partitions(light, look_for, words) if not isinstance(look, Failed)}
     found = frozenset[str]().union(*(look[1] for look in looks.values()))
     sizes = {name: look[0] for name, look in looks.items()}
-    drawing = Drawing(wanted_by(given, found, radius_arcsec), apportioned(sizes, sample), grid, seed)
+    targets = find_targets(given, found, request.radius_arcsec)
+    drawing = Drawing(targets, apportion(sizes, sample), grid, request.seed)
     survey = Survey.create(into, grid)
     append_to(survey, _drawn(catalogue, drawing, progress), action=f"sample of {catalogue.name}")
     return Survey.open(into)
@@ -66,8 +67,8 @@ def look_for(partition: pd.DataFrame, pixel: Any, words: frozenset[str]) -> tupl
     return len(partition), words & frozenset(ids_in(partition)) - {""}
 
 
-def apportioned(sizes: dict[str, int], total: int) -> dict[str, int]:
-    """`total` shared out in proportion to these sizes, none more than it has."""
+def apportion(sizes: dict[str, int], total: int) -> dict[str, int]:
+    """Share `total` out in proportion to these sizes, none more than it has."""
     n = sum(sizes.values())
     if n <= total:
         return sizes
@@ -83,7 +84,7 @@ def draw(partition: pd.DataFrame, pixel: Any, drawing: Drawing) -> list[Spectra]
     rng = np.random.default_rng([drawing.seed, pixel.order, pixel.pixel])
     n = min(drawing.share.get(name_of(pixel), 0), len(partition))
     drawn = rng.choice(len(partition), n, replace=False, shuffle=False) if n else np.empty(0, np.intp)
-    rows: NDArray[np.intp] = np.union1d(drawn, drawing.wanted.rows_of(partition)).astype(np.intp)
+    rows: NDArray[np.intp] = np.union1d(drawn, drawing.targets.rows_of(partition)).astype(np.intp)
     found = spectra_in(partition.iloc[rows], name_of(pixel), drawing.grid)
     return [spectra for spectra in found if isinstance(spectra, Spectra)]
 

@@ -45,7 +45,7 @@ def listing_of(
     revision = campaign.now
     ids, ranked = tuple(revision.listed(order)), table_rows(revision.ranking)
     events = {spectrum: event for (spectrum, _), event in seen.items()}
-    left = campaign.described([id for id in ids if id not in ranked])
+    left = campaign.describe([id for id in ids if id not in ranked])
     facts = ranked | {id: _of_the_past(facts_before.get(id), events.get(id), now) for id, now in left.items()}
     shown = {id: facts[id] for id in ids}
     return Listing(revision.number, revision.ranking, order, ids, shown, moved, frozenset(ranked))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rarespec.inspector.known_curve import known_curve
 from rarespec.inspector.pixel_errors import good_pixels, has_errors, sigma_of, weights_of
 from rarespec.inspector.shelf import Shelf
-from rarespec.searching.explanation import Band, explained
+from rarespec.searching.explanation import Band, explain_score
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.template import NoTemplate
 from rarespec.spectrum import Spectrum
@@ -69,7 +69,7 @@ def _contribution(ranking: Ranking, spectrum: Spectrum) -> tuple[Vector, tuple[B
     if isinstance(template, NoTemplate):
         return nothing, (), template.said
     try:
-        found = explained(template, spectrum, ranking.material.features)
+        found = explain_score(template, spectrum, ranking.rows.features)
     except WrongUseError as error:
         return nothing, (), str(error)
     return found.contribution, found.bands, None

@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from rarespec.features.recipe import Recipe
 from rarespec.labels.campaign_progress import Progress, progress_of
-from rarespec.labels.campaign_start import CampaignStart, start_beside, start_of
+from rarespec.labels.campaign_start import CampaignStart, start_beside
 from rarespec.labels.change import Change, moved_between
 from rarespec.labels.label import Label
 from rarespec.labels.order import ORDERS, arranged, in_order
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.relearning import NothingLeftError, Relearning
-from rarespec.searching.search import EVERYTHING, asked
+from rarespec.searching.request import SearchRequest
 from rarespec.searching.search import Progress as FeaturesDone
-from rarespec.searching.selection import Selection
+from rarespec.searching.search import prepare_search
 from rarespec.survey import Survey
+from rarespec.survey.engine_for import AnyEngine
 from rarespec.survey.manifest import WrongUseError
 
 Labels = Mapping[str, Label]
@@ -57,9 +57,9 @@ class Campaign:
     All methods may be called from any thread. While one learns, the others see the revision before.
     """
 
-    def __init__(self, relearning: Relearning, given: Mapping[str, Any]) -> None:
-        """Use `Campaign.start`. `given` : its arguments."""
-        self._relearning, self._given = relearning, given
+    def __init__(self, relearning: Relearning) -> None:
+        """Use `Campaign.start`."""
+        self._relearning = relearning
         self._learning = Lock()
         self._now = Revision(0, relearning.ranking(), {}, {order: {} for order in ORDERS})
         self.examine()
@@ -71,27 +71,40 @@ class Campaign:
         known: Any,
         method: str = "auto",
         top: int = 1000,
-        seed: int = 0,
-        non_members: Any = None,
-        params: dict[str, Any] | None = None,
-        recipe: Recipe | str = "paper",
-        selection: Selection = EVERYTHING,
-        radius_arcsec: float = 2.0,
+        *,
+        progress: FeaturesDone | None = None,
+        **settings: Any,
+    ) -> Campaign:
+        """Rank for the first time; the parameters are those of `rarespec.search`.
+
+        Parameters
+        ----------
+        survey : Survey or path
+            The survey, or its directory.
+        known : ids, table, positions, spectra or files
+            The known examples.
+        method : str
+            Name of the ranker.
+        top : int
+            How many candidates to list.
+        progress : callable, optional
+            Called with the blocks of features done, and in all.
+        **settings
+            Everything else that a `SearchRequest` takes, by name.
+        """
+        return cls.from_request(survey, SearchRequest(known, method, top, **settings), progress)
+
+    @classmethod
+    def from_request(
+        cls,
+        survey: Survey | str | os.PathLike[str],
+        request: SearchRequest,
         progress: FeaturesDone | None = None,
     ) -> Campaign:
-        """Rank for the first time; the parameters are those of `rarespec.search`."""
-        given: dict[str, Any] = {
-            "known": known,
-            "method": method,
-            "top": top,
-            "seed": seed,
-            "non_members": non_members,
-            "params": params,
-            "recipe": recipe,
-            "selection": selection,
-            "radius_arcsec": radius_arcsec,
-        }
-        return cls(Relearning(asked(survey, progress=progress, **given)), given)
+        """Rank for the first time, as this request asks."""
+        if request.model is not None:
+            raise WrongUseError(f"{request.model}: a campaign learns from known examples, not from a model")
+        return cls(Relearning(prepare_search(survey, request, progress)))
 
     @classmethod
     def resume(
@@ -100,13 +113,35 @@ class Campaign:
         labels: Labels | None = None,
         path: str | os.PathLike[str] | None = None,
         progress: FeaturesDone | None = None,
+        *,
+        engine: AnyEngine = None,
+        device: str | None = None,
     ) -> Campaign:
-        """Start as the campaign did that was kept (see `keep`), and recall these labels."""
+        """Start as the campaign did that was kept (see `keep`), and recall these labels.
+
+        Parameters
+        ----------
+        survey : Survey or path
+            The survey, or its directory.
+        labels : mapping, optional
+            Id -> label, in the order of the looks.
+        path : path, optional
+            Where the campaign was kept; beside the survey by default.
+        progress : callable, optional
+            Called with the blocks of features done, and in all.
+        engine, device : optional
+            Where to compute, as for `rarespec.search`; it is not kept.
+
+        Raises
+        ------
+        WrongUseError
+            If no campaign was kept there, or it cannot go on.
+        """
         opened = survey if isinstance(survey, Survey) else Survey.open(survey)
         place = Path(path) if path else start_beside(opened)
-        kept = CampaignStart.read(place)
+        request = replace(CampaignStart.read(place).request, engine=engine, device=device)
         try:
-            campaign = cls.start(opened, **kept.arguments, progress=progress)
+            campaign = cls.from_request(opened, request, progress)
         except (TypeError, ValueError, OverflowError) as error:  # parameters that no recipe, ranker or selection takes
             raise WrongUseError(
                 f"{place}: the campaign cannot go on as it was kept ({error}); start it anew"
@@ -121,7 +156,7 @@ class Campaign:
         blind : whether people who go on with it are to label without knowing what others say
         """
         place = Path(path) if path else start_beside(self._relearning.survey)
-        replace(start_of(self._relearning.material, self._given), blind=blind).write(place)
+        CampaignStart.of(self._relearning.start, blind).write(place)
         return place
 
     @property
@@ -140,7 +175,7 @@ class Campaign:
     @property
     def known_ids(self) -> list[str]:
         """Of the examples given at the start."""
-        return list(self._relearning.material.ids)
+        return list(self._relearning.start.rows.known_ids)
 
     def listed(self, order: str = "likely") -> list[str]:
         """Ids in the order in which to look at them; see `rarespec.labels.order`.
@@ -158,27 +193,27 @@ class Campaign:
         not looked for yet: `examine` does that.
         """
         with self._learning:
-            return self._learned(labels, {order: _places_in(self._now.listed(order)) for order in ORDERS})
+            return self._learn(labels, {order: _places_in(self._now.listed(order)) for order in ORDERS})
 
     def recall(self, labels: Labels) -> Change:
         """Rank by labels of earlier sessions: they stand first in the list, in their order, as they were looked at."""
         with self._learning:
-            return self._learned(labels, dict.fromkeys(ORDERS, _places_in(list(labels))))
+            return self._learn(labels, dict.fromkeys(ORDERS, _places_in(list(labels))))
 
     def examine(self) -> None:
         """Find the flags of candidates and labelled spectra; those that are new have to be read, which takes time."""
         now = self._now
         self._relearning.examine(now.ranking, now.labels)
 
-    def described(self, ids: list[str]) -> dict[str, dict[str, Any]]:
+    def describe(self, ids: list[str]) -> dict[str, dict[str, Any]]:
         """What the table would say of spectra of the survey that have left the list: all but rank and score."""
-        return self._relearning.described(self._now.ranking, ids)
+        return self._relearning.describe(self._now.ranking, ids)
 
     def progress(self, labels: Labels) -> Progress:
         """How far these labels, which are all that stand, have come."""
         return progress_of(self._now.ranking, labels)
 
-    def _learned(self, labels: Labels, stood: Mapping[str, Places]) -> Change:
+    def _learn(self, labels: Labels, stood: Mapping[str, Places]) -> Change:
         """`stood` : order -> where ids stood in the list."""
         started, before = perf_counter(), self._now
         ranking, (yes, no, bad) = before.ranking, _taught(labels)

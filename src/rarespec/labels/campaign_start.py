@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from rarespec.features.recipe import Recipe
-from rarespec.searching.material import Material
-from rarespec.searching.recipes import name_of_recipe, recipe_named
+from rarespec.searching.request import SearchRequest, name_of_recipe, recipe_named
+from rarespec.searching.search import PreparedSearch
 from rarespec.searching.selection import Selection
 from rarespec.survey import Survey
 from rarespec.survey.location import local_neighbour
@@ -20,73 +20,56 @@ from rarespec.survey.manifest import WrongUseError
 from rarespec.whole_file import write_whole
 
 FORMAT, VERSION = "rarespec-campaign", 1
+NOT_KEPT = ("engine", "device", "model")
+"""Where a campaign is computed may be another place when it goes on; it has no model."""
+KEPT = tuple(one.name for one in fields(SearchRequest) if one.name not in NOT_KEPT)
 
 
 @dataclass(frozen=True)
 class CampaignStart:
-    """The parameters of `Campaign.start` in values that JSON knows, and how people look.
+    """What was asked for, and how people look.
 
-    known, non_members : ids of the survey; when examples are from elsewhere, the ids and files that were given
-    recipe : its name and its parameters
-    blind : whether nobody sees what others say before they have said something themselves
+    request : its examples are ids of the survey; when examples are from elsewhere, the ids and files that were given
+    blind   : whether nobody sees what others say before they have said something themselves
     """
 
-    known: list[str]
-    method: str
-    top: int
-    seed: int
-    non_members: list[str] | None
-    params: dict[str, Any]
-    recipe: tuple[str, dict[str, Any]]
-    selection: dict[str, Any]
-    radius_arcsec: float
+    request: SearchRequest
     blind: bool = False
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """As `Campaign.start` takes them."""
-        plain = {name: value for name, value in asdict(self).items() if name != "blind"}
-        return plain | {"recipe": recipe_named(*self.recipe), "selection": Selection(**self.selection)}
-
-    def _check(self) -> None:
-        """Whoever gave the file may have written anything; a ValueError names what is of another kind."""
-        lists = {"known": self.known, "non_members": self.non_members or []}
-        kinds = {"method": str, "top": int, "seed": int, "params": dict, "selection": dict, "blind": bool}
-        wrong = [name for name, kind in kinds.items() if type(getattr(self, name)) is not kind]
-        wrong += [name for name, words in lists.items() if not _all_texts(words)]
-        if type(self.radius_arcsec) not in (int, float) or not math.isfinite(self.radius_arcsec):
-            wrong.append("radius_arcsec")
-        if not isinstance(self.recipe, list | tuple) or [type(part) for part in self.recipe] != [str, dict]:
-            wrong.append("recipe")
-        if wrong:
-            raise ValueError(f"{', '.join(wrong)} of another kind than campaigns have")
+    @classmethod
+    def of(cls, search: PreparedSearch, blind: bool = False) -> CampaignStart:
+        """From a search and the examples it found; a WrongUseError if they cannot be kept."""
+        request, rows = search.request, search.rows
+        known = _words(request.known) if rows.n_from_elsewhere else list(rows.known_ids)
+        if known is None:
+            raise WrongUseError(
+                "known spectra that are not in the survey cannot be kept with a campaign: give their files"
+            )
+        return cls(replace(request, known=known, non_members=rows.refused_ids or None), blind)
 
     def write(self, path: Path) -> None:
         """Whole or not at all."""
         try:
-            content = json.dumps({"format": FORMAT, "version": VERSION} | asdict(self), indent=1, allow_nan=False)
+            content = {"format": FORMAT, "version": VERSION} | _plain(self.request) | {"blind": self.blind}
+            text = json.dumps(content, indent=1, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise WrongUseError(f"{path}: a campaign with such parameters cannot be kept: {error}") from None
-        write_whole(path, content.encode())
+        write_whole(path, text.encode())
 
     @classmethod
     def read(cls, path: Path) -> CampaignStart:
+        """The one in this file; a WrongUseError that names it when there is none, or none that can go on."""
         if not path.is_file():
             raise WrongUseError(f"{path}: no campaign was kept there; start one by saying what is known")
         try:
             kept = json.loads(path.read_bytes())
-            found = kept.pop("format"), kept.pop("version")
-            start = cls(**kept)
-            start._check()
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            found, blind = (kept.pop("format"), kept.pop("version")), kept.pop("blind", False)
+            if found == (FORMAT, VERSION):
+                _check_kinds(kept, blind)
+                return cls(_request(kept), blind)
+        except (WrongUseError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise WrongUseError(f"{path}: no campaign that can be read ({error}); start it anew") from None
-        if found != (FORMAT, VERSION):
-            raise WrongUseError(f"{path}: {found[0]} {found[1]}, but this is {FORMAT} {VERSION}; start it anew")
-        return start
-
-
-def _all_texts(words: Any) -> bool:
-    return isinstance(words, list) and all(isinstance(word, str) for word in words)
+        raise WrongUseError(f"{path}: {found[0]} {found[1]}, but this is {FORMAT} {VERSION}; start it anew")
 
 
 def start_beside(survey: Survey) -> Path:
@@ -94,33 +77,46 @@ def start_beside(survey: Survey) -> Path:
     return local_neighbour(survey.path, ".campaign.json")
 
 
-def start_of(material: Material, given: Mapping[str, Any]) -> CampaignStart:
-    """From the arguments of `Campaign.start` and the examples found; a WrongUseError if they cannot be kept."""
-    known = _words(given["known"]) if material.n_from_elsewhere else list(material.ids)
-    recipe = _named(given["recipe"])
-    if known is None:
-        raise WrongUseError("known spectra that are not in the survey cannot be kept with a campaign: give their files")
-    if recipe is None:
-        raise WrongUseError("only a campaign with a recipe that has a name can be kept, not one put together by hand")
-    refused = material.features.survey.ids[material.rows[material.refused[: len(material.rows)]]].tolist()
-    plain = {name: given[name] for name in ("method", "top", "seed", "radius_arcsec")}
-    return CampaignStart(
-        known=known,
-        non_members=refused or None,
-        params=given["params"] or {},
-        recipe=recipe,
-        selection=asdict(given["selection"]),
-        **plain,
-    )
+def _plain(request: SearchRequest) -> dict[str, Any]:
+    """In values that JSON knows; the recipe as its name and its parameters."""
+    plain = {name: getattr(request, name) for name in KEPT}
+    whole = {"top": int(request.top), "seed": int(request.seed)}
+    return plain | whole | {"recipe": _named(request.recipe), "selection": asdict(request.selection)}
 
 
-def _named(recipe: Recipe | str) -> tuple[str, dict[str, Any]] | None:
-    """Name and parameters; None for a recipe that was put together by hand."""
+def _named(recipe: Recipe | str) -> tuple[str, dict[str, Any]]:
     if isinstance(recipe, str):
         return recipe, {}
     name = name_of_recipe(recipe)
-    params = {key: value for key, value in recipe.get_params(deep=False).items() if key != "grid"}
-    return None if name is None else (name, params)
+    if name is None:
+        raise WrongUseError("only a campaign with a recipe that has a name can be kept, not one put together by hand")
+    return name, {key: value for key, value in recipe.get_params(deep=False).items() if key != "grid"}
+
+
+def _check_kinds(kept: dict[str, Any], blind: Any) -> None:
+    """Whoever gave the file may have written anything; a ValueError names what is of another kind."""
+    kinds = {"method": str, "top": int, "seed": int, "params": dict, "selection": dict}
+    wrong = sorted({*kept} ^ {*KEPT})
+    wrong += [name for name, kind in kinds.items() if name in kept and type(kept[name]) is not kind]
+    wrong += [name for name in ("known", "non_members") if not _all_texts(kept.get(name) or [])]
+    radius, recipe = kept.get("radius_arcsec"), kept.get("recipe")
+    if not isinstance(radius, int | float) or isinstance(radius, bool) or not math.isfinite(radius):
+        wrong.append("radius_arcsec")
+    if not isinstance(recipe, list) or [type(part) for part in recipe] != [str, dict]:
+        wrong.append("recipe")
+    if type(blind) is not bool:
+        wrong.append("blind")
+    if wrong:
+        raise ValueError(f"{', '.join(dict.fromkeys(wrong))} of another kind than campaigns have")
+
+
+def _request(kept: dict[str, Any]) -> SearchRequest:
+    made = {"recipe": recipe_named(*kept["recipe"]), "selection": Selection(**kept["selection"])}
+    return SearchRequest(**(kept | made))
+
+
+def _all_texts(words: Any) -> bool:
+    return isinstance(words, list) and all(isinstance(word, str) for word in words)
 
 
 def _words(given: Any) -> list[str] | None:

@@ -16,7 +16,7 @@ from rarespec.plots.weights import draw_weights_on
 from rarespec.plots.yield_curve import draw_yield_curve
 from rarespec.searching.portrait import Portrait, mean_known
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.report import asked, found, number_or, sentence
+from rarespec.searching.report import describe_search, describe_yield, number_or, sentence
 from rarespec.searching.template import NoTemplate
 from rarespec.spectrum.printable import printable
 from rarespec.whole_file import write_whole
@@ -90,7 +90,10 @@ def _signed(page: Figure, ranking: Ranking, number: int, n_pages: int) -> Figure
 def _first_page(ranking: Ranking, portraits: Sequence[Portrait]) -> Figure:
     page = _page()
     said = [ranking.why, ranking.yield_curve.why, ranking.template.said]
-    words = [f"{asked(ranking, len(portraits))} {found(ranking)}", *map(sentence, filter(None, said))]
+    words = [
+        f"{describe_search(ranking, len(portraits))} {describe_yield(ranking)}",
+        *map(sentence, filter(None, said)),
+    ]
     text = "\n\n".join(map(_wrapped, words))
     page.text(0.06, 0.945, "Candidates of a search", fontsize=14, va="top")
     page.text(0.06, 0.915, text, fontsize=LABEL_SIZE, va="top", linespacing=1.35, parse_math=False)

@@ -32,7 +32,7 @@ VERSION = 1
 MAX_FEATURES, MAX_PIXELS = 2**20, 2**24
 """Far more than a row or a spectrum has. A file that says more would only be given memory for it."""
 
-__all__ = ["Model", "ModelFileError", "hash_of_ids", "load_model", "save_model"]
+__all__ = ["Model", "ModelFileError", "as_loaded", "hash_of_ids", "load_model", "save_model"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +114,14 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         return _model(document, arrays)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
+
+
+def as_loaded(ranker: Ranker) -> Ranker:
+    """This fitted ranker as a file would give it back: without graph and preparation. What it learned is not copied."""
+    lean = type(ranker)(**_parameters(ranker))
+    for name, value in _fitted_values(ranker).items():
+        setattr(lean, name, value)
+    return lean
 
 
 def hash_of_ids(ids: Iterable[str]) -> str:

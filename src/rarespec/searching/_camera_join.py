@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import correlate1d, uniform_filter1d
 
-from rarespec.searching._coarse import Coarse
+from rarespec.searching._broad_shape import BroadShape
 
 Values = NDArray[np.float64]
 Range = tuple[float, float]
@@ -39,7 +39,7 @@ steps that only one in ten places of the same spectrum exceed. The last is what 
 2.4, fewer than 1 % of mock and template spectra are flagged, among them 1 % of the M dwarfs and no carbon star."""
 
 
-def has_camera_step(coarse: Coarse, surveys: Sequence[str | None], redshifts: Values) -> NDArray[np.bool_]:
+def has_camera_step(coarse: BroadShape, surveys: Sequence[str | None], redshifts: Values) -> NDArray[np.bool_]:
     """(n,) bool, for spectra of these surveys and redshifts, (n,), NaN where unknown."""
     found = np.zeros(len(coarse.level), bool)
     names = np.array([(name or "").strip().lower() for name in surveys], object)
@@ -78,7 +78,7 @@ def _exceeded_by_a_tenth(values: Values, counted: NDArray[np.bool_]) -> Values:
     return np.take_along_axis(ascending, place, axis=1)[:, 0]
 
 
-def _steps(coarse: Coarse) -> tuple[Values, Values]:
+def _steps(coarse: BroadShape) -> tuple[Values, Values]:
     """Size of the step at each bin as a share of the flux around it, and its error, (n, b); NaN near the ends."""
     half, gap = (round(width / coarse.bin_width) for width in (HALF_WINDOW, HALF_GAP))
     step = np.full(coarse.level.shape, np.nan)

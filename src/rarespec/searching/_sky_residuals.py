@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.searching._examined import Examined, mean_where
+from rarespec.searching._artefact_spectra import ArtefactSpectra, mean_where
 
 SKY_LINES = (
     5578.9, 6302.0, 6365.5, 7278.4, 7318.3, 7342.9, 7371.4, 7752.8, 7796.3, 7823.7, 7855.5, 7915.9, 7966.8, 7995.5,
@@ -27,12 +27,12 @@ EXCESS = 2.1
 """Scatter at the lines relative to elsewhere. Real spectra have 1.0 to 1.3, the worst 1 or 2 % more than this."""
 
 
-def has_sky_residuals(spectra: Examined) -> NDArray[np.bool_]:
+def has_sky_residuals(spectra: ArtefactSpectra) -> NDArray[np.bool_]:
     """(n,) bool. Never True without errors: pixels at sky lines are noisy, and only errors tell by how much."""
     return spectra.has_errors & (sky_excess(spectra) > EXCESS)
 
 
-def sky_excess(spectra: Examined) -> NDArray[np.float64]:
+def sky_excess(spectra: ArtefactSpectra) -> NDArray[np.float64]:
     """Scatter at sky lines relative to the scatter between them, each in units of the errors, (n,); 0 if not judged."""
     good, power = ~spectra.bad, np.minimum(np.abs(spectra.deviation), LARGEST) ** 2
     at_lines = good & _near_lines(spectra.wavelength, LINE_HALF_WIDTH)

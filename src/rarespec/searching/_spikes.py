@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.searching._examined import Examined, Flux
+from rarespec.searching._artefact_spectra import ArtefactSpectra, Flux
 
 SIGNIFICANCE = 10.0
 """Sigma. Of 3601 pixels of pure noise none comes near."""
@@ -20,7 +20,7 @@ WIDEST_PIXEL = 1.5e-4
 """In log10 wavelength. On coarser grids a true line may be one pixel wide, and nothing is judged."""
 
 
-def has_spike(spectra: Examined) -> NDArray[np.bool_]:
+def has_spike(spectra: ArtefactSpectra) -> NDArray[np.bool_]:
     """(n,) bool."""
     if np.diff(np.log10(spectra.grid.wavelength)).max() > WIDEST_PIXEL:
         return np.zeros(len(spectra.flux), bool)

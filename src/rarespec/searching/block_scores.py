@@ -22,7 +22,7 @@ class RowScores(NamedTuple):
 
 def scores_by_block(features: FeatureSet, ranker: Ranker, engine: Engine) -> RowScores:
     """Of the spectra that have features."""
-    return joined(engine.map(_scores_of_block, (features, ranker), range(features.survey.n_blocks)))
+    return join_scores(engine.map(_scores_of_block, (features, ranker), range(features.survey.n_blocks)))
 
 
 def scores_of_rows(ranker: Any, X: NDArray[np.floating]) -> RowScores:
@@ -33,7 +33,7 @@ def scores_of_rows(ranker: Any, X: NDArray[np.floating]) -> RowScores:
     return RowScores(ranker.decision_function(X), ranker.edge_scores(X) if has_edges else None)
 
 
-def joined(parts: Iterable[RowScores]) -> RowScores:
+def join_scores(parts: Iterable[RowScores]) -> RowScores:
     """One after the other."""
     parts = list(parts)
     edges = [part.edges for part in parts if part.edges is not None]

@@ -32,8 +32,8 @@ COLUMNS = {
 }
 
 
-def described(table: Table) -> Table:
-    """A copy in which every column of a ranking has its unit, UCD and description; what a column has already stays.
+def describe_columns(table: Table) -> Table:
+    """Give every column of a ranking, in a copy, its unit, UCD and description; what a column has already stays.
 
     The UCD of a column is its ``meta["ucd"]``, where astropy keeps it as well. Other columns are as before.
     """

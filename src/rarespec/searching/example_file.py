@@ -26,16 +26,16 @@ class Unusable:
     count: int = 1
 
 
-Given = ExampleTable | Spectra | Unusable
+ExampleInput = ExampleTable | Spectra | Unusable
 
 
-def examples_in(path: str | os.PathLike[str]) -> Iterator[Given]:
+def examples_in(path: str | os.PathLike[str]) -> Iterator[ExampleInput]:
     """What one file holds, in its order, read in a process of its own; a bad one yields its reason, never raises."""
     for found in contained(_examples_here, None, path, USUAL_LIMITS):
         yield unusable(found) if isinstance(found, Defect) else found
 
 
-def _examples_here(_: None, path: str) -> Iterator[Given]:
+def _examples_here(_: None, path: str) -> Iterator[ExampleInput]:
     try:
         with Source(path) as source, faults_of("table"):
             table = None if _holds_spectra(source) else _table_in(source)
@@ -43,12 +43,12 @@ def _examples_here(_: None, path: str) -> Iterator[Given]:
         yield Unusable(f"{printable(os.fspath(path))}: {error.reason}: {error.detail}")
         return
     if table is None:
-        yield from map(_given, read_here(path))
+        yield from map(_as_input, read_here(path))
     else:
         yield table
 
 
-def _given(found: Spectra | Defect | Skipped) -> Given:
+def _as_input(found: Spectra | Defect | Skipped) -> ExampleInput:
     if isinstance(found, Spectra):
         return found
     if isinstance(found, Skipped):

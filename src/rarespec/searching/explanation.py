@@ -76,7 +76,7 @@ def contributions(template: Template, rescaled_flux: NDArray[np.floating]) -> Ve
     return template.weights * (rescaled_flux - template.typical)
 
 
-def explained(template: Template | NoTemplate, spectrum: Spectrum, features: FeatureSet) -> Explanation:
+def explain_score(template: Template | NoTemplate, spectrum: Spectrum, features: FeatureSet) -> Explanation:
     """What this template finds in a spectrum that is on the grid of the features' survey."""
     if isinstance(template, NoTemplate):
         raise WrongUseError(f"{spectrum.id}: cannot be explained by wavelength. {template.said}")

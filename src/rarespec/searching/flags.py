@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.processes import available_cores
+from rarespec.searching._artefact_spectra import ArtefactSpectra, median_where, prepare_spectra
+from rarespec.searching._broad_shape import BroadShape, measure_broad_shape
 from rarespec.searching._camera_join import has_camera_step
-from rarespec.searching._coarse import Coarse, coarse
-from rarespec.searching._examined import Examined, examined, median_where
 from rarespec.searching._gaps import has_gaps
 from rarespec.searching._sky_residuals import has_sky_residuals
 from rarespec.searching._spikes import has_spike
@@ -83,8 +83,8 @@ def flags_of_spectra(
 
 
 def _found(spectra: Spectra, grid: WavelengthGrid, template: Template | None, rest_frame: bool) -> Found:
-    look = examined(spectra, grid, rest_frame)
-    broad = coarse(look)
+    look = prepare_spectra(spectra, grid, rest_frame)
+    broad = measure_broad_shape(look)
     return {
         "bad-pixels": has_gaps(look.bad, grid, template),
         "camera-join": has_camera_step(broad, _column(spectra, "survey"), _numbers(spectra, "z")),
@@ -95,7 +95,7 @@ def _found(spectra: Spectra, grid: WavelengthGrid, template: Template | None, re
     }
 
 
-def snr_of(spectra: Spectra, look: Examined) -> NDArray[np.float64]:
+def snr_of(spectra: Spectra, look: ArtefactSpectra) -> NDArray[np.float64]:
     """The catalogue's S/N; where it has none, the median over the good pixels of flux / noise, (n,)."""
     listed = _numbers(spectra, "snr")
     unknown = ~np.isfinite(listed)
@@ -103,7 +103,7 @@ def snr_of(spectra: Spectra, look: Examined) -> NDArray[np.float64]:
     return listed
 
 
-def _is_negative(broad: Coarse) -> NDArray[np.bool_]:
+def _is_negative(broad: BroadShape) -> NDArray[np.bool_]:
     return (broad.level < -NEGATIVE_SIGMA * broad.level_error).mean(axis=1) > NEGATIVE_SHARE
 
 

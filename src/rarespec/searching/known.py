@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.searching.example_file import Given, Unusable
+from rarespec.searching.example_file import ExampleInput, Unusable
+from rarespec.searching.example_inputs import read_examples
 from rarespec.searching.example_rows import ExampleRows
 from rarespec.searching.example_spectra import on_grid, stacked
 from rarespec.searching.example_table import ExampleTable
-from rarespec.searching.given import given_in
+from rarespec.searching.request import check_radius
 from rarespec.spectrum import Spectra, Spectrum
 from rarespec.survey import Survey
 from rarespec.survey.manifest import WrongUseError
@@ -34,6 +35,7 @@ class Examples:
     ids      : of the rows, then of the spectra
     problems : what could not be used or was given twice, one line each
     n_given  : examples given, usable or not
+    lost     : whether one could not be used; one that was given twice is not lost
     """
 
     rows: NDArray[np.intp]
@@ -41,6 +43,7 @@ class Examples:
     ids: list[str]
     problems: list[str]
     n_given: int
+    lost: bool
 
 
 def examples_of(survey: Survey, known: Any, radius_arcsec: float = 2.0) -> Examples:
@@ -56,12 +59,11 @@ def examples_of(survey: Survey, known: Any, radius_arcsec: float = 2.0) -> Examp
 
     A WrongUseError when not one can be used; what is wrong with single ones is told in `problems`.
     """
-    if not (np.isfinite(radius_arcsec) and radius_arcsec > 0):
-        raise WrongUseError(f"radius: a number of arcseconds above 0 is needed, not {radius_arcsec}")
+    check_radius(radius_arcsec)
     if not len(survey):
         raise WrongUseError(f"{survey.path}: the survey is empty; fill it with `rarespec ingest`")
     gathering = _Gathering(survey, radius_arcsec)
-    for given in given_in(known, survey):
+    for given in read_examples(known, survey):
         gathering.add(given)
     examples = gathering.examples()
     if not examples.ids:
@@ -76,10 +78,11 @@ class _Gathering:
         self._survey = survey
         self._found: list[int | Spectrum] = []
         self._problems: list[str] = []
+        self._n_harmless = 0
         self._n_given = 0
         self._rows = ExampleRows(survey, radius_arcsec, self._problems)
 
-    def add(self, given: Given | Spectrum) -> None:
+    def add(self, given: ExampleInput | Spectrum) -> None:
         if isinstance(given, ExampleTable):
             self._n_given += len(given)
             if not len(given) and given.where:
@@ -98,10 +101,17 @@ class _Gathering:
     def examples(self) -> Examples:
         rows, spectra = self._in_the_survey()
         ids, elsewhere = self._named_once(spectra)
-        self._problems += _repeats(rows, self._survey)
+        for line in _repeats(rows, self._survey):
+            self._tell(line)
         places = np.array(list(rows), dtype=np.intp)
         stack = stacked(elsewhere, ids) if elsewhere else None
-        return Examples(places, stack, self._survey.ids[places].tolist() + ids, self._problems, self._n_given)
+        all_ids, lost = self._survey.ids[places].tolist() + ids, len(self._problems) > self._n_harmless
+        return Examples(places, stack, all_ids, self._problems, self._n_given, lost)
+
+    def _tell(self, line: str) -> None:
+        """Of an example that is used all the same."""
+        self._problems.append(line)
+        self._n_harmless += 1
 
     def _in_the_survey(self) -> tuple[Counter[int], list[Spectrum]]:
         """How often each row was given, in the order given; and the spectra that the survey does not have."""
@@ -116,7 +126,7 @@ class _Gathering:
                 elsewhere.append(found)
             else:
                 rows[row_of[found.id]] += 1
-                self._problems.append(f"{_name(found)}: the survey has a spectrum of this id, which is used instead")
+                self._tell(f"{_name(found)}: the survey has a spectrum of this id, which is used instead")
         return rows, elsewhere
 
     def _named_once(self, spectra: list[Spectrum]) -> tuple[list[str], list[Spectrum]]:
@@ -126,11 +136,11 @@ class _Gathering:
         for spectrum in spectra:
             n_named[spectrum.id] += 1
             if any(_is_same(spectrum, other) for other in named.values() if other.id == spectrum.id):
-                self._problems.append(f"{_name(spectrum)}: given twice; it counts once")
+                self._tell(f"{_name(spectrum)}: given twice; it counts once")
                 continue
             id = spectrum.id if n_named[spectrum.id] == 1 else f"{spectrum.id}#{n_named[spectrum.id]}"
             if id != spectrum.id:
-                self._problems.append(f"{_name(spectrum)}: another spectrum has this id too; this one is called {id}")
+                self._tell(f"{_name(spectrum)}: another spectrum has this id too; this one is called {id}")
             named[id] = spectrum
         return list(named), list(named.values())
 

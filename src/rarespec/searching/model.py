@@ -1,96 +1,224 @@
-"""A search as a file, to be repeated on another survey: the fitted ranker with the recipe that made its features."""
+"""What a search learned, for other spectra: the fitted ranker with the recipe that made its features; and as a file.
+
+Whoever gave a file may have written anything into it: what is read must hold together before it is used.
+"""
 
 from __future__ import annotations
 
 import os
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rarespec.rankers.model_file import save_model
-from rarespec.searching.block_scores import joined, scores_by_block, scores_of_rows
-from rarespec.searching.kept_search import KeptSearch, kept_search, only_of_use, require_finite_scores
-from rarespec.searching.material import Material
+from rarespec.engines.engine import EngineError
+from rarespec.features.for_grid import for_grid
+from rarespec.features.recipe import Recipe
+from rarespec.rankers._ranker import Ranker, Scores
+from rarespec.rankers.model_file import Model, ModelFileError, as_loaded, load_model, save_model
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.recipes import name_of_recipe
-from rarespec.searching.search import EVERYTHING, Progress, device_for, hidden_curve, ranked
-from rarespec.searching.selection import Selection
-from rarespec.survey import Survey
-from rarespec.survey.engine_for import AnyEngine, engine_for
-from rarespec.survey.feature_set import FeatureSet
-from rarespec.survey.features import features_by
-from rarespec.survey.manifest import WrongUseError
+from rarespec.searching.request import name_of_recipe, recipe_named
+from rarespec.spectrum import Spectra, WavelengthGrid
+from rarespec.survey.manifest import SurveyError, WrongUseError
+
+N_PROBES = 3
+"""Made-up spectra that must get features and scores before the model is believed."""
+
+
+@dataclass(frozen=True, eq=False)
+class SearchModel:
+    """Of a search: what makes features of spectra on the grid, and what scores them."""
+
+    grid: WavelengthGrid
+    recipe: Recipe
+    ranker: Ranker
+    method: str
+    known_ids: list[str]
+    known_features: NDArray[np.float32]
+    """(m, d), m >= 1, in the order of the ids."""
+    survey: str
+    """The name of the survey that was searched."""
+
+    @classmethod
+    def of(cls, ranking: Ranking) -> SearchModel:
+        """What this search learned; graphs and whatever else can be had again are left behind."""
+        rows = ranking.rows
+        return cls(
+            grid=ranking.survey.grid,
+            recipe=rows.features.recipe,
+            ranker=as_loaded(ranking.ranker),
+            method=ranking.method,
+            known_ids=rows.known_ids,
+            known_features=rows.X[rows.known],
+            survey=ranking.survey.path.name,
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> SearchModel:
+        """The one in this file; a WrongUseError that names it when it cannot be used."""
+        try:
+            model = load_model(path)
+        except ModelFileError as error:
+            raise WrongUseError(str(error)) from None
+        with blame_file(path):
+            return _checked(model)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Everything that is needed to rank another survey in the same way; nothing of it is code."""
+        name = name_of_recipe(self.recipe)
+        if name is None:
+            raise WrongUseError(
+                "only a search with a recipe that has a name can be saved, not one put together by hand"
+            )
+        params = self.recipe.get_params(deep=False)
+        extra = {
+            "recipe": name,
+            "recipe_params": {key: value for key, value in params.items() if key != "grid"},
+            "recipe_state": self.recipe.state(),
+            "known_features": self.known_features,
+            "known_ids": self.known_ids,
+            "method": self.method,
+            "survey": self.survey,
+        }
+        fingerprint = self.recipe.fingerprint
+        save_model(
+            path, self.ranker, recipe_fingerprint=fingerprint, grid=self.grid, known_ids=self.known_ids, extra=extra
+        )
+        return Path(path)
+
+    def score(self, spectra: Spectra) -> tuple[Scores, dict[int, str]]:
+        """Of spectra on the grid, (n,) float64; NaN for one that has no features, with the reason by its place."""
+        flux = np.where(spectra.bad, np.float32(np.nan), spectra.flux)
+        values, lost_at = self.recipe.transform_and_locate(flux)
+        usable = np.flatnonzero(lost_at == 0)
+        scores = np.full(len(flux), np.nan)
+        if len(usable):
+            scores[usable] = self.ranker.decision_function(values[usable].astype(np.float32))
+        lost = np.flatnonzero(lost_at).tolist()
+        return scores, {i: self.recipe.why_lost(int(lost_at[i])) for i in lost}
 
 
 def save_search(ranking: Ranking, path: str | os.PathLike[str]) -> Path:
-    """Everything that is needed to rank another survey in the same way; nothing of it is code."""
-    material, recipe = ranking.material, ranking.material.features.recipe
-    name = name_of_recipe(recipe)
-    if name is None:
-        raise WrongUseError("only a search with a recipe that has a name can be saved, not one put together by hand")
-    extra = {
-        "recipe": name,
-        "recipe_params": {key: value for key, value in recipe.get_params(deep=False).items() if key != "grid"},
-        "recipe_state": recipe.state(),
-        "known_features": material.X[material.known],
-        "known_ids": material.ids,
-        "method": ranking.method,
-        "survey": ranking.survey.path.name,
-    }
-    save_model(
-        path,
-        ranking.ranker,
-        recipe_fingerprint=recipe.fingerprint,
-        grid=ranking.survey.grid,
-        known_ids=material.ids,
-        extra=extra,
-    )
-    return Path(path)
+    """Write what a search learned to a file, to rank other surveys in the same way; nothing in it is code.
 
+    Parameters
+    ----------
+    ranking : Ranking
+        The answer of a search.
+    path : path
+        The file; `.safetensors` is the usual ending.
 
-def search_with_model(
-    survey: Survey | str | os.PathLike[str],
-    model: str | os.PathLike[str],
-    top: int = 1000,
-    *,
-    selection: Selection = EVERYTHING,
-    progress: Progress | None = None,
-    engine: AnyEngine = None,
-    device: str | None = None,
-) -> Ranking:
-    """Rank a survey with what a search on another one learned; both must be on the same wavelength grid.
+    Returns
+    -------
+    Path
+        The file.
 
-    engine : where features and scores are computed, block by block, as in `search`
-    device : "cuda" for features on a GPU, as in `search`
+    Raises
+    ------
+    WrongUseError
+        If the recipe of the features has no name.
     """
-    device = device_for(device, engine)
-    opened = survey if isinstance(survey, Survey) else Survey.open(survey)
-    kept = kept_search(model)
-    if kept.grid != opened.grid:
-        raise WrongUseError(
-            f"{model}: the model is for spectra on {kept.grid}, {opened.path} is on {opened.grid}: "
-            "ingest the files again with the model's --grid"
-        )
-    settings = {"method": kept.method, "model": Path(model).name, "learned on": kept.survey}
-    with engine_for(engine) as where, only_of_use(model):
-        features = features_by(opened, kept.recipe, progress, where, device)
-        material = _material(features, kept)  # reads every block here, where a warning of a damaged one is seen
-        found = joined(
-            [scores_by_block(features, kept.ranker, where), scores_of_rows(kept.ranker, kept.known_features)]
-        )
-        for scores in found:
-            if scores is not None:
-                require_finite_scores(scores)
-        curve_of = partial(hidden_curve, edges=found.edges)
-        return ranked(material, kept.ranker, selection, top, None, settings, [], scores=found.scores, curve_of=curve_of)
+    return SearchModel.of(ranking).save(path)
 
 
-def _material(features: FeatureSet, kept: KeptSearch) -> Material:
-    """The survey's rows, then the examples that the model learned from; none of these is listed."""
-    rows = np.flatnonzero(features.usable)
-    X = np.concatenate([features.usable_values, kept.known_features])
-    is_known = np.arange(len(X)) >= len(rows)
-    here = np.isin(features.survey.ids[rows].astype(str), kept.known_ids)
-    refused = np.concatenate([here, np.zeros(len(kept.known_ids), bool)])
-    return Material(features, rows, X, is_known, refused, list(kept.known_ids), [])
+@contextmanager
+def blame_file(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Around what a model is asked to do. A wrong number in it may make any step fail, in any way: it is the file's."""
+    try:
+        yield
+    except (SurveyError, OSError, EngineError, MemoryError) as error:
+        if isinstance(error, WrongUseError) and str(path) not in str(error):
+            raise WrongUseError(f"{path}: {error}") from None
+        raise
+    except ModelFileError as error:
+        raise WrongUseError(f"{path}: {error}") from None
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise WrongUseError(f"{path}: the model does not work ({why}); save it again where it comes from") from error
+
+
+def _checked(model: Model) -> SearchModel:
+    needed = {"recipe", "recipe_params", "recipe_state", "known_features", "known_ids", "method"}
+    missing = needed - set(model.extra)
+    if missing or model.wavelength_grid is None:
+        lacking = ", ".join(sorted(missing)) or "wavelength grid"
+        raise ModelFileError(f"has no {lacking}: it was not saved by a search")
+    kept = SearchModel(
+        grid=model.wavelength_grid,
+        recipe=_recipe(model, model.wavelength_grid),
+        ranker=model.ranker,
+        method=_text(model, "method"),
+        known_ids=_ids(model.extra["known_ids"]),
+        known_features=_known_features(model),
+        survey=_text(model, "survey") if "survey" in model.extra else "",
+    )
+    if len(kept.known_ids) != len(kept.known_features):
+        raise ModelFileError(
+            f"has {len(kept.known_ids)} ids of known examples and features of {len(kept.known_features)}; do not use it"
+        )
+    _require_work(kept)
+    return kept
+
+
+def _text(model: Model, name: str) -> str:
+    value = model.extra[name]
+    if not isinstance(value, str):
+        raise ModelFileError(f"its {name} is no text; do not use it")
+    return value
+
+
+def _ids(value: Any) -> list[str]:
+    if not isinstance(value, list) or not value or not all(isinstance(one, str) for one in value):
+        raise ModelFileError("the ids of its known examples are no texts; do not use it")
+    return value
+
+
+def _known_features(model: Model) -> NDArray[np.float32]:
+    value, wanted = model.extra["known_features"], int(getattr(model.ranker, "n_features_in_", 0))
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or value.ndim != 2 or value.shape[1] != wanted:
+        raise ModelFileError(f"the features of its known examples are not {wanted} numbers each; do not use it")
+    with np.errstate(over="ignore"):
+        features = value.astype(np.float32)
+    if not np.isfinite(features).all():
+        raise ModelFileError("the features of its known examples are not finite; do not use it")
+    return features
+
+
+def _recipe(model: Model, grid: WavelengthGrid) -> Recipe:
+    """The recipe that made the model's features, for spectra on this grid."""
+    name, params, state = (model.extra[part] for part in ("recipe", "recipe_params", "recipe_state"))
+    if not isinstance(name, str) or not isinstance(params, dict) or not isinstance(state, dict):
+        raise ModelFileError("its recipe is not one; do not use it")
+    recipe = for_grid(recipe_named(name, params), grid)
+    model.require_recipe(recipe.fingerprint)
+    arrays = {key: _numbers(key, value) for key, value in state.items()}
+    if "n_features_in" not in arrays or arrays["n_features_in"] != grid.n_pixels:
+        raise ModelFileError(f"its recipe is not for the {grid.n_pixels} pixels of its grid; do not use it")
+    return recipe.restore(arrays)
+
+
+def _numbers(name: str, value: Any) -> NDArray[Any]:
+    """Numbers alone come back from a file as such, and count as arrays without a dimension."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
+        raise ModelFileError(f"{name} of its recipe holds no finite numbers; do not use it")
+    return array
+
+
+def _require_work(kept: SearchModel) -> None:
+    """Spectra of any shape must get as many features as the ranker wants, and finite scores."""
+    flux = np.random.default_rng(0).normal(10.0, 1.0, (N_PROBES, kept.grid.n_pixels)).astype(np.float32)
+    values, lost_at = kept.recipe.transform_and_locate(flux)
+    if values.shape != (N_PROBES, kept.known_features.shape[1]) or lost_at.any():
+        raise ModelFileError("its recipe does not make the features that its ranker wants; do not use it")
+    rows = np.concatenate([values.astype(np.float32), kept.known_features])
+    require_finite_scores(kept.ranker.decision_function(rows))
+
+
+def require_finite_scores(scores: NDArray[np.floating]) -> None:
+    if not np.isfinite(scores).all():
+        raise ModelFileError("the model gives scores that are not finite; do not use it")

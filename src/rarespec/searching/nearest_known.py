@@ -35,12 +35,24 @@ def nearest_known(candidates: Rows, known: Rows, unlabelled: Rows) -> Nearest:
         raise ValueError("no known example to be near to")
     for rows in (candidates, known, unlabelled):
         require_finite(rows)
-    to_white = whitening(unlabelled)
+    return nearest_after(whitening(unlabelled), candidates, known)
+
+
+def nearest_after(
+    to_white: LinearMap, candidates: Rows, known: Rows, is_same: NDArray[np.bool_] | None = None
+) -> Nearest:
+    """As `nearest_known`, after a whitening that is there already.
+
+    is_same : (k, m) where a candidate is a known example itself, which is then not the nearest; the cosine is -inf when
+        there is no other
+    """
     directions = _directions(to_white, known)
     nearest = Nearest(np.empty(len(candidates), np.intp), np.empty(len(candidates)))
     for start in range(0, len(candidates), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
         cosines = _directions(to_white, candidates[block]) @ directions.T
+        if is_same is not None:
+            cosines[is_same[block]] = -np.inf
         nearest.known[block] = cosines.argmax(axis=1)
         nearest.cosine[block] = cosines.max(axis=1)
     return nearest

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rarespec.features import median_filter
 from rarespec.searching._recipe_parts import spectrum_of, why_not_linear
-from rarespec.searching.explanation import Band, explained
+from rarespec.searching.explanation import Band, explain_score
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.spectral_features import SpectralFeature, sky_features, telling_features
 from rarespec.searching.template import NoTemplate
@@ -70,8 +70,8 @@ def portraits_of(ranking: Ranking, n: int, first: int = 0) -> list[Portrait]:
 
 def mean_known(ranking: Ranking) -> NDArray[np.float64]:
     """Mean of the known examples, (p,), filtered and rescaled as the template's typical spectrum is."""
-    material = ranking.material
-    return spectrum_of(material.features.recipe, material.X[material.known].mean(axis=0, dtype=np.float64))
+    rows = ranking.rows
+    return spectrum_of(rows.features.recipe, rows.X[rows.known].mean(axis=0, dtype=np.float64))
 
 
 def on_scale_of(filtered: Vector, known: Vector, offset_is_free: bool = False) -> Vector | None:
@@ -120,7 +120,7 @@ def _in_the_survey(ranking: Ranking, ids: list[str]) -> Spectra | None:
 
 def from_elsewhere(ranking: Ranking, ids: list[str]) -> Spectra | None:
     """Examples that were given as spectra, on the grid of the survey."""
-    given = ranking.material.elsewhere
+    given = ranking.rows.elsewhere
     if given is None:
         return None
     rows = np.flatnonzero(np.isin(given.ids, ids))
@@ -135,11 +135,11 @@ def _filtered(ranking: Ranking, spectra: Spectra) -> Vector:
 
 def from_features(ranking: Ranking, ids: list[str]) -> dict[str, Vector]:
     """Id -> the spectrum, (p,), that the features of a known example describe; of those where that can be told."""
-    material = ranking.material
-    recipe = material.features.recipe
+    rows = ranking.rows
+    recipe = rows.features.recipe
     if not ids or why_not_linear(recipe, ranking.survey.grid.n_pixels):
         return {}
-    features = dict(zip(material.ids, material.X[material.known], strict=True))
+    features = dict(zip(rows.known_ids, rows.X[rows.known], strict=True))
     return {id: spectrum_of(recipe, features[id].astype(np.float64)) for id in ids if id in features}
 
 
@@ -154,4 +154,4 @@ def _marks(ranking: Ranking, redshift: float, at_rest: bool) -> tuple[SpectralFe
 def _bands(ranking: Ranking, spectra: Spectra, i: int) -> tuple[Band, ...]:
     if isinstance(ranking.template, NoTemplate):
         return ()
-    return explained(ranking.template, spectra[i], ranking.material.features).bands
+    return explain_score(ranking.template, spectra[i], ranking.rows.features).bands

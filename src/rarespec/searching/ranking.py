@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.rankers._ranker import Ranker
-from rarespec.searching.explanation import Explanation, explained
+from rarespec.searching.candidates import CandidateTables
+from rarespec.searching.explanation import Explanation, explain_score
 from rarespec.searching.export import write_table
-from rarespec.searching.material import Material
+from rarespec.searching.listing import Listing
+from rarespec.searching.request import SearchRequest
+from rarespec.searching.rows import SearchRows
 from rarespec.searching.template import NoTemplate, Template, template_of
 from rarespec.searching.yield_curve import YieldCurve
 from rarespec.survey import Survey
 from rarespec.survey.manifest import WrongUseError
+from rarespec.versions import versions_with
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,27 +56,28 @@ class Ranking:
     problems: list[str]
     examples_lost: bool
     provenance: Mapping[str, Any]
-    material: Material = field(repr=False)
+    rows: SearchRows = field(repr=False)
+    """All rows that took part."""
     ranker: Ranker = field(repr=False)
     scores: NDArray[np.float64] = field(repr=False)
-    """Of all rows of the material, (n,)."""
+    """Of all rows, (n,)."""
 
     def __len__(self) -> int:
         return len(self.table)
 
     @property
     def survey(self) -> Survey:
-        return self.material.features.survey
+        return self.rows.survey
 
     @cached_property
     def template(self) -> Template | NoTemplate:
-        return template_of(self.ranker, self.material.X, self.scores, self.material.features)
+        return template_of(self.ranker, self.rows.X, self.scores, self.rows.features)
 
     def explain(self, id: str) -> Explanation:
         """Why the spectrum of this id stands where it stands: what each wavelength range adds to its score."""
         if id not in self.survey:
             raise WrongUseError(f"{self.survey.path}: no spectrum has the id {id!r}")
-        return explained(self.template, self.survey[id], self.material.features)
+        return explain_score(self.template, self.survey[id], self.rows.features)
 
     def to_pandas(self) -> pd.DataFrame:
         """The table for pandas, which must be installed."""
@@ -88,3 +94,56 @@ class Ranking:
         from rarespec.searching.notebook_view import ranking_html
 
         return ranking_html(self)
+
+
+def build_ranking(
+    listing: Listing,
+    curve: YieldCurve,
+    tables: CandidateTables,
+    request: SearchRequest,
+    problems: Sequence[str] = (),
+    examples_lost: bool = False,
+    about: Mapping[str, Any] | None = None,
+) -> Ranking:
+    """The answer to a request: the best of the list as a table, and what is known about the list as a whole.
+
+    curve : how many true objects to expect in this list
+    problems, examples_lost : what was wrong with the examples, and whether one could not be used
+    about : what the provenance says besides the settings of the request; the method, where a model chose it
+    """
+    settings = {**request.settings, **(about or {})}
+    rows, ranker, best = listing.rows, listing.ranker, listing.order[: request.top]
+    return Ranking(
+        table=tables.make(rows, best, listing.scores[best], curve),
+        yield_curve=curve,
+        method=settings["method"],
+        why=getattr(ranker, "why_", f"ranked by {type(ranker).__name__} from {rows.known.sum()} known examples"),
+        n_listed=len(listing.order),
+        problems=[*problems, *listing.said, *_unusable(rows)],
+        examples_lost=examples_lost,
+        provenance=_provenance(rows, ranker, settings),
+        rows=rows,
+        ranker=ranker,
+        scores=listing.scores,
+    )
+
+
+def _unusable(rows: SearchRows) -> list[str]:
+    n = int((~rows.features.usable).sum())
+    return [f"{n} spectra have no features and cannot be ranked (see features.defects)"] if n else []
+
+
+def _provenance(rows: SearchRows, ranker: Ranker, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What a ranking depends on, in values that every table format can carry."""
+    return {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "survey": rows.survey.path.name,
+        "n_spectra": len(rows.features),
+        "recipe": repr(rows.features.recipe),
+        "recipe_fingerprint": rows.features.recipe.fingerprint,
+        "features_fingerprint": rows.matrix.fingerprint,
+        "known_ids": rows.known_ids,
+        "ranker": repr(ranker),
+        **settings,
+        "versions": versions_with("numpy", "scipy", "scikit-learn", "faiss-cpu", "astropy"),
+    }

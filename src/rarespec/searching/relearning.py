@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._ranker import Ranker, Scores, best_first
-from rarespec.searching.fitting import hidden_places
-from rarespec.searching.kept_candidates import KeptCandidates
-from rarespec.searching.material import Material
-from rarespec.searching.provenance import provenance_of
-from rarespec.searching.ranking import Ranking
+from rarespec.rankers._ranker import best_first
+from rarespec.searching.candidates import CandidateTables
+from rarespec.searching.listing import Listing, list_rows
+from rarespec.searching.ranking import Ranking, build_ranking
 from rarespec.searching.refitting import prepared_on, refitted
-from rarespec.searching.search import Asked, falling_scores, listed_rows, ranked
+from rarespec.searching.search import PreparedSearch
 from rarespec.searching.yield_after_looks import yield_after_looks
 from rarespec.searching.yield_curve import YieldCurve
 from rarespec.survey import Survey
@@ -33,26 +29,18 @@ class NothingLeftError(WrongUseError):
 class Relearning:
     """A search whose examples change. Features, graph, prepared ranker, selection, catalogue and flags are kept."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-        self._prepared = prepared_on(asked.ranker, asked.material.X)
-        self._chosen = asked.selection.chosen(self.survey)
-        self._listed_first = listed_rows(asked.material, self._chosen.mask)
-        self._candidates = KeptCandidates(self.survey, asked.material.X)
-        self._provenance: dict[str, Any] = {}
+    def __init__(self, start: PreparedSearch) -> None:
+        self.start = start
+        self._prepared = prepared_on(start.ranker, start.rows.X)
+        self._chosen = start.request.selection.choose(self.survey)
+        self._listed_first = start.rows.listed(self._chosen.mask)
+        self._tables = CandidateTables(self.survey, whole_columns=True)
         self._row_of: dict[str, int] = {}
         self._hidden: NDArray[np.int64] | None = None
-        self._place = np.full(len(self.survey), -1)
-        self._place[asked.material.rows] = np.arange(len(asked.material.rows))
 
     @property
     def survey(self) -> Survey:
-        return self._asked.material.features.survey
-
-    @property
-    def material(self) -> Material:
-        """As it was given at the start."""
-        return self._asked.material
+        return self.start.rows.survey
 
     def ranking(self, members: Ids = (), refused: Ids = (), unusable: Ids = ()) -> Ranking:
         """With further known members and non-members; nothing is learned from `unusable` ones, which are not listed.
@@ -66,31 +54,32 @@ class Relearning:
             self.ranking()  # where examples stand before the first look
         problems = [line for said, ids in labelled.items() for line in self._problems(said, ids)]
         known, non_members = self._marks(*map(self._places, labelled.values()))
-        material, asked = self._material_with(known, non_members, unusable), self._asked
-        if any(labelled.values()) and not listed_rows(material, self._chosen.mask).any():
+        refused_or_bad = non_members.copy()
+        refused_or_bad[self._places(unusable)] = True
+        rows, start = self.start.rows.relabel(known, refused_or_bad), self.start
+        if any(labelled.values()) and not rows.listed(self._chosen.mask).any():
             raise NothingLeftError(f"{self.survey.path}: every spectrum of the list has a label; none is left to rank")
-        return ranked(
-            material,
-            refitted(self._prepared, self.material.X, known, non_members, by_looking=bool(members)),
-            self._chosen,
-            asked.top,
-            asked.seed,
-            asked.settings | {"labelled_no": sorted(refused), "labelled_bad": sorted(unusable)},
-            asked.problems + problems,
-            curve_of=self._curve,
-            table_of=self._candidates.table,
-            provenance=self._provenance_of,
+        ranker = refitted(self._prepared, rows.X, known, non_members, by_looking=bool(members))
+        listing = list_rows(rows, ranker, self._chosen)
+        return build_ranking(
+            listing,
+            self._curve(listing),
+            self._tables,
+            start.request,
+            start.problems + problems,
+            start.examples_lost or bool(problems),
+            {"labelled_no": sorted(refused), "labelled_bad": sorted(unusable)},
         )
 
     def examine(self, ranking: Ranking, others: Ids = ()) -> None:
         """Find the flags of all candidates, and of others; only spectra that were not read before are read."""
         in_survey = [id for id, row in zip(others, self.rows_of(others), strict=True) if row >= 0]
-        self._candidates.examine(ranking.table, in_survey)
+        self._tables.examine(ranking.table, in_survey)
 
-    def described(self, ranking: Ranking, ids: Ids) -> dict[str, dict[str, Any]]:
+    def describe(self, ranking: Ranking, ids: Ids) -> dict[str, dict[str, Any]]:
         """Id -> what the table of candidates would say of it, but for rank and score; all ids are of the survey."""
         rows = self.rows_of(ids)
-        facts = self._candidates.facts(ranking.material, rows, self._place[rows])
+        facts = self._tables.describe(ranking.rows, rows)
         return dict(zip(ids, facts, strict=True))
 
     def ranks(self, ranking: Ranking, like: Ranking | None = None) -> NDArray[np.int64]:
@@ -98,7 +87,7 @@ class Relearning:
         listed = self._listed(ranking) & (True if like is None else self._listed(like))
         rows = np.flatnonzero(listed)
         ranks = np.zeros(len(self.survey), np.int64)
-        ranks[self.material.rows[rows[best_first(ranking.scores[rows])]]] = np.arange(1, len(rows) + 1)
+        ranks[self.start.rows.survey_rows[rows[best_first(ranking.scores[rows])]]] = np.arange(1, len(rows) + 1)
         return ranks
 
     def rows_of(self, ids: Ids) -> NDArray[np.intp]:
@@ -109,19 +98,18 @@ class Relearning:
         return np.array([self._row_of[id] for id in ids], dtype=np.intp)
 
     def _listed(self, ranking: Ranking) -> NDArray[np.bool_]:
-        return listed_rows(ranking.material, self._chosen.mask)
+        return ranking.rows.listed(self._chosen.mask)
 
     def _places(self, ids: Ids) -> NDArray[np.intp]:
-        """Rows of the material; ids that the survey does not have, or has no features of, are left out."""
-        rows = self.rows_of(ids)
-        places = self._place[rows[rows >= 0]]
+        """Places of the rows; ids that the survey does not have, or has no features of, are left out."""
+        places = self.start.rows.places_of(self.rows_of(ids))
         return places[places >= 0]
 
     def _marks(
         self, members: NDArray[np.intp], refused: NDArray[np.intp], unusable: NDArray[np.intp]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """(n,) each: which rows of the material are known, and which are non-members to learn from."""
-        known, non_members = self.material.known.copy(), self.material.refused.copy()
+        """(n,) each: which rows are known, and which are non-members to learn from."""
+        known, non_members = self.start.rows.known.copy(), self.start.rows.refused.copy()
         for marks, places in ((known, members), (non_members, refused)):
             marks[np.concatenate([members, refused, unusable])] = False  # what was said at the start of these
             marks[places] = True
@@ -129,49 +117,24 @@ class Relearning:
             raise WrongUseError(f"{self.survey.path}: no known example is left, as all were refused; say what is known")
         return known, non_members
 
-    def _material_with(self, known: NDArray[np.bool_], non_members: NDArray[np.bool_], unusable: Ids) -> Material:
-        """As at the start but for the marks; neither non-members nor unusable rows are listed."""
-        start, refused = self.material, non_members.copy()
-        refused[self._places(unusable)] = True
-        in_survey = self.survey.ids[start.rows[known[: len(start.rows)]]].tolist()
-        elsewhere = start.ids[len(start.ids) - start.n_from_elsewhere :]
-        return replace(start, known=known, refused=refused, ids=in_survey + elsewhere)
-
     def _problems(self, said: str, ids: Ids) -> list[str]:
-        problems = []
-        for id, row in zip(ids, self.rows_of(ids).tolist(), strict=True):
+        problems, start, rows = [], self.start.rows, self.rows_of(ids)
+        for id, row, place in zip(ids, rows.tolist(), start.places_of(rows).tolist(), strict=True):
             if row < 0:
                 problems.append(f"{id}: labelled as {said}, but the survey has no spectrum of this id")
-            elif self._place[row] < 0:
+            elif place < 0:
                 problems.append(f"{id}: labelled as {said}, but without features; nothing is learned from it")
-            elif self.material.known[self._place[row]] and said != "a member":
+            elif start.known[place] and said != "a member":
                 problems.append(f"{id}: given as known at the start, and labelled as {said}; taken as {said}")
-            elif self.material.refused[self._place[row]] and said != "a non-member":
+            elif start.refused[place] and said != "a non-member":
                 problems.append(f"{id}: given as a non-member at the start, and labelled as {said}; taken as {said}")
         return problems
 
-    def _curve(
-        self,
-        ranker: Ranker,
-        material: Material,
-        scores: Scores,
-        listed: NDArray[np.bool_],
-        order: NDArray[np.intp],
-        seed: int,
-    ) -> YieldCurve:
+    def _curve(self, listing: Listing) -> YieldCurve:
         """Examples are hidden once, before the first look; see `yield_after_looks`."""
         if self._hidden is None:
-            self._hidden = hidden_places(ranker, material, scores, listed, seed)
-        looked = self._listed_first & ~listed
-        n_found = int((looked & material.known).sum())
-        n_known = int(self.material.known.sum())
-        falling = falling_scores(ranker, material, scores, order)
-        return yield_after_looks(falling, self._hidden, n_known, int(looked.sum()), n_found)
-
-    def _provenance_of(self, material: Material, ranker: Ranker, settings: dict[str, Any]) -> dict[str, Any]:
-        """The fingerprint of the features, which takes a while, is computed once."""
-        if not self._provenance:
-            self._provenance = provenance_of(material, ranker, settings)
-        created = datetime.now(UTC).isoformat(timespec="seconds")
-        changed = {"created": created, "known_ids": material.ids, "ranker": repr(ranker)}
-        return self._provenance | changed | settings
+            self._hidden = listing.hidden_places(self.start.request.seed)
+        looked = self._listed_first & ~listing.listed
+        n_found = int((looked & listing.rows.known).sum())
+        n_known = int(self.start.rows.known.sum())
+        return yield_after_looks(listing.falling_scores(), self._hidden, n_known, int(looked.sum()), n_found)

@@ -77,13 +77,13 @@ def _head(title: str) -> Html:
 
 
 def _summary(ranking: Ranking, portraits: Sequence[Portrait]) -> list[Html]:
-    both = f"{asked(ranking, len(portraits))} {found(ranking)}"
+    both = f"{describe_search(ranking, len(portraits))} {describe_yield(ranking)}"
     return [element("p", both), element("p", sentence(ranking.why), class_="note")]
 
 
-def asked(ranking: Ranking, n_shown: int) -> str:
+def describe_search(ranking: Ranking, n_shown: int) -> str:
     """What was searched for and where, in one sentence."""
-    known = _counted(int(ranking.material.known.sum()), "known example")
+    known = _counted(int(ranking.rows.known.sum()), "known example")
     best = "one is" if n_shown == 1 else f"{thousands(n_shown)} are"
     return (
         f"From {known}, the method {ranking.method} ranked {thousands(ranking.n_listed)} spectra of "
@@ -91,7 +91,7 @@ def asked(ranking: Ranking, n_shown: int) -> str:
     )
 
 
-def found(ranking: Ranking) -> str:
+def describe_yield(ranking: Ranking) -> str:
     """How many true objects are expected down to where it is worth looking, in one sentence."""
     curve = ranking.yield_curve
     if not curve.can_tell:

@@ -54,7 +54,7 @@ class Selection:
         if self.cone is not None:
             object.__setattr__(self, "cone", _checked_cone(tuple(self.cone)))
 
-    def chosen(self, survey: Survey) -> Chosen:
+    def choose(self, survey: Survey) -> Chosen:
         """The spectra of this survey that are listed. What cannot be told of a spectrum leaves it out, and is said."""
         chosen = Chosen(np.ones(len(survey), bool), [])
         for is_left_out, why in self._left_out(survey):

@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from rarespec.features.recipe import Recipe
 from rarespec.features.row_blocks import after
+from rarespec.rankers._row_identity import fingerprint_of_rows
 from rarespec.spectrum import Defect, Reason
 from rarespec.survey.kept_arrays import Arrays, checked, keep_if_possible, made_of_kept, npz
 from rarespec.survey.manifest import BlockRecord
@@ -61,6 +62,11 @@ class FeatureSet:
             filled += len(taken)
         rows.resize((filled, self._width), refcheck=False)  # in place: nearly all are usable
         return rows
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells `usable_values` from any other matrix; it is computed once, as it takes seconds in a large survey."""
+        return fingerprint_of_rows(self.usable_values)
 
     @cached_property
     def usable(self) -> NDArray[np.bool_]:

@@ -51,7 +51,7 @@ def graph_of(
         raise SurveyError(f"{features.survey.path}: no spectrum has features, so there is nothing to join in a graph")
     k = min(k, len(rows) - 1)
     home = graphs_home(features)
-    graph = _kept(home, fingerprint_of_rows(X), k)
+    graph = _kept(home, features.fingerprint, k)
     if graph is None:
         graph = _grown(home, X, rows, k, progress) or neighbours_on(device, X, max(k, 1), progress)
         path = home / f"{graph.fingerprint}-k{graph.n_neighbours}.npz"

@@ -15,7 +15,6 @@ import numpy as np
 
 from rarespec.gpu.device import usable_device
 from rarespec.gpu.neighbour_graph import neighbours_on
-from rarespec.rankers._row_identity import fingerprint_of_rows
 from rarespec.rankers._signal import WIDE, Signal, signal_of_rows
 from rarespec.rankers._signal_space import SignalSpace
 from rarespec.survey.feature_set import FeatureSet
@@ -32,7 +31,7 @@ def signal_of(features: FeatureSet, k: int = 5, device: str | None = None) -> Si
     """Of every usable spectrum; noise is measured between k neighbours. Many spectra have cells and no graph."""
     X = features.usable_values
     rows = rows_of_graph(features)
-    path = graphs_home(features) / FOLDER / f"{fingerprint_of_rows(X)}-noise{k}.npz"
+    path = graphs_home(features) / FOLDER / f"{features.fingerprint}-noise{k}.npz"
     require_no_links(features.survey.path, path.parent)
     kept = made_of_kept(path, partial(_signal_from, *X.shape))
     if kept is not None:

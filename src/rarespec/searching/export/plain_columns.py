@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.searching.columns import described
+from rarespec.searching.columns import describe_columns
 from rarespec.survey.catalogue import as_column
 from rarespec.survey.manifest import WrongUseError
 
@@ -48,7 +48,7 @@ class PlainColumn:
 
 def plain_columns(table: Table) -> list[PlainColumn]:
     """All columns of a table; those of a ranking with their units, UCDs and descriptions."""
-    return list(_plain_columns(described(table)))
+    return list(_plain_columns(describe_columns(table)))
 
 
 def _plain_columns(table: Table) -> Iterator[PlainColumn]:

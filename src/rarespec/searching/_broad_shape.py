@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.features import median_filter
-from rarespec.searching._examined import Examined
+from rarespec.searching._artefact_spectra import ArtefactSpectra
 
 BIN = 5e-4
 """Width of a bin in log10 wavelength, 7 Angstrom at 6000; a pixel of the grid where that is wider."""
@@ -19,7 +19,7 @@ OF_A_MEDIAN = 1.25
 
 
 @dataclass(frozen=True)
-class Coarse:
+class BroadShape:
     """n spectra in b bins.
 
     wavelength : (1, b) or (n, b) float64, bin centres as the instrument saw them
@@ -39,7 +39,7 @@ class Coarse:
         return self.error * (OF_A_MEDIAN / self.n_smoothed**0.5)
 
 
-def coarse(spectra: Examined) -> Coarse:
+def measure_broad_shape(spectra: ArtefactSpectra) -> BroadShape:
     log_wavelength = np.log10(spectra.grid.wavelength)
     width = max(BIN, float(np.diff(log_wavelength).max()))
     bin_of = np.floor((log_wavelength - log_wavelength[0]) / width * (1 + 1e-9)).astype(int)
@@ -50,4 +50,4 @@ def coarse(spectra: Examined) -> Coarse:
     n_smoothed = 2 * int(SMOOTHING / width / 2) + 1
     level = median_filter(means, width_pixels=n_smoothed)
     centre = np.add.reduceat(spectra.wavelength, starts, axis=1) / n_pixels
-    return Coarse(centre, level, error, width, n_smoothed)
+    return BroadShape(centre, level, error, width, n_smoothed)

@@ -13,8 +13,8 @@ from rarespec.formats.column_roles import find
 from rarespec.formats.generic_catalogue import IDS, NUMBERS, ids_of, python_values
 from rarespec.formats.mmu_parquet import plain_id
 from rarespec.searching.crossmatch import ARCSEC, directions, is_position
+from rarespec.searching.example_inputs import read_examples
 from rarespec.searching.example_table import ExampleTable
-from rarespec.searching.given import given_in
 from rarespec.survey import Survey
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class Targets:
     """ids, and places as unit vectors, (m, 3), with a radius in arcseconds."""
 
     ids: frozenset[str] = frozenset()
@@ -51,17 +51,17 @@ class Wanted:
         return near
 
 
-def wanted_by(given: Iterable[Any], words: frozenset[str], radius: float) -> Wanted:
+def find_targets(given: Iterable[Any], words: frozenset[str], radius: float) -> Targets:
     """What ids, tables, positions and files mean; `words` are those that the catalogue has as ids."""
     ids: set[str] = set()
     places = [np.empty((0, 3))]
     for one in given:
-        for table in given_in(one, cast(Survey, _Ids(words))):
+        for table in read_examples(one, cast(Survey, _Ids(words))):
             if isinstance(table, ExampleTable):
                 ids |= {id for column in table.ids for id in column if id}
                 known = np.isfinite(table.ra)
                 places.append(directions(table.ra[known], table.dec[known]))
-    return Wanted(frozenset(ids), np.concatenate(places), radius)
+    return Targets(frozenset(ids), np.concatenate(places), radius)
 
 
 @dataclass(frozen=True)

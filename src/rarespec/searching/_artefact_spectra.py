@@ -20,7 +20,7 @@ wide as an unresolved line, so that it does not follow one."""
 
 
 @dataclass(frozen=True)
-class Examined:
+class ArtefactSpectra:
     """n spectra of p pixels, each in units of its mean absolute flux.
 
     wavelength : (1, p) or (n, p) float64, at which the instrument saw each pixel, vacuum Angstrom
@@ -46,7 +46,7 @@ class Examined:
         return np.where(self.bad, np.float32(0), (self.flux - self.around) / self.sigma)
 
 
-def examined(spectra: Spectra, grid: WavelengthGrid, rest_frame: bool) -> Examined:
+def prepare_spectra(spectra: Spectra, grid: WavelengthGrid, rest_frame: bool) -> ArtefactSpectra:
     """Spectra on the grid, at least one pixel of each good; `rest_frame` when they were shifted by their z."""
     bad = spectra.bad | ~np.isfinite(spectra.flux)
     unit = _unit(spectra.flux, bad)  # squares of flux in erg/s/cm2/A are too small for single precision
@@ -55,7 +55,7 @@ def examined(spectra: Spectra, grid: WavelengthGrid, rest_frame: bool) -> Examin
     given, has_errors = _given_noise(spectra, unit, bad)
     sigma = given * _excess(flux - around, given, bad, has_errors)
     stretch = 1 + np.array(spectra.catalogue["z"], float)[:, None] if rest_frame else np.ones((1, 1))
-    return Examined(grid.wavelength * stretch, grid, flux, around, sigma, bad, has_errors)
+    return ArtefactSpectra(grid.wavelength * stretch, grid, flux, around, sigma, bad, has_errors)
 
 
 def _running_median(flux: Flux, grid: WavelengthGrid) -> Flux:

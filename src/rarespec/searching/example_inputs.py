@@ -14,7 +14,7 @@ import numpy as np
 from rarespec.formats.contained import end_readers
 from rarespec.formats.generic_catalogue import ids_of, python_values
 from rarespec.formats.source import is_zarr
-from rarespec.searching.example_file import Given, Unusable, examples_in, unusable
+from rarespec.searching.example_file import ExampleInput, Unusable, examples_in, unusable
 from rarespec.searching.example_spectra import alone
 from rarespec.searching.example_table import ExampleTable
 from rarespec.searching.memory_columns import is_table, table_in_memory
@@ -29,7 +29,7 @@ SUFFIXES = (
 """What ends like this and is no id of the survey was meant as a file."""
 
 
-def given_in(known: Any, survey: Survey) -> Iterator[Given]:
+def read_examples(known: Any, survey: Survey) -> Iterator[ExampleInput]:
     """In the order given; words are looked up together, since each look at a large survey takes a moment."""
     try:
         for is_word, items in groupby(_flat(known), lambda item: isinstance(item, str)):
@@ -74,7 +74,7 @@ def _word(value: Any) -> Iterator[str | Unusable]:
 # --- words
 
 
-def _of_words(words: list[str], survey: Survey) -> Iterator[Given]:
+def _of_words(words: list[str], survey: Survey) -> Iterator[ExampleInput]:
     """Ids, files, and several of them with commas. An id of the survey is never taken for a file."""
     pieces = [piece.strip() for word in words for piece in (word, *word.split(","))]
     known = {piece for piece, row in zip(pieces, survey.rows_of(pieces), strict=True) if row >= 0}
@@ -100,7 +100,7 @@ def _ends_like_a_file(word: str) -> bool:
     return word.lower().endswith(SUFFIXES)
 
 
-def _of_path(path: str | os.PathLike[str]) -> Iterator[Given]:
+def _of_path(path: str | os.PathLike[str]) -> Iterator[ExampleInput]:
     name = os.fspath(path)
     if not os.path.exists(name) and not glob.has_magic(name):
         yield Unusable(f"{name}: there is no such file; check the path")
@@ -110,7 +110,7 @@ def _of_path(path: str | os.PathLike[str]) -> Iterator[Given]:
         yield from examples_in(name)
 
 
-def _of_several(directory_or_pattern: str) -> Iterator[Given]:
+def _of_several(directory_or_pattern: str) -> Iterator[ExampleInput]:
     """All that is in a directory or fits a pattern. Surveys keep catalogues beside spectra, which name no examples."""
     inputs = list(input_files([os.path.join(".", directory_or_pattern)]))
     found = [given for file in inputs for given in _of_input(file)]
@@ -124,7 +124,7 @@ def _of_several(directory_or_pattern: str) -> Iterator[Given]:
         yield Unusable(f"{directory_or_pattern}: no file is in it")
 
 
-def _of_input(file: str | Defect | Skipped) -> Iterator[Given]:
+def _of_input(file: str | Defect | Skipped) -> Iterator[ExampleInput]:
     if isinstance(file, Defect):
         yield unusable(file)
     elif isinstance(file, Skipped):
@@ -136,7 +136,7 @@ def _of_input(file: str | Defect | Skipped) -> Iterator[Given]:
 # --- objects
 
 
-def _of_objects(items: Iterable[Any]) -> Iterator[Given]:
+def _of_objects(items: Iterable[Any]) -> Iterator[ExampleInput]:
     for item in items:
         try:
             yield from _of_object(item)
@@ -144,7 +144,7 @@ def _of_objects(items: Iterable[Any]) -> Iterator[Given]:
             yield Unusable(f"the {type(item).__name__} given: {error.reason}: {error.detail}")
 
 
-def _of_object(item: Any) -> Iterator[Given]:
+def _of_object(item: Any) -> Iterator[ExampleInput]:
     if isinstance(item, Unusable | Spectra):
         yield item
     elif isinstance(item, Spectrum):

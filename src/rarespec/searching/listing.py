@@ -1,0 +1,68 @@
+"""Rows with their scores: which of them are listed, in which order, and how many true ones to expect among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.rankers._ranker import Ranker, Scores, best_first
+from rarespec.searching.fitting import hidden_places
+from rarespec.searching.rows import SearchRows
+from rarespec.searching.selection import Chosen
+from rarespec.searching.yield_curve import YieldCurve, yield_curve
+from rarespec.survey.manifest import WrongUseError
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """What a fitted ranker makes of the rows.
+
+    scores : (n,) of all rows
+    listed : (n,) which rows may be candidates
+    order  : places of the listed rows, best first
+    said   : what was left out, a line each
+    """
+
+    rows: SearchRows
+    ranker: Ranker
+    scores: Scores
+    listed: NDArray[np.bool_]
+    order: NDArray[np.intp]
+    said: list[str]
+
+    def falling_scores(self) -> Scores:
+        """Scores of the listed rows, falling, on a scale on which the edge of a group shows."""
+        if not hasattr(self.ranker, "edge_scores"):
+            return self.scores[self.order]
+        return self.falling(self.ranker.edge_scores(self.rows.X))
+
+    def falling(self, edges: Scores) -> Scores:
+        """These edge scores, (n,) of all rows, of the listed ones."""
+        return np.sort(edges[self.order])[::-1]
+
+    def hidden_places(self, seed: int | None) -> NDArray[np.int64]:
+        """Where known examples come to stand when they are hidden; see `fitting.hidden_places`."""
+        return hidden_places(self.ranker, self.rows, self.scores, self.listed, seed)
+
+
+def list_rows(rows: SearchRows, ranker: Ranker, chosen: Chosen, scores: Scores | None = None) -> Listing:
+    """The rows in the order of a fitted ranker; `scores`, (n,), where they are known already."""
+    listed = rows.listed(chosen.mask)
+    if not listed.any():
+        why = "; ".join(chosen.said) or "every usable spectrum is known or a non-member"
+        raise WrongUseError(f"{rows.survey.path}: nothing is left to rank: {why}")
+    scores = ranker.decision_function(rows.X) if scores is None else scores
+    places = np.flatnonzero(listed)
+    return Listing(rows, ranker, scores, listed, places[best_first(scores[places])], chosen.said)
+
+
+def hidden_curve(listing: Listing, seed: int | None, edges: Scores | None = None) -> YieldCurve:
+    """From where the known examples come to stand when they are hidden.
+
+    seed : of the hiding; None when the ranker was fitted elsewhere and nothing can be hidden
+    edges : (n,) edge scores of all rows, where the ranker has such and they are known already
+    """
+    falling = listing.falling_scores() if edges is None else listing.falling(edges)
+    return yield_curve(falling, listing.hidden_places(seed), int(listing.rows.known.sum()))

@@ -1,0 +1,164 @@
+"""The rows that take part in a search: the spectra of a survey that have features, then examples from elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.rankers._linear_map import LinearMap, whitening
+from rarespec.rankers._row_identity import fingerprint_of_rows
+from rarespec.searching.known import Examples
+from rarespec.spectrum import Spectra
+from rarespec.survey import Survey
+from rarespec.survey.feature_set import FeatureSet
+from rarespec.survey.manifest import WrongUseError
+
+Mask = NDArray[np.bool_]
+Numbers = NDArray[np.intp]
+
+
+class FeatureMatrix:
+    """Features of all rows, and what depends on them alone: found once, however often other rows are known."""
+
+    def __init__(self, features: FeatureSet, elsewhere: NDArray[np.float32]) -> None:
+        self.features = features
+        own = features.usable_values  # before `usable`, which is then known without reading again
+        self.survey_rows: Numbers = np.flatnonzero(features.usable)
+        """Row in the survey of each of the first rows."""
+        self.values: NDArray[np.float32] = np.concatenate([own, elsewhere]) if len(elsewhere) else own
+        """(n, d), n >= len(survey_rows)."""
+
+    @property
+    def n_from_elsewhere(self) -> int:
+        return len(self.values) - len(self.survey_rows)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells this matrix from any other; that of a large survey takes seconds."""
+        return fingerprint_of_rows(self.values) if self.n_from_elsewhere else self.features.fingerprint
+
+    @cached_property
+    def to_white(self) -> LinearMap:
+        """To rows of unit covariance."""
+        return whitening(self.values)
+
+    @cached_property
+    def place_of(self) -> Numbers:
+        """Number here of each row of the survey; -1 for a spectrum without features."""
+        place = np.full(len(self.features), -1)
+        place[self.survey_rows] = np.arange(len(self.survey_rows))
+        return place
+
+
+@dataclass(frozen=True, eq=False)
+class SearchRows:
+    """The matrix, and which of its rows are known or refused. A `place` is the number of a row in here.
+
+    matrix    : the features
+    known     : (n,) known examples
+    refused   : (n,) rows that are not listed: known non-members, and what cannot be judged
+    known_ids : of the known examples, in the order of the rows
+    elsewhere : the examples that are not in the survey, in the order of the last rows; None with features alone
+    """
+
+    matrix: FeatureMatrix
+    known: Mask
+    refused: Mask
+    known_ids: list[str]
+    elsewhere: Spectra | None = None
+
+    def __len__(self) -> int:
+        return len(self.matrix.values)
+
+    @property
+    def X(self) -> NDArray[np.float32]:
+        """(n, d) features."""
+        return self.matrix.values
+
+    @property
+    def features(self) -> FeatureSet:
+        return self.matrix.features
+
+    @property
+    def survey(self) -> Survey:
+        return self.matrix.features.survey
+
+    @property
+    def survey_rows(self) -> Numbers:
+        """Row in the survey of each of the first rows."""
+        return self.matrix.survey_rows
+
+    @property
+    def n_from_elsewhere(self) -> int:
+        return self.matrix.n_from_elsewhere
+
+    @property
+    def refused_ids(self) -> list[str]:
+        ids: list[str] = self.survey.ids[self.survey_rows[self.refused[: len(self.survey_rows)]]].tolist()
+        return ids
+
+    def places_of(self, survey_rows: Numbers) -> Numbers:
+        """Places of these rows of the survey, (k,); -1 for one without features, and for row -1."""
+        return np.where(survey_rows < 0, -1, self.matrix.place_of[survey_rows])
+
+    def listed(self, selected: Mask) -> Mask:
+        """(n,) which rows may be candidates; `selected` is of the survey's rows."""
+        listed: Mask = ~self.known & ~self.refused
+        listed[: len(self.survey_rows)] &= selected[self.survey_rows]
+        return listed
+
+    def relabel(self, known: Mask, refused: Mask) -> SearchRows:
+        """The same rows, of which others are known and refused; those from elsewhere stay known."""
+        in_survey: list[str] = self.survey.ids[self.survey_rows[known[: len(self.survey_rows)]]].tolist()
+        elsewhere = self.known_ids[len(self.known_ids) - self.n_from_elsewhere :]
+        return replace(self, known=known, refused=refused, known_ids=in_survey + elsewhere)
+
+
+def gather_rows(features: FeatureSet, known: Examples, refused: Examples | None = None) -> tuple[SearchRows, list[str]]:
+    """The rows of a search, and what is wrong with examples; a WrongUseError when no known example has features."""
+    values, elsewhere, problems = _features_elsewhere(features, known.spectra)
+    matrix = FeatureMatrix(features, values)
+    place, rows = matrix.place_of, matrix.survey_rows
+    problems += [f"{id}: known, but without features" for id in _ids(features, known.rows[place[known.rows] < 0])]
+    is_known = _mask(matrix, known.rows)
+    is_known[len(rows) :] = True
+    is_refused = _mask(matrix, np.empty(0, np.intp) if refused is None else refused.rows)
+    both = _ids(features, rows[(is_known & is_refused)[: len(rows)]])
+    problems += [f"{id}: given as known and as non-member; taken as known" for id in both]
+    if not is_known.any():
+        raise WrongUseError(f"{features.survey.path}: no known example can be used: {'; '.join(problems[:5])}")
+    if is_known.all():
+        raise WrongUseError(f"{features.survey.path}: every usable spectrum is known; nothing is left to rank")
+    ids = _ids(features, rows[is_known[: len(rows)]]) + (elsewhere.ids if elsewhere else [])
+    return SearchRows(matrix, is_known, is_refused & ~is_known, ids, elsewhere), problems
+
+
+def _mask(matrix: FeatureMatrix, survey_rows: Numbers) -> Mask:
+    mask, places = np.zeros(len(matrix.values), bool), matrix.place_of[survey_rows]
+    mask[places[places >= 0]] = True
+    return mask
+
+
+def _ids(features: FeatureSet, rows: Numbers) -> list[str]:
+    """Of these rows alone: all ids of a large survey take as much memory as its features."""
+    return features.survey.catalogue_at(rows, ["id"])["id"]
+
+
+def _features_elsewhere(
+    features: FeatureSet, spectra: Spectra | None
+) -> tuple[NDArray[np.float32], Spectra | None, list[str]]:
+    """Features of examples that are not in the survey, these examples, and what is wrong with the others."""
+    if spectra is None or not len(spectra):
+        return np.empty((0, 0), np.float32), None, []
+    flux = np.where(spectra.bad, np.nan, spectra.flux).astype(np.float32)
+    values, lost_at = features.recipe.transform_and_locate(flux)
+    problems = [
+        f"{id}: known, but without features ({features.recipe.why_lost(int(number))})"
+        for id, number in zip(spectra.ids, lost_at, strict=True)
+        if number
+    ]
+    usable = np.flatnonzero(lost_at == 0)
+    return values[usable].astype(np.float32), spectra.take(usable) if len(usable) else None, problems
