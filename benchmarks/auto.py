@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from rankings import add_survey_options, features_of_survey, judged
 from rarespec.rankers import LRGA, Auto, BaggingSVM, BaggingTopPush, build_neighbours
-from rarespec.rankers._graph_ranker import GraphRanker
-from rarespec.rankers._signal import signal_of_rows
+from rarespec.rankers.graph_ranker import GraphRanker
+from rarespec.rankers.signal import signal_of_rows
 from timing import best_of, timed
 
 PEERS = (LRGA, BaggingTopPush, BaggingSVM)

@@ -37,7 +37,7 @@ from rarespec.labels.simulated_inspector import Listing, simulate_looks
 from rarespec.plots.canvas import save
 from rarespec.plots.looks import WAYS, looks_figure
 from rarespec.rankers import by_name
-from rarespec.rankers._ranker import Ranker, best_first
+from rarespec.rankers.ranker import Ranker, best_first
 from rarespec.searching.refitting import prepared_on, refitted
 from rarespec.searching.yield_after_looks import yield_after_looks
 from rarespec.searching.yield_curve import places_among

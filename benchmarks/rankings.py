@@ -28,7 +28,7 @@ from mock_features import mock_features
 from rarespec.evaluation import average_precision_at_k, relevance_in_order, roc_auc_of_scores
 from rarespec.evaluation.experiment.methods import OUR_METHODS, PAPER_METHODS, method
 from rarespec.features import PaperFeatures
-from rarespec.rankers._graph_ranker import GraphRanker
+from rarespec.rankers.graph_ranker import GraphRanker
 
 OTHERS = ("svdd", "biased_svm", "manifold_ranking", *OUR_METHODS, "bipartite_logistic", "bipartite_boosting")
 

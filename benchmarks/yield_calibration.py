@@ -36,8 +36,8 @@ from rarespec.evaluation import hide_known
 from rarespec.evaluation.experiment.methods import method
 from rarespec.labels.label import Label
 from rarespec.labels.simulated_inspector import simulate_looks
-from rarespec.rankers._graph_ranker import GraphRanker
-from rarespec.rankers._ranker import Ranker
+from rarespec.rankers.graph_ranker import GraphRanker
+from rarespec.rankers.ranker import Ranker
 from rarespec.searching.yield_after_looks import yield_after_looks
 from rarespec.searching.yield_curve import YieldCurve, places_among, yield_curve
 

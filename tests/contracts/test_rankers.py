@@ -14,10 +14,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from rarespec.evaluation import PAPER_GRIDS, Tuned, roc_auc_of_scores
-from rarespec.rankers._linear import BLOCK_ROWS
-from rarespec.rankers._ranker import Ranker
 from rarespec.rankers.by_name import NAMES, by_name, name_of
 from rarespec.rankers.model_file import load_model, save_model
+from rarespec.rankers.ranker import Ranker
+from rarespec.rankers.rows import BLOCK_ROWS
 
 Rows = NDArray[np.float64]
 Flags = NDArray[np.bool_]

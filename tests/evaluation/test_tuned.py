@@ -14,10 +14,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rarespec.evaluation import PAPER_GRIDS, Tuned, paper_grid, recall_at_k
 from rarespec.evaluation import tuned as tuned_module
 from rarespec.rankers import _graph_ranker
-from rarespec.rankers._known import Rows
-from rarespec.rankers._ranker import Ranker, Scores
 from rarespec.rankers.by_name import NAMES, by_name
 from rarespec.rankers.neighbours import build_neighbours
+from rarespec.rankers.ranker import Ranker, Scores
+from rarespec.rankers.rows import Rows
 
 
 class OneColumn(Ranker):

@@ -15,7 +15,7 @@ from rarespec.features import PaperFeatures
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_start import CampaignStart, start_beside
 from rarespec.labels.label import Label
-from rarespec.rankers._ranker import Ranker
+from rarespec.rankers.ranker import Ranker
 from rarespec.searching import kept_candidates
 from rarespec.searching.kept_candidates import UNEXAMINED
 from rarespec.searching.model import save_search

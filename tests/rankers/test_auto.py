@@ -5,12 +5,10 @@ import pytest
 
 from rarespec.evaluation import average_precision_at_k, relevance_in_order
 from rarespec.rankers import Auto, MatchedFilter, load_model, save_model
-from rarespec.rankers._auto_filters import expanded_direction
+from rarespec.rankers._auto_parts import expanded_direction
 from rarespec.rankers._auto_query import query_of
-from rarespec.rankers._auto_trust import PRIOR, shares_by_agreement, shares_by_places
-from rarespec.rankers._ranks_among import ranks_among
-from rarespec.rankers._signal import signal_of_rows
-from rarespec.rankers._signal_space import signal_space
+from rarespec.rankers._auto_trust import PRIOR, ranks_among, shares_by_agreement, shares_by_places
+from rarespec.rankers.signal import signal_of_rows, signal_space
 
 
 def survey(n_rare=40, n_common=3000, noise=0.3, families=1, seed=0):

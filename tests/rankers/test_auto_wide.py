@@ -9,7 +9,7 @@ from rarespec.evaluation import average_precision_at_k, relevance_in_order
 from rarespec.rankers import Auto, load_model, save_model
 from rarespec.rankers import _auto_wide as wide
 from rarespec.rankers import _signal as signal
-from rarespec.rankers._auto_crawl import reached
+from rarespec.rankers._auto_spread import reached
 
 
 @pytest.fixture

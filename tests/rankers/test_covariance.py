@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rarespec.rankers import _covariance
 from rarespec.rankers._covariance import inverse_square_root, ledoit_wolf, mean_and_covariance
-from rarespec.rankers._linear import BLOCK_ROWS
+from rarespec.rankers.rows import BLOCK_ROWS
 
 
 def correlated_rows(n_rows: int, n_features: int, seed: int = 0, offset: float = 5.0) -> np.ndarray:

@@ -98,7 +98,7 @@ def test_a_graph_that_is_given_is_used(ranker, monkeypatch):
     X = rows()
     graph = build_neighbours(X, 8)
     expected = clone(ranker).fit(X, known()).scores_
-    monkeypatch.setattr("rarespec.rankers._graph_ranker.build_neighbours", None)
+    monkeypatch.setattr("rarespec.rankers.graph_ranker.build_neighbours", None)
     assert np.array_equal(clone(ranker).set_params(graph=graph).fit(X, known()).scores_, expected)
     assert np.array_equal(clone(ranker).prepare(X, graph).scores_for(known()), expected)
     assert "8 neighbours each" in repr(clone(ranker).set_params(graph=graph))

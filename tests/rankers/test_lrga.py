@@ -18,9 +18,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rarespec.rankers import _conjugate_gradients
 from rarespec.rankers._global_alignment import align, alignment_system
 from rarespec.rankers._local_regression import alignment_matrix, regressed_scores
-from rarespec.rankers._ranker import best_first
 from rarespec.rankers.lrga import LRGA
 from rarespec.rankers.neighbours import build_neighbours
+from rarespec.rankers.ranker import best_first
 
 
 @parametrize_with_checks([LRGA(extra_factor=False), LRGA()])

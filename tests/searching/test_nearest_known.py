@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rarespec.rankers import MatchedFilter
 from rarespec.rankers._covariance import inverse_square_root, ledoit_wolf
-from rarespec.rankers._linear import BLOCK_ROWS
+from rarespec.rankers.rows import BLOCK_ROWS
 from rarespec.searching.nearest_known import nearest_known
 
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 import numpy as np
 
 from rarespec.features.recipe import Recipe
-from rarespec.rankers._ranker import Ranker, Scores
+from rarespec.rankers.ranker import Ranker, Scores
 from rarespec.searching.kept_search import kept_search
 from rarespec.spectrum import Spectra, WavelengthGrid
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rarespec.hats.learned import Learned
 from rarespec.hats.partition import name_of, spectra_in
-from rarespec.rankers._ranker import best_first
+from rarespec.rankers.ranker import best_first
 from rarespec.spectrum import Defect, Reason, Spectra
 
 if TYPE_CHECKING:

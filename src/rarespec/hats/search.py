@@ -138,7 +138,7 @@ def _ranked(
             empty.append(name)
     if not best.rows:
         raise WrongUseError(f"{catalogue.name}: of {account.read} spectra not one could be ranked: {account.unusable}")
-    why = getattr(learned.ranker, "why_", f"ranked by {learned.method} from {len(learned.known)} known examples")
+    why = learned.ranker.words(len(learned.known))
     return HatsRanking(
         table=candidate_table(best.rows),
         account=account,

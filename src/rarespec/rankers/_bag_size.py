@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._ranker import Scores
+from rarespec.rankers.ranker import Scores
 
 PAPER_BAG_SIZE = 200
 SMALLEST, LARGEST = 50, 1000

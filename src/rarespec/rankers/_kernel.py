@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import BLOCK_ROWS
 from rarespec.rankers._parameters import is_positive, require
+from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
 Array = NDArray[np.float64]
 

@@ -14,13 +14,13 @@ from array_api_compat import array_namespace, is_torch_array
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from rarespec.rankers._known import Rows
 from rarespec.rankers._linear_map import LinearMap
 from rarespec.rankers._other_arrays import Array, as_numpy, is_other_array, like, rows_at
 from rarespec.rankers._push_arrays import rows_replaced
 from rarespec.rankers._push_loss import Values
 from rarespec.rankers._push_parameters import PushSettings
 from rarespec.rankers._push_problem import Solution, stacked
+from rarespec.rankers.rows import Rows
 
 NUMBERS_AT_ONCE = 200_000
 """Bags are solved together until their rows hold so many numbers: few calls, and all of it in the cache."""

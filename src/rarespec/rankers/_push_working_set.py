@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import weighted_sums
 from rarespec.rankers._linear_map import LinearMap
 from rarespec.rankers._push_loss import Values
 from rarespec.rankers._push_parameters import PushSettings
 from rarespec.rankers._push_problem import Solution, duality_gap, primal_value, threshold
+from rarespec.rankers.linear import weighted_sums
+from rarespec.rankers.rows import Rows
 
 SOLVED_WHOLE = 2000
 """Up to so many negatives all enter the first problem."""

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from rarespec.rankers._kernel import Array, centre_and_variance
-from rarespec.rankers._known import Rows
+from rarespec.rankers.rows import Rows
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from rarespec.rankers._ranker import Ranker
+from rarespec.rankers.ranker import Ranker
 
 CLASS_OF = {
     "auto": "Auto",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._known import Rows
 from rarespec.rankers._linear_map import LinearMap, whitening
+from rarespec.rankers.rows import Rows
 from rarespec.searching.candidates import FROM_CATALOGUE, TEXTS
 from rarespec.searching.columns import described
 from rarespec.searching.flags import flags_of

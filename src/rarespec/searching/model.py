@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rarespec.rankers.model_file import save_model
+from rarespec.rankers.ranker import Fit
 from rarespec.searching.block_scores import joined, scores_by_block, scores_of_rows
 from rarespec.searching.kept_search import KeptSearch, kept_search, only_of_use, require_finite_scores
 from rarespec.searching.material import Material
@@ -82,8 +83,9 @@ def search_with_model(
         for scores in found:
             if scores is not None:
                 require_finite_scores(scores)
-        curve_of = partial(hidden_curve, edges=found.edges)
-        return ranked(material, kept.ranker, selection, top, None, settings, [], scores=found.scores, curve_of=curve_of)
+        curve_of = partial(hidden_curve, edges=found.scores if found.edges is None else found.edges)
+        fit = Fit(kept.ranker, material.X, len(kept.known_ids))
+        return ranked(material, fit, selection, top, None, settings, [], scores=found.scores, curve_of=curve_of)
 
 
 def _material(features: FeatureSet, kept: KeptSearch) -> Material:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from rarespec.rankers._ranker import Ranker
-from rarespec.rankers._row_identity import fingerprint_of_rows
+from rarespec.rankers.ranker import Ranker
+from rarespec.rankers.rows import fingerprint_of_rows
 from rarespec.searching.material import Material
 from rarespec.versions import versions_with
 

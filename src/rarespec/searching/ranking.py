@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._ranker import Ranker
+from rarespec.rankers.ranker import Ranker
 from rarespec.searching.explanation import Explanation, explained
 from rarespec.searching.export import write_table
 from rarespec.searching.material import Material

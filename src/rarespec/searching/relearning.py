@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._ranker import Ranker, Scores, best_first
-from rarespec.searching.fitting import hidden_places
+from rarespec.rankers.ranker import Fit, Ranker, Scores, best_first
+from rarespec.searching.fitting import hidden_places, prepare
 from rarespec.searching.kept_candidates import KeptCandidates
 from rarespec.searching.material import Material
 from rarespec.searching.provenance import provenance_of
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.refitting import prepared_on, refitted
 from rarespec.searching.search import Asked, falling_scores, listed_rows, ranked
 from rarespec.searching.yield_after_looks import yield_after_looks
 from rarespec.searching.yield_curve import YieldCurve
@@ -35,7 +34,7 @@ class Relearning:
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
-        self._prepared = prepared_on(asked.ranker, asked.material.X)
+        self._preparation = prepare(asked.ranker, asked.material, asked.device)
         self._chosen = asked.selection.chosen(self.survey)
         self._listed_first = listed_rows(asked.material, self._chosen.mask)
         self._candidates = KeptCandidates(self.survey, asked.material.X)
@@ -71,7 +70,7 @@ class Relearning:
             raise NothingLeftError(f"{self.survey.path}: every spectrum of the list has a label; none is left to rank")
         return ranked(
             material,
-            refitted(self._prepared, self.material.X, known, non_members, by_looking=bool(members)),
+            self._preparation.fit(known, non_members, by_looking=bool(members)),
             self._chosen,
             asked.top,
             asked.seed,
@@ -152,7 +151,7 @@ class Relearning:
 
     def _curve(
         self,
-        ranker: Ranker,
+        fit: Fit,
         material: Material,
         scores: Scores,
         listed: NDArray[np.bool_],
@@ -161,11 +160,11 @@ class Relearning:
     ) -> YieldCurve:
         """Examples are hidden once, before the first look; see `yield_after_looks`."""
         if self._hidden is None:
-            self._hidden = hidden_places(ranker, material, scores, listed, seed)
+            self._hidden = hidden_places(fit, material.known, scores, listed, seed)
         looked = self._listed_first & ~listed
         n_found = int((looked & material.known).sum())
         n_known = int(self.material.known.sum())
-        falling = falling_scores(ranker, material, scores, order)
+        falling = falling_scores(fit.edge_scores, order)
         return yield_after_looks(falling, self._hidden, n_known, int(looked.sum()), n_found)
 
     def _provenance_of(self, material: Material, ranker: Ranker, settings: dict[str, Any]) -> dict[str, Any]:

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from rarespec.features.recipe import Recipe
 from rarespec.gpu.device import usable_device
 from rarespec.memory import give_back_freed
-from rarespec.rankers import Auto
-from rarespec.rankers._ranker import Ranker, Scores, best_first
+from rarespec.rankers.ranker import Fit, Ranker, Scores, best_first
 from rarespec.searching.candidates import candidate_table
-from rarespec.searching.fitting import fit, hidden_places, ranker_for
+from rarespec.searching.fitting import hidden_places, prepare, ranker_for
 from rarespec.searching.known import examples_of
 from rarespec.searching.material import Material, material_of
 from rarespec.searching.provenance import provenance_of
@@ -86,12 +85,9 @@ def search(
         engine=engine,
         device=device,
     )
-    material, ranker = made.material, made.ranker
-    fit(ranker, material, made.device)
-    if isinstance(ranker, Auto):
-        ranker.forget_preparation()
+    fit = prepare(made.ranker, made.material, made.device).fit(made.material.known, made.material.refused)
     give_back_freed()
-    return ranked(material, ranker, selection, top, seed, made.settings, made.problems)
+    return ranked(made.material, fit, selection, top, seed, made.settings, made.problems)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +96,7 @@ class Asked:
 
     material: Material
     ranker: Ranker
-    """Not fitted; it has the survey's graph where it needs one."""
+    """Not fitted."""
     selection: Selection
     top: int
     seed: int
@@ -138,8 +134,7 @@ def asked(
     features = features_of(opened, made_by, progress=progress, engine=engine, device=device)
     give_back_freed()
     material = material_of(features, examples, others)
-    ranker = ranker_for(method, params or {}, seed, material, device)
-    give_back_freed()
+    ranker = ranker_for(method, params or {}, seed)
     settings = {"method": method, "params": params or {}, "seed": seed, "selection": str(selection)}
     problems = examples.problems + (others.problems if others else []) + material.problems
     return Asked(material, ranker, selection, top, seed, settings, problems, device)
@@ -161,7 +156,7 @@ def device_for(asked: str | None, engine: AnyEngine) -> str | None:
 
 def ranked(
     material: Material,
-    ranker: Ranker,
+    fit: Fit,
     selection: Selection | Chosen,
     top: int,
     seed: int | None,
@@ -173,7 +168,7 @@ def ranked(
     table_of: Callable[..., Any] = candidate_table,
     provenance: Callable[..., dict[str, Any]] = provenance_of,
 ) -> Ranking:
-    """The ranking that a fitted ranker gives; `seed` is None when it was fitted elsewhere and nothing can be hidden.
+    """The ranking that a fit gives; `seed` is None when it was fitted elsewhere and nothing can be hidden.
 
     `scores`, (n,), are those of the material's rows where they are known already. `curve_of`, `table_of` and
     `provenance` are called as `hidden_curve`, `candidate_table` and `provenance_of` are; whoever ranks the same survey
@@ -184,28 +179,28 @@ def ranked(
     if not listed.any():
         why = "; ".join(chosen.said) or "every usable spectrum is known or a non-member"
         raise WrongUseError(f"{material.features.survey.path}: nothing is left to rank: {why}")
-    scores = ranker.decision_function(material.X) if scores is None else scores
+    scores = fit.scores if scores is None else scores
     rows = np.flatnonzero(listed)
     order = rows[best_first(scores[rows])]
-    curve = (curve_of or hidden_curve)(ranker, material, scores, listed, order, seed)
+    curve = (curve_of or hidden_curve)(fit, material, scores, listed, order, seed)
     best = order[:top]
     return Ranking(
         table=table_of(material, best, scores[best], curve),
         yield_curve=curve,
         method=settings["method"],
-        why=getattr(ranker, "why_", f"ranked by {type(ranker).__name__} from {material.known.sum()} known examples"),
+        why=fit.words,
         n_listed=len(rows),
         problems=problems + chosen.said + _unusable(material),
         examples_lost=bool(problems),
-        provenance=provenance(material, ranker, settings),
+        provenance=provenance(material, fit.ranker, settings),
         material=material,
-        ranker=ranker,
+        ranker=fit.ranker,
         scores=scores,
     )
 
 
 def hidden_curve(
-    ranker: Ranker,
+    fit: Fit,
     material: Material,
     scores: Scores,
     listed: NDArray[np.bool_],
@@ -215,19 +210,16 @@ def hidden_curve(
 ) -> YieldCurve:
     """From where the known examples come to stand when they are hidden; `order` has the listed rows, best first.
 
-    edges : (n,) edge scores of the material's rows, where the ranker has such and they are known already
+    edges : (n,) edge scores of the material's rows, where they are known already
     """
-    hidden = hidden_places(ranker, material, scores, listed, seed)
-    falling = falling_scores(ranker, material, scores, order) if edges is None else np.sort(edges[order])[::-1]
+    hidden = hidden_places(fit, material.known, scores, listed, seed)
+    falling = falling_scores(fit.edge_scores if edges is None else edges, order)
     return yield_curve(falling, hidden, int(material.known.sum()))
 
 
-def falling_scores(ranker: Ranker, material: Material, scores: Scores, order: NDArray[np.intp]) -> Scores:
-    """Scores of the listed rows, falling, on a scale on which the edge of a group shows."""
-    if not hasattr(ranker, "edge_scores"):
-        return scores[order]
-    edge: Scores = np.sort(ranker.edge_scores(material.X)[order])[::-1]
-    return edge
+def falling_scores(edge_scores: Scores, order: NDArray[np.intp]) -> Scores:
+    """Those of the listed rows, falling: on their scale the edge of a group shows."""
+    return np.sort(edge_scores[order])[::-1]
 
 
 def listed_rows(material: Material, selected: NDArray[np.bool_]) -> NDArray[np.bool_]:
