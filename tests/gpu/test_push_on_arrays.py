@@ -5,9 +5,8 @@ import pytest
 
 from gpu import made_up
 from rarespec.rankers import BaggingTopPush, _push_arrays
-from rarespec.rankers._interior_point import solve
-from rarespec.rankers._push_loss import LOSSES
-from rarespec.rankers._push_problem import Objective
+from rarespec.rankers._push_interior_point import solve
+from rarespec.rankers._push_problem import LOSSES, Objective
 
 TOL = 1e-6
 
@@ -88,15 +87,15 @@ def test_the_number_of_features_has_to_be_that_of_fit(arrays):
 def test_bags_that_do_not_converge_there_are_solved_here(torch, monkeypatch):
     from dataclasses import replace
 
-    from rarespec.rankers import _push_bags
+    from rarespec.rankers import _push_solve
 
-    solved = _push_bags._batch_solved
+    solved = _push_solve._batch_solved
 
     def careless(positives, negatives, settings):
         found = solved(positives, negatives, settings)
         return replace(found, weights=found.weights * 0, converged=torch.arange(len(found.gap)) % 2 == 0)
 
-    monkeypatch.setattr(_push_bags, "_batch_solved", careless)
+    monkeypatch.setattr(_push_solve, "_batch_solved", careless)
     X, y = marked(300)
     settings = {"n_bags": 6, "random_state": 0, "keep_bags": True}
     here, there = (BaggingTopPush(**settings).fit(rows, y) for rows in (X, torch.asarray(X)))

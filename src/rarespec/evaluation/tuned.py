@@ -14,9 +14,9 @@ from sklearn.model_selection import ParameterGrid
 from rarespec.evaluation.hiding import MIN_KNOWN, Hiding, hide_known
 from rarespec.evaluation.metrics import average_precision_at_k, relevance_in_order, roc_auc_of_scores
 from rarespec.evaluation.paper_grids import paper_grid
-from rarespec.rankers._parameters import is_whole
 from rarespec.rankers.by_name import name_of
 from rarespec.rankers.neighbours import build_neighbours
+from rarespec.rankers.parameters import is_whole
 from rarespec.rankers.ranker import NOTHING_KEPT, Kept, Preparation, Ranker, Scores
 from rarespec.rankers.rows import Rows
 
@@ -128,7 +128,7 @@ def _best(results: dict[str, Any]) -> Combination:
         raise ValueError(f"all {len(failures)} combinations of parameters failed:\n" + "\n".join(failures))
     if failures:
         counted = f"{len(failures)} of {len(results['params'])} combinations of parameters failed and are left out"
-        warnings.warn(f"{counted} (see results_['error']); the first: {failures[0]}", stacklevel=4)
+        warnings.warn(f"{counted} (see results_['error']); the first: {failures[0]}", stacklevel=5)
     best: Combination = results["params"][int(np.nanargmax(results["mean"]))]
     return best
 

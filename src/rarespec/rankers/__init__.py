@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rarespec.rankers.ranker import Kept as Kept
     from rarespec.rankers.ranker import Needs as Needs
     from rarespec.rankers.ranker import Preparation as Preparation
+    from rarespec.rankers.ranker import PreparingRanker as PreparingRanker
     from rarespec.rankers.ranker import Ranker as Ranker
     from rarespec.rankers.svdd import SVDD as SVDD
     from rarespec.rankers.top_push import TopPush as TopPush
@@ -46,6 +47,7 @@ _HOME_OF = {kind: name for name, kind in CLASS_OF.items()} | {
     "Needs": "ranker",
     "NeighbourGraph": "neighbours",
     "Preparation": "ranker",
+    "PreparingRanker": "ranker",
     "Ranker": "ranker",
     "build_neighbours": "neighbours",
     "load_model": "model_file",

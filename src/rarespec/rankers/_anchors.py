@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from rarespec.rankers._exact_neighbours import exact_nearest, in_threads
+from rarespec.rankers.exact_neighbours import exact_nearest, in_threads
 from rarespec.rankers.rows import Rows, row_digests
 
 Anchors = NDArray[np.float64]

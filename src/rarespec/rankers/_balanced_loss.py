@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
-from rarespec.rankers._linear_map import LinearMap
+from rarespec.rankers.linear_map import LinearMap
 from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
 Array = NDArray[np.float64]

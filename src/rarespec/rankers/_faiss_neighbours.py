@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._exact_neighbours import (
+from rarespec.rankers.exact_neighbours import (
     Distances,
     Indices,
     Progress,

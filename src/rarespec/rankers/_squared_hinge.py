@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rarespec.rankers._kernel import Array
-from rarespec.rankers._scaling import Scaling
+from rarespec.rankers._kernel import Array, Scaling
 from rarespec.rankers.linear import weighted_sums
 from rarespec.rankers.rows import BLOCK_ROWS, Rows
 

@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 from rarespec.rankers._auto_parts import KeptRows, along, learn_parts
 from rarespec.rankers._auto_rows import Prepared, Wide, rows_with
 from rarespec.rankers._auto_trust import fuse, in_words, leaning, ranks_among, standing, trust
-from rarespec.rankers._parameters import require_count
 from rarespec.rankers.linear import weighted_sums
+from rarespec.rankers.parameters import require_count
 from rarespec.rankers.ranker import Flags, Kept, Needs, PreparingRanker, Scores
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, checked_rows, same_rows
 from rarespec.rankers.signal import Signal, SignalSpace, signal_of_rows, unusualness
@@ -90,6 +90,8 @@ class Auto(PreparingRanker):
     levels_: dict[str, NDArray[np.float64]]
     leaning_: float
     unusual_levels_: NDArray[np.float64]
+    _fitted_rows: Rows | None = None
+    """Whose scores under the parts are at hand; None for a model from a file."""
 
     def __init__(
         self,
@@ -126,7 +128,7 @@ class Auto(PreparingRanker):
         return self.why_
 
     def _was_fitted_to(self, X: Rows) -> bool:
-        return hasattr(self, "_fitted_rows") and same_rows(X, self._fitted_rows)
+        return self._fitted_rows is not None and same_rows(X, self._fitted_rows)
 
     def _check_parameters(self) -> None:
         require_count(self, "n_neighbours")

@@ -13,13 +13,13 @@ from rarespec.rankers._convergence import unheard, warn_unless_converged
 from rarespec.rankers._kernel import (
     Array,
     Kernel,
+    Scaling,
     kernel_sums,
     require_gamma,
     resolved_gamma,
 )
-from rarespec.rankers._parameters import require, require_count, require_one_of, require_positive
-from rarespec.rankers._scaling import Scaling
 from rarespec.rankers.linear import weighted_sums
+from rarespec.rankers.parameters import require, require_count, require_one_of, require_positive
 from rarespec.rankers.ranker import Ranker, Scores
 from rarespec.rankers.rows import Rows, fingerprint_of_rows
 

@@ -10,16 +10,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rarespec.processes import available_cores
-from rarespec.rankers._bag_size import bag_size_for, estimated_prevalence
-from rarespec.rankers._bags import draw_bags
+from rarespec.rankers._bags import bag_size_for, draw_bags, estimated_prevalence
 from rarespec.rankers._convergence import warn_unless_converged
-from rarespec.rankers._linear_map import LinearMap, linear_map
-from rarespec.rankers._other_arrays import as_numpy, checked_other_rows, is_other_array, rows_at
-from rarespec.rankers._parameters import require, require_count
-from rarespec.rankers._push_bags import solve_bags
-from rarespec.rankers._push_parameters import ADVICE, PushSettings, checked_settings, where_stopped
 from rarespec.rankers._push_problem import Solution
+from rarespec.rankers._push_solve import ADVICE, PushSettings, checked_settings, solve_bags, where_stopped
 from rarespec.rankers.linear import LinearRanker, weighted_sums
+from rarespec.rankers.linear_map import LinearMap, linear_map
+from rarespec.rankers.other_arrays import as_numpy, checked_other_rows, is_other_array, rows_at
+from rarespec.rankers.parameters import require, require_count
 from rarespec.rankers.ranker import Flags, Kept, Needs, Scores
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, checked_known, checked_rows
 

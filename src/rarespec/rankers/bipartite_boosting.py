@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.rankers._kernel import squared_distances
-from rarespec.rankers._linear_map import SCALINGS, linear_map
-from rarespec.rankers._parameters import is_from_0_to_1, require, require_count, require_one_of, require_share
 from rarespec.rankers._stumps import Array, best_step, bin_numbers, candidate_thresholds, step_sums
+from rarespec.rankers.linear_map import SCALINGS, linear_map
+from rarespec.rankers.parameters import is_from_0_to_1, require, require_count, require_one_of, require_share
 from rarespec.rankers.ranker import Ranker, Scores
 from rarespec.rankers.rows import BLOCK_ROWS, Rows
 

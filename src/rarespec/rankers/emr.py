@@ -13,8 +13,8 @@ from scipy.sparse import csr_array, dia_array
 from sklearn.utils import check_random_state
 
 from rarespec.rankers._anchors import anchor_weights, draw_anchors, k_means
-from rarespec.rankers._parameters import is_positive, require, require_count
 from rarespec.rankers.graph_ranker import GraphRanker
+from rarespec.rankers.parameters import is_positive, require, require_count
 from rarespec.rankers.ranker import Kept, Scores
 from rarespec.rankers.rows import BLOCK_ROWS, Rows
 

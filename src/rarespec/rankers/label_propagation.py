@@ -13,9 +13,9 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
 from rarespec.rankers._conjugate_gradients import Block, Operator, OrderedMatrix, Solution, solve, solve_in_blocks
-from rarespec.rankers._parameters import is_positive, require, require_count, require_share
 from rarespec.rankers.graph_ranker import NeighbourGraphRanker
 from rarespec.rankers.neighbours import NeighbourGraph, neighbours_of
+from rarespec.rankers.parameters import is_positive, require, require_count, require_share
 from rarespec.rankers.ranker import Kept, Scores
 from rarespec.rankers.rows import BLOCK_ROWS, Rows
 

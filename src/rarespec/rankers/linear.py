@@ -9,7 +9,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rarespec.rankers._other_arrays import Array, as_numpy, checked_other_rows, is_other_array, like
+from rarespec.rankers.other_arrays import Array, as_numpy, checked_other_rows, is_other_array, like
 from rarespec.rankers.ranker import Ranker, Scores, best_first
 from rarespec.rankers.rows import BLOCK_ROWS, Rows
 

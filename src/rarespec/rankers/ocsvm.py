@@ -16,8 +16,8 @@ from rarespec.rankers._kernel import (
     require_gamma,
     resolved_gamma,
 )
-from rarespec.rankers._parameters import require_one_of, require_share
 from rarespec.rankers.linear import weighted_sums
+from rarespec.rankers.parameters import require_one_of, require_share
 from rarespec.rankers.ranker import Ranker, Scores
 from rarespec.rankers.rows import Rows
 

@@ -15,10 +15,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._covariance import ledoit_wolf
 from rarespec.rankers._faiss_neighbours import FaissSearch
-from rarespec.rankers._linear_map import LinearMap, whitening_of
 from rarespec.rankers._neighbour_search import NeighbourSearch
+from rarespec.rankers.covariance import ledoit_wolf
+from rarespec.rankers.linear_map import LinearMap, whitening_of
 from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours
 from rarespec.rankers.ranker import Scores
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, row_digests

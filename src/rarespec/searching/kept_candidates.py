@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._linear_map import LinearMap, whitening
+from rarespec.rankers.linear_map import LinearMap, whitening
 from rarespec.rankers.rows import Rows
 from rarespec.searching.candidates import FROM_CATALOGUE, TEXTS
 from rarespec.searching.columns import described

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._linear_map import LinearMap, whitening
+from rarespec.rankers.linear_map import LinearMap, whitening
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, require_finite
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from rarespec.rankers._covariance import inverse_square_root, ledoit_wolf
+from rarespec.rankers.covariance import inverse_square_root, ledoit_wolf
 from rarespec.rankers.linear import weighted_sums
 from rarespec.rankers.ranker import Ranker, best_first
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, require_finite
