@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpu import made_up
-from rarespec.rankers import BaggingTopPush, _push_arrays
+from rarespec.rankers import BaggingTopPush, Kept, _push_arrays
 from rarespec.rankers._push_interior_point import solve
 from rarespec.rankers._push_problem import LOSSES, Objective
 
@@ -45,6 +45,18 @@ def test_a_bagged_ranker(arrays):
     assert type(scores) is type(arrays.of(X))
     assert np.allclose(arrays.back(scores), there.decision_function(X), rtol=1e-10)
     assert np.array_equal(there.rank(arrays.of(X)), there.rank(X))
+
+
+def test_rows_that_are_there_already_are_learned_from_there_and_scored_here(arrays, monkeypatch):
+    X, y = marked()
+    given, fit = [], BaggingTopPush._fit
+    monkeypatch.setattr(BaggingTopPush, "_fit", lambda self, X, known: given.append(type(X)) or fit(self, X, known))
+    assert BaggingTopPush().needs().rows_on_device
+    preparation = BaggingTopPush(random_state=0).prepare(X, Kept(rows_on_device=arrays.of(X)))
+    found = preparation.fit(y == 1)
+    assert given == [type(arrays.of(X))] and type(found.scores) is np.ndarray
+    expected = BaggingTopPush(random_state=0).fit(arrays.of(X), y)
+    assert np.array_equal(found.ranker.coef_, expected.coef_)
 
 
 @pytest.mark.parametrize(("scaling", "bag_size"), [("standard", 50), ("whiten", "auto")])
