@@ -12,24 +12,21 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankings import add_survey_options, features_of_survey, judged
 from rarespec.rankers import LRGA, Auto, BaggingSVM, BaggingTopPush, build_neighbours
-from rarespec.rankers._graph_ranker import GraphRanker
-from rarespec.rankers._signal import signal_of_rows
+from rarespec.rankers.ranker import Kept, Preparation
+from rarespec.rankers.signal import signal_of_rows
 from timing import best_of, timed
 
 PEERS = (LRGA, BaggingTopPush, BaggingSVM)
 
 
-def query(ranker: Any, X: NDArray, y: NDArray) -> Callable[[], NDArray]:
-    if isinstance(ranker, GraphRanker):
-        return lambda: ranker.scores_for(y)
-    return lambda: ranker.fit(X, y).decision_function(X)
+def query(preparation: Preparation, y: NDArray) -> Callable[[], NDArray]:
+    return lambda: preparation.fit(y == 1).scores
 
 
 def main() -> None:
@@ -43,15 +40,12 @@ def main() -> None:
     graph_s, graph = timed(lambda: build_neighbours(X, 5))
     signal_s, signal = timed(lambda: signal_of_rows(X))
     print(f"{len(X)} x {X.shape[1]}, {chosen.known} known; graph {graph_s:.1f} s, signal {signal_s:.1f} s")
-    auto = Auto(signal=signal)
-    seconds, answers = best_of({"set up": lambda: auto.prepare(X), "asked": query(auto, X, y)}, 3)
+    auto = Auto(signal=signal).prepare(X)
+    seconds, answers = best_of({"set up": lambda: auto.ranker.prepare(X), "asked": query(auto, y)}, 3)
     ours, scores = sum(seconds.values()), answers["asked"]
     print(f"Auto, set up and asked       {ours:6.2f} s   AP {judged(scores, rare, known)[1]:.3f}")
     for peer in PEERS:
-        ranker = peer()
-        if isinstance(ranker, GraphRanker):
-            ranker.prepare(X, graph)
-        took, scores = timed(query(ranker, X, y))
+        took, scores = timed(query(peer().prepare(X, Kept(graph=graph)), y))
         ap = judged(scores, rare, known)[1]
         print(f"{peer.__name__:28s} {took:6.2f} s   AP {ap:.3f}   {took / ours:.1f} times Auto's time")
     for name, one in (("features as given", graph), ("space of signal", signal.graph)):

@@ -9,12 +9,11 @@ Printed: average precision of both, mean over the draws, and their paired differ
 from __future__ import annotations
 
 import argparse
-from copy import copy
 
 import numpy as np
 
 from rankings import add_survey_options, features_of_survey, judged
-from rarespec.rankers import Auto, _signal
+from rarespec.rankers import Auto, signal
 
 
 def main() -> None:
@@ -25,7 +24,7 @@ def main() -> None:
     chosen = parser.parse_args()
     X, rare = features_of_survey(chosen.survey, chosen.rare, chosen.n, chosen.n_rare, chosen.seed)
     with_graph = Auto().prepare(X)
-    _signal.WIDE = len(X) - 1
+    signal.WIDE = len(X) - 1
     without = Auto().prepare(X)
     rng, members = np.random.default_rng(chosen.seed), np.flatnonzero(rare)
     for n_known in chosen.known:
@@ -33,8 +32,8 @@ def main() -> None:
         for _ in range(chosen.draws):
             known = rng.choice(members, n_known, replace=False)
             y = np.isin(np.arange(len(X)), known).astype(float)
-            rankers = (copy(ranker).fit(X, y) for ranker in (with_graph, without))
-            found.append([judged(ranker.decision_function(X), rare, known)[1] for ranker in rankers])
+            scores = (preparation.fit(y == 1).scores for preparation in (with_graph, without))
+            found.append([judged(one, rare, known)[1] for one in scores])
         graph, wide = np.array(found).T
         error = (wide - graph).std(ddof=1) / np.sqrt(len(found))
         print(

@@ -22,6 +22,7 @@ from sklearn.cluster import KMeans
 from mock_features import drawn_queries, mixed_features
 from rarespec.rankers._anchors import draw_anchors, k_means, nearest_anchor
 from rarespec.rankers.emr import EMR
+from rarespec.rankers.ranker import Preparation
 from timing import best_of, timed
 
 TARGET_SECONDS = 0.1
@@ -62,12 +63,12 @@ def mean_square(X: Rows, anchors: NDArray[np.float64]) -> float:
     )
 
 
-def compare_queries(emr: EMR, Y: NDArray[np.float64], rounds: int) -> None:
+def compare_queries(emr: Preparation, Y: NDArray[np.float64], rounds: int) -> None:
     seconds, results = best_of(
         {
             "one": lambda: emr.scores_for(Y[:, 0]),
             "many": lambda: emr.scores_for(Y),
-            "peer": lambda: [by_conjugate_gradients(emr._prepared.H, y, emr.alpha) for y in Y.T[:PEER_QUERIES]],
+            "peer": lambda: [by_conjugate_gradients(emr.ready.H, y, emr.ranker.alpha) for y in Y.T[:PEER_QUERIES]],
         },
         rounds,
     )
@@ -92,7 +93,7 @@ def main() -> None:
     arguments = parser.parse_args()
     X = mixed_features(arguments.n)
     seconds, emr = timed(lambda: EMR(arguments.anchors, random_state=0).prepare(X))
-    print(f"{len(X)} x {X.shape[1]} {X.dtype}, {len(emr.anchors_)} anchors: set-up {seconds:.2f} s")
+    print(f"{len(X)} x {X.shape[1]} {X.dtype}, {len(emr.ranker.anchors_)} anchors: set-up {seconds:.2f} s")
     compare_anchors(X, arguments.anchors, arguments.rounds)
     compare_queries(emr, drawn_queries(len(X), arguments.queries), arguments.rounds)
 

@@ -20,6 +20,7 @@ from mock_features import drawn_queries, mixed_features
 from rarespec.rankers._conjugate_gradients import LEAST_SHARE, OrderedMatrix
 from rarespec.rankers.label_propagation import LabelPropagation, edge_weights, local_scales
 from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours
+from rarespec.rankers.ranker import Kept
 from timing import Contenders, best_of, timed
 
 ALPHA, CHECK_EVERY = 0.99, 4
@@ -64,14 +65,14 @@ def compare(X: NDArray[np.float32], ranker: LabelPropagation, arguments: argpars
     graph = build_neighbours(X, 5)
     S = normalised_weights(graph, ranker.sigma)
     S_reordered = OrderedMatrix.of(S)
-    preparing, _ = timed(lambda: ranker.prepare(X, graph))
+    preparing, preparation = timed(lambda: ranker.prepare(X, Kept(graph=graph)))
     Y = drawn_queries(len(X), arguments.queries, arguments.known)
     y, y_reordered = Y[:, 0].copy(), Y[S_reordered.order, 0]
     contenders: Contenders = {
-        "conjugate gradients": lambda: ranker.scores_for(y),
+        "conjugate gradients": lambda: preparation.scores_for(y),
         "iteration": lambda: iterated(S, y, arguments.tol),
         "iteration, reordered": lambda: iterated(S_reordered.matrix, y_reordered, arguments.tol),
-        "many": lambda: ranker.scores_for(Y),
+        "many": lambda: preparation.scores_for(Y),
     }
     seconds, answers = best_of(contenders, arguments.rounds)
     ours, (theirs, n_iter) = answers["conjugate gradients"], answers["iteration"]

@@ -37,8 +37,7 @@ from rarespec.labels.simulated_inspector import Listing, simulate_looks
 from rarespec.plots.canvas import save
 from rarespec.plots.looks import WAYS, looks_figure
 from rarespec.rankers import by_name
-from rarespec.rankers._ranker import Ranker, best_first
-from rarespec.searching.refitting import prepared_on, refitted
+from rarespec.rankers.ranker import Preparation, best_first
 from rarespec.searching.yield_after_looks import yield_after_looks
 from rarespec.searching.yield_curve import places_among
 
@@ -53,7 +52,7 @@ class RankedLooks:
     """rarespec's list; ids are row numbers as text."""
 
     def __init__(
-        self, prepared: Ranker, X: NDArray, known: NDArray[np.intp], learns: bool = True, from_no: bool = True
+        self, prepared: Preparation, X: NDArray, known: NDArray[np.intp], learns: bool = True, from_no: bool = True
     ) -> None:
         self.prepared, self.X, self.start = prepared, X, known
         self.learns, self.from_no = learns, from_no
@@ -72,12 +71,13 @@ class RankedLooks:
         known[[int(id) for id, label in labels.items() if label is Label.YES]] = True
         refused[[int(id) for id, label in labels.items() if label is Label.NO]] = True
         told = refused if self.from_no else np.zeros_like(refused)
-        self.ranker = refitted(self.prepared, self.X, known, told, by_looking=Label.YES in labels.values())
-        scores, left = self.ranker.decision_function(self.X), np.flatnonzero(~known & ~refused)
+        self.fit = self.prepared.fit(known, told, by_looking=Label.YES in labels.values())
+        scores, left = self.fit.scores, np.flatnonzero(~known & ~refused)
         order = left[best_first(scores[left])]
         self.order, self.falling = order[:LISTED], scores[order]
         if not labels:  # where hidden examples stand before the first look
-            self.hidden = places_among(self.falling, getattr(self.ranker, "hidden_scores_", ()))
+            hidden = self.fit.hidden_scores
+            self.hidden = places_among(self.falling, () if hidden is None else hidden)
         self.n_looked, self.n_found = len(labels), int(known.sum()) - len(self.start)
 
     def _precision(self, order: str) -> NDArray[np.float64]:
@@ -132,10 +132,10 @@ def ways_of(chosen: argparse.Namespace, X: NDArray) -> dict[str, Callable[[NDArr
     return {way: made[way] for way in chosen.ways}
 
 
-def prepared_ranker(chosen: argparse.Namespace, X: NDArray) -> Ranker:
+def prepared_ranker(chosen: argparse.Namespace, X: NDArray) -> Preparation:
     ranker = by_name(chosen.method)()
     settings = {"random_state": chosen.seed} if "random_state" in ranker.get_params() else {}
-    return prepared_on(ranker.set_params(**settings), X)
+    return ranker.set_params(**settings).prepare(X)
 
 
 def looked(chosen: argparse.Namespace, X: NDArray, rare: NDArray[np.bool_]) -> dict[int, dict[str, NDArray[np.bool_]]]:

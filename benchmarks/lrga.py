@@ -24,6 +24,7 @@ from scipy.sparse.linalg import splu, spsolve
 from mock_features import drawn_queries, mixed_features
 from rarespec.rankers.lrga import LRGA
 from rarespec.rankers.neighbours import build_neighbours
+from rarespec.rankers.ranker import Kept, Preparation
 from timing import best_of, timed
 
 ROUNDS = 3
@@ -47,8 +48,8 @@ def system_of(matrix: Any, y: NDArray[np.float64], query_weight: float) -> tuple
     return (matrix + diags_array(np.where(y > 0, query_weight - 1.0, 0.0))).tocsc(), query_weight * y
 
 
-def compare(ranker: LRGA, Y: NDArray[np.float64], n_direct: int) -> None:
-    system, weight = ranker._prepared.matrix, ranker.query_weight
+def compare(ranker: Preparation, Y: NDArray[np.float64], n_direct: int) -> None:
+    system, weight = ranker.ready.matrix, ranker.ranker.query_weight
     matrix, asked = system.matrix, Y[system.order].T[:n_direct]
     contenders = {
         "many": lambda: ranker.scores_for(Y),
@@ -83,7 +84,7 @@ def main() -> None:
     arguments = parser.parse_args()
     X = mixed_features(arguments.n)
     graph_seconds, graph = timed(lambda: build_neighbours(X, 4))
-    seconds, ranker = timed(lambda: LRGA(extra_factor=not arguments.without_extra_factor).prepare(X, graph))
+    seconds, ranker = timed(lambda: LRGA(extra_factor=not arguments.without_extra_factor).prepare(X, Kept(graph=graph)))
     print(f"{len(X)} x {X.shape[1]} {X.dtype}: graph {graph_seconds:.2f} s, set-up {seconds:.2f} s")
     compare(ranker, drawn_queries(len(X), arguments.queries), arguments.direct)
 

@@ -28,7 +28,6 @@ from mock_features import mock_features
 from rarespec.evaluation import average_precision_at_k, relevance_in_order, roc_auc_of_scores
 from rarespec.evaluation.experiment.methods import OUR_METHODS, PAPER_METHODS, method
 from rarespec.features import PaperFeatures
-from rarespec.rankers._graph_ranker import GraphRanker
 
 OTHERS = ("svdd", "biased_svm", "manifold_ranking", *OUR_METHODS, "bipartite_logistic", "bipartite_boosting")
 
@@ -73,13 +72,12 @@ def scores_of_draws(name: str, X: NDArray, draws: list[NDArray[np.intp]], seed: 
     marks = np.zeros((len(X), len(draws)))
     for column, known in enumerate(draws):
         marks[known, column] = 1
-    if hasattr(ranker, "prepare"):
-        ranker.prepare(X)
-    if isinstance(ranker, GraphRanker):
-        yield from ranker.scores_for(marks).T
+    preparation = ranker.prepare(X)
+    if ranker.answers_together:
+        yield from preparation.scores_for(marks).T
     else:
         for y in marks.T:
-            yield ranker.fit(X, y).decision_function(X)
+            yield preparation.fit(y == 1).scores
 
 
 def judged(scores: NDArray[np.float64], rare: NDArray[np.bool_], known: NDArray[np.intp]) -> tuple[float, float]:

@@ -16,9 +16,8 @@ from sklearn.svm import SVC, OneClassSVM
 
 from mock_features import mock_features
 from rarespec.evaluation import roc_auc_of_scores
-from rarespec.rankers._push_loss import LOSSES
 from rarespec.rankers._push_nesterov import solve_published
-from rarespec.rankers._push_problem import Objective, stacked
+from rarespec.rankers._push_problem import LOSSES, Objective, stacked
 from rarespec.rankers.bagging_top_push import BaggingTopPush
 from timing import best_of, timed
 

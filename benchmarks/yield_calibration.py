@@ -36,8 +36,7 @@ from rarespec.evaluation import hide_known
 from rarespec.evaluation.experiment.methods import method
 from rarespec.labels.label import Label
 from rarespec.labels.simulated_inspector import simulate_looks
-from rarespec.rankers._graph_ranker import GraphRanker
-from rarespec.rankers._ranker import Ranker
+from rarespec.rankers.ranker import Fit, Preparation
 from rarespec.searching.yield_after_looks import yield_after_looks
 from rarespec.searching.yield_curve import YieldCurve, places_among, yield_curve
 
@@ -47,7 +46,7 @@ N_BOOTSTRAP = 1000
 LEARN_EVERY = 10
 """Looks after which a campaign learns."""
 
-Draw = tuple[Ranker, NDArray, NDArray[np.bool_], NDArray[np.intp]]
+Draw = tuple[Preparation, NDArray, NDArray[np.bool_], NDArray[np.intp]]
 """A ranker, prepared where it can be; (n, d) features; (n,) bool members; rows that are known."""
 
 
@@ -79,33 +78,24 @@ class Judged:
     peer: tuple[float, float, float]
 
 
-def scores_of_labels(ranker: Ranker, X: NDArray, labels: NDArray) -> list[NDArray[np.float64]]:
-    """Scores of all rows for each column of labels; a graph ranker was prepared before."""
-    if isinstance(ranker, GraphRanker):
-        return list(ranker.scores_for(labels).T)
-    return [ranker.fit(X, y).decision_function(X) for y in labels.T]
-
-
-def asked_auto(ranker: Ranker, X: NDArray, rare: NDArray[np.bool_], known: NDArray[np.intp]) -> Query:
-    """Auto hides known examples itself, and has scores on which the edge of a group shows."""
-    y = np.zeros(len(X), np.int8)
-    y[known] = 1
-    scores = ranker.fit(X, y).decision_function(X)
-    listed = y == 0
-    order = np.lexsort((rare[listed], -scores[listed]))
-    falling = np.sort(ranker.edge_scores(X)[listed])[::-1]
-    places = places_among(scores[listed], ranker.hidden_scores_)
+def judged_fit(fit: Fit, rare: NDArray[np.bool_], known: NDArray[np.intp]) -> Query:
+    """Of a ranker that hides known examples itself."""
+    listed = ~np.isin(np.arange(len(fit.X)), known)
+    order = np.lexsort((rare[listed], -fit.scores[listed]))
+    falling = np.sort(fit.edge_scores[listed])[::-1]
+    places = places_among(fit.scores[listed], fit.hidden_scores)
     return Query(falling, np.flatnonzero(rare[listed][order]) + 1, places, len(known))
 
 
-def asked(ranker: Ranker, X: NDArray, rare: NDArray[np.bool_], known: NDArray[np.intp], folds: int) -> Query:
-    if hasattr(ranker, "edge_scores"):
-        return asked_auto(ranker, X, rare, known)
+def asked(preparation: Preparation, X: NDArray, rare: NDArray[np.bool_], known: NDArray[np.intp], folds: int) -> Query:
     y = np.zeros(len(X), np.int8)
     y[known] = 1
+    fit = preparation.fit(y == 1)
+    if fit.hidden_scores is not None:
+        return judged_fit(fit, rare, known)
     hidings = list(hide_known(y, folds))
     labels = np.column_stack([y, *(hiding.y for hiding in hidings)]).astype(float)
-    scores, *of_folds = scores_of_labels(ranker, X, labels)
+    scores, *of_folds = preparation.scores_for(labels).T
     listed = y == 0
     order = np.lexsort((rare[listed], -scores[listed]))
     pairs = zip(hidings, of_folds, strict=True)
@@ -172,7 +162,7 @@ class WatchedLooks(RankedLooks):
     said : number of looks -> curve of what is left, members found; 0 for before the first look
     """
 
-    def __init__(self, prepared: Ranker, X: NDArray, known: NDArray[np.intp], watched: list[int]) -> None:
+    def __init__(self, prepared: Preparation, X: NDArray, known: NDArray[np.intp], watched: list[int]) -> None:
         super().__init__(prepared, X, known)
         self.watched = watched
         self.said = {0: (self._curve({}), 0)}
@@ -185,7 +175,7 @@ class WatchedLooks(RankedLooks):
     def _curve(self, labels: Mapping[str, Label]) -> YieldCurve:
         listed = np.ones(len(self.X), bool)
         listed[[*self.start, *map(int, labels)]] = False
-        falling = np.sort(self.ranker.edge_scores(self.X)[listed])[::-1]
+        falling = np.sort(self.fit.edge_scores[listed])[::-1]
         return yield_after_looks(falling, self.hidden, len(self.start), self.n_looked, self.n_found)
 
 
@@ -219,9 +209,8 @@ def draws_of(chosen: argparse.Namespace, X: NDArray, rare: NDArray[np.bool_], n_
             yield ranker, X[left], rare[left], known
 
 
-def prepared(name: str, seed: int, X: NDArray) -> Ranker:
-    ranker = method(name).ranker(seed)
-    return ranker.prepare(X) if hasattr(ranker, "prepare") else ranker
+def prepared(name: str, seed: int, X: NDArray) -> Preparation:
+    return method(name).ranker(seed).prepare(X)
 
 
 def main() -> None:

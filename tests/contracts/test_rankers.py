@@ -14,10 +14,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from rarespec.evaluation import PAPER_GRIDS, Tuned, roc_auc_of_scores
-from rarespec.rankers._linear import BLOCK_ROWS
-from rarespec.rankers._ranker import Ranker
 from rarespec.rankers.by_name import NAMES, by_name, name_of
 from rarespec.rankers.model_file import load_model, save_model
+from rarespec.rankers.neighbours import build_neighbours
+from rarespec.rankers.ranker import Kept, Ranker
+from rarespec.rankers.rows import BLOCK_ROWS
+from rarespec.rankers.signal import signal_of_rows
 
 Rows = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -365,6 +367,121 @@ def test_labels_that_say_nothing(ranker: Ranker) -> None:
     ]:
         with pytest.raises(ValueError, match=message):
             ranker.fit(X, y)
+
+
+# --- preparing once and fitting many times
+
+
+def test_a_fit_to_prepared_rows_is_a_fit(ranker: Ranker) -> None:
+    X, rare = blobs()
+    known = first_known(rare, 3) == 1
+    new = np.random.default_rng(4).normal(2, 3, (50, X.shape[1]))
+    fit, plain = ranker.prepare(X).fit(known), clone(ranker).fit(X, known)
+    np.testing.assert_array_equal(fit.scores, plain.decision_function(X))
+    np.testing.assert_array_equal(fit.ranker.decision_function(new), plain.decision_function(new))
+    np.testing.assert_equal(learned(fit.ranker), learned(plain))
+    assert fit.words == plain.words(3) and fit.n_known == 3
+    assert_finite(fit.edge_scores, len(X))
+    assert (fit.hidden_scores is None) == (plain.hidden_scores() is None)
+
+
+def test_preparing_leaves_the_ranker_as_it_is(ranker: Ranker) -> None:
+    X, rare = blobs()
+    before = dict(vars(ranker))
+    preparation = ranker.prepare(X)
+    preparation.fit(rare)
+    assert vars(ranker) == before
+    if not ranker.prepares_rows:
+        assert preparation.ready is None
+
+
+def test_fits_to_the_same_rows_do_not_change_each_other(ranker: Ranker) -> None:
+    X, rare = blobs()
+    preparation = ranker.prepare(X)
+    known, others = first_known(rare, 3) == 1, np.isin(np.arange(len(X)), np.flatnonzero(~rare)[:5])
+    first = preparation.fit(known)
+    scores, state = first.scores.copy(), {name: np.copy(value) for name, value in learned(first.ranker).items()}
+    preparation.fit(others, known, by_looking=True)
+    preparation.scores_for(others)
+    np.testing.assert_equal({name: np.copy(value) for name, value in learned(first.ranker).items()}, state)
+    np.testing.assert_array_equal(first.ranker.decision_function(X), scores)
+    again = preparation.fit(known)
+    np.testing.assert_array_equal(again.scores, scores)
+    assert again.ranker is not first.ranker
+
+
+def test_a_generator_draws_the_same_in_each_fit(ranker: Ranker) -> None:
+    if "random_state" not in ranker.get_params():
+        return
+    X, rare = blobs(20, 300)
+    known = first_known(rare, 3) == 1
+    expected = clone(ranker).set_params(random_state=3).fit(X, known).decision_function(X)
+    preparation = ranker.set_params(random_state=np.random.RandomState(3)).prepare(X)
+    for _ in range(2):
+        np.testing.assert_array_equal(preparation.fit(known).scores, expected)
+    if not ranker.prepares_rows:  # what is drawn for the rows alone, as anchors are, is drawn once
+        other = clone(ranker).set_params(random_state=8).fit(X, known).decision_function(X)
+        np.testing.assert_array_equal(preparation.fit(known, random_state=8).scores, other)
+
+
+def test_refused_rows_are_learned_from_or_count_as_unlabelled(ranker: Ranker) -> None:
+    X, rare = blobs(20, 200)
+    y = first_known(rare, 3)
+    refused = np.isin(np.arange(len(X)), np.flatnonzero(rare)[3:13])
+    preparation = ranker.prepare(X)
+    without, fit = preparation.fit(y == 1).scores, preparation.fit(y == 1, refused)
+    assert_finite(fit.scores, len(X))
+    assert np.array_equal(fit.scores, without) != ranker.learns_from_non_members
+    if ranker.learns_from_non_members:
+        expected = clone(ranker).fit(X, np.where(refused, -1, y)).decision_function(X)
+        np.testing.assert_array_equal(fit.scores, expected)
+
+
+def test_many_queries_are_answered_as_one_by_one(ranker: Ranker) -> None:
+    X, rare = blobs()
+    preparation = ranker.prepare(X)
+    Y = np.column_stack([first_known(rare, 1), first_known(rare, 3), first_known(~rare, 2)])
+    together, in_threads = preparation.scores_for(Y), preparation.scores_for(Y, n_threads=2)
+    assert together.shape == Y.shape and preparation.scores_for(Y[:, 0]).shape == (len(X),)
+    for y, scores in zip(Y.T, together.T, strict=True):
+        assert_close(scores, preparation.fit(y == 1).scores)
+    assert_close(in_threads, together)
+
+
+def test_what_a_ranker_needs_may_be_given_and_changes_nothing(ranker: Ranker) -> None:
+    X, rare = blobs()
+    needs, known = ranker.needs(), first_known(rare, 3) == 1
+    kept = Kept(
+        graph=None if needs.graph is None else build_neighbours(X, needs.graph),
+        signal=None if needs.signal is None else signal_of_rows(X, needs.signal),
+    )
+    np.testing.assert_array_equal(ranker.prepare(X, kept).fit(known).scores, ranker.prepare(X).fit(known).scores)
+
+
+@pytest.mark.parametrize(
+    ("known", "refused", "message"),
+    [
+        (np.zeros(80, bool), None, "one class only"),
+        (np.ones(80, bool), None, "one class only"),
+        (np.ones(79, bool), None, "80 rows and y has 79 values"),
+        (np.arange(80) < 3, np.arange(80) < 5, "3 rows are both known and refused"),
+        (np.arange(80) < 3, np.zeros(79, bool), "refused has the shape"),
+    ],
+)
+def test_what_cannot_be_fitted_is_said(ranker: Ranker, known: Flags, refused: Flags | None, message: str) -> None:
+    preparation = ranker.prepare(blobs()[0])
+    with pytest.raises(ValueError, match=message):
+        preparation.fit(known, refused)
+
+
+def test_only_a_weighted_sum_has_feature_weights(ranker: Ranker) -> None:
+    X, rare = blobs()
+    weights = ranker.fit(X, rare).feature_weights()
+    new = np.random.default_rng(4).normal(2, 3, (50, X.shape[1]))
+    if weights is not None:
+        scores = ranker.decision_function(new)
+        assert_close(scores - scores[0], (new - new[0]) @ weights)
+    assert (weights is None) == (ranker.__dict__.get("coef_") is None)
 
 
 # --- model files and tuning

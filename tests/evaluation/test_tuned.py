@@ -13,11 +13,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarespec.evaluation import PAPER_GRIDS, Tuned, paper_grid, recall_at_k
 from rarespec.evaluation import tuned as tuned_module
-from rarespec.rankers import _graph_ranker
-from rarespec.rankers._known import Rows
-from rarespec.rankers._ranker import Ranker, Scores
+from rarespec.rankers import graph_ranker
 from rarespec.rankers.by_name import NAMES, by_name
 from rarespec.rankers.neighbours import build_neighbours
+from rarespec.rankers.ranker import NOTHING_KEPT, Kept, Preparation, Ranker, Scores
+from rarespec.rankers.rows import Rows
 
 
 class OneColumn(Ranker):
@@ -52,14 +52,15 @@ class Memory(Ranker):
 class PreparedMemory(Memory):
     """The same, asked for many queries at once as the rankers on a graph are."""
 
+    answers_together = True
     n_prepared = 0
 
-    def prepare(self, X: Rows, graph: Any = None) -> PreparedMemory:
+    def prepare(self, X: Rows, kept: Kept = NOTHING_KEPT) -> Preparation:
         PreparedMemory.n_prepared += 1
-        return self
+        return super().prepare(X, kept)
 
-    def scores_for(self, Y: NDArray[np.int8]) -> NDArray[np.float64]:
-        return self.worth * Y.astype(np.float64)
+    def _solve_together(self, ready: Any, Y: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.worth * Y
 
 
 def made_up(n_known: int, n: int = 60, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -118,7 +119,7 @@ def test_one_graph_serves_all_combinations(name: str, monkeypatch: pytest.Monkey
         return build_neighbours(X, k)
 
     monkeypatch.setattr(tuned_module, "build_neighbours", noted)
-    monkeypatch.setattr(_graph_ranker, "build_neighbours", noted)
+    monkeypatch.setattr(graph_ranker, "build_neighbours", noted)
     X, y = made_up(4)
     grid = {"n_neighbours": [3, "many", 7, 100, 5]}
     with pytest.warns(UserWarning, match="1 of 5 combinations .*n_neighbours='many'"):

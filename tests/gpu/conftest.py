@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rarespec.rankers._other_arrays import as_numpy
+from rarespec.rankers.other_arrays import as_numpy
 
 
 @dataclass(frozen=True)

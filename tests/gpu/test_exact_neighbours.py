@@ -7,7 +7,7 @@ from gpu import made_up
 from rarespec.gpu import exact_neighbours as module
 from rarespec.gpu.exact_neighbours import nearest_rows
 from rarespec.gpu.neighbour_graph import neighbours_on
-from rarespec.rankers._exact_neighbours import exact_nearest
+from rarespec.rankers.exact_neighbours import exact_nearest
 from rarespec.rankers.neighbours import build_neighbours
 
 

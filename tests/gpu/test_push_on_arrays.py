@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from gpu import made_up
-from rarespec.rankers import BaggingTopPush, _push_arrays
-from rarespec.rankers._interior_point import solve
-from rarespec.rankers._push_loss import LOSSES
-from rarespec.rankers._push_problem import Objective
+from rarespec.rankers import BaggingTopPush, Kept, _push_arrays
+from rarespec.rankers._push_interior_point import solve
+from rarespec.rankers._push_problem import LOSSES, Objective
 
 TOL = 1e-6
 
@@ -46,6 +45,18 @@ def test_a_bagged_ranker(arrays):
     assert type(scores) is type(arrays.of(X))
     assert np.allclose(arrays.back(scores), there.decision_function(X), rtol=1e-10)
     assert np.array_equal(there.rank(arrays.of(X)), there.rank(X))
+
+
+def test_rows_that_are_there_already_are_learned_from_there_and_scored_here(arrays, monkeypatch):
+    X, y = marked()
+    given, fit = [], BaggingTopPush._fit
+    monkeypatch.setattr(BaggingTopPush, "_fit", lambda self, X, known: given.append(type(X)) or fit(self, X, known))
+    assert BaggingTopPush().needs().rows_on_device
+    preparation = BaggingTopPush(random_state=0).prepare(X, Kept(rows_on_device=arrays.of(X)))
+    found = preparation.fit(y == 1)
+    assert given == [type(arrays.of(X))] and type(found.scores) is np.ndarray
+    expected = BaggingTopPush(random_state=0).fit(arrays.of(X), y)
+    assert np.array_equal(found.ranker.coef_, expected.coef_)
 
 
 @pytest.mark.parametrize(("scaling", "bag_size"), [("standard", 50), ("whiten", "auto")])
@@ -88,15 +99,15 @@ def test_the_number_of_features_has_to_be_that_of_fit(arrays):
 def test_bags_that_do_not_converge_there_are_solved_here(torch, monkeypatch):
     from dataclasses import replace
 
-    from rarespec.rankers import _push_bags
+    from rarespec.rankers import _push_solve
 
-    solved = _push_bags._batch_solved
+    solved = _push_solve._batch_solved
 
     def careless(positives, negatives, settings):
         found = solved(positives, negatives, settings)
         return replace(found, weights=found.weights * 0, converged=torch.arange(len(found.gap)) % 2 == 0)
 
-    monkeypatch.setattr(_push_bags, "_batch_solved", careless)
+    monkeypatch.setattr(_push_solve, "_batch_solved", careless)
     X, y = marked(300)
     settings = {"n_bags": 6, "random_state": 0, "keep_bags": True}
     here, there = (BaggingTopPush(**settings).fit(rows, y) for rows in (X, torch.asarray(X)))

@@ -56,12 +56,12 @@ def test_all_components_are_those_of_the_cpu(survey, device):
 
 def test_bags_are_solved_on_the_device(survey, monkeypatch):
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    given, fit = [], BaggingTopPush.fit
-    monkeypatch.setattr(BaggingTopPush, "fit", lambda self, X, y: given.append(type(X)) or fit(self, X, y))
     rows = rs.search(survey, known_in(survey), method="bagging_top_push").rows
-    here, there = BaggingTopPush(random_state=0), BaggingTopPush(random_state=0)
-    del given[:]
-    fitting.fit(here, rows)
-    fitting.fit(there, rows, device="cpu")
+    given, fit = [], BaggingTopPush._fit
+    monkeypatch.setattr(BaggingTopPush, "_fit", lambda self, X, known: given.append(type(X)) or fit(self, X, known))
+    here, there = (
+        fitting.prepare(BaggingTopPush(random_state=0), rows, device).fit(rows.known).ranker
+        for device in (None, "cpu")
+    )
     assert given == [np.ndarray, torch.Tensor]
     assert np.allclose(there.coef_, here.coef_, rtol=1e-4, atol=1e-4 * np.abs(here.coef_).max())

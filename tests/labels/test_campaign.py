@@ -16,7 +16,7 @@ from rarespec.features import PaperFeatures
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_start import CampaignStart, start_beside
 from rarespec.labels.label import Label
-from rarespec.rankers._ranker import Ranker
+from rarespec.rankers.ranker import Kept, PreparingRanker
 from rarespec.searching import candidates
 from rarespec.searching.candidates import UNEXAMINED
 from rarespec.searching.model import save_search
@@ -91,21 +91,20 @@ def test_examples_from_elsewhere_stay(survey: Survey, rare: list[str]) -> None:
     assert set(campaign.ranking.table["nearest_known"]) <= {rare[0], *campaign.known_ids}
 
 
-class Remembering(Ranker):
+class Remembering(PreparingRanker):
     """Says what it was told, and can be prepared as Auto can."""
 
     learns_from_non_members = True
 
-    def prepare(self, X: Any) -> Remembering:
-        self.prepared_on = X
-        return self
+    def hidden_scores(self) -> Any:
+        return np.zeros(2)
 
-    def fit(self, X: Any, y: Any) -> Remembering:
-        assert X is self.prepared_on
-        self.told_, self.hidden_scores_ = np.array(y), np.zeros(2)
-        return self
+    def _prepare(self, X: Any, kept: Kept) -> Any:
+        return X
 
-    def _fit(self, X: Any, known: Any) -> None: ...
+    def _learn(self, ready: Any, X: Any, known: Any, refused: Any) -> None:
+        assert X is ready
+        self.told_ = known.astype(int) - refused
 
     def _scores(self, X: Any) -> Any:
         return np.asarray(X[:, 0], np.float64)

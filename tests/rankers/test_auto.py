@@ -1,16 +1,16 @@
 """Auto: parts trusted as far as they find hidden examples, noise told from signal, the same answer every time."""
 
+import weakref
+
 import numpy as np
 import pytest
 
 from rarespec.evaluation import average_precision_at_k, relevance_in_order
-from rarespec.rankers import Auto, MatchedFilter, load_model, save_model
-from rarespec.rankers._auto_filters import expanded_direction
+from rarespec.rankers import Auto, Kept, MatchedFilter, load_model, save_model
+from rarespec.rankers._auto_parts import expanded_direction
 from rarespec.rankers._auto_query import query_of
-from rarespec.rankers._auto_trust import PRIOR, shares_by_agreement, shares_by_places
-from rarespec.rankers._ranks_among import ranks_among
-from rarespec.rankers._signal import signal_of_rows
-from rarespec.rankers._signal_space import signal_space
+from rarespec.rankers._auto_trust import PRIOR, ranks_among, shares_by_agreement, shares_by_places
+from rarespec.rankers.signal import signal_of_rows, signal_space
 
 
 def survey(n_rare=40, n_common=3000, noise=0.3, families=1, seed=0):
@@ -127,7 +127,7 @@ def by_length(X, rare):
 def test_unusual_rows_come_earlier_when_members_are_more_unusual_than_what_was_refused():
     auto, X, _ = leant(lambda X, rare: by_length(X, rare)[:20])
     assert auto.leaning_ > 0.1 and "unusual spectra come earlier" in auto.why_
-    added, order = auto._leaned(X), np.argsort(auto._prepared.unusual)
+    added, order = auto._leaned(X), np.argsort(auto._fitted_unusual)
     assert added[order[-40:]].min() > added[order[:40]].max()
 
 
@@ -159,10 +159,10 @@ def test_refused_rows_are_no_candidates_that_the_mean_is_taken_of():
     X, _ = survey(n_rare=40)
     y = np.zeros(len(X), int)
     y[:3] = 1
-    query = query_of(Auto().prepare(X)._prepared, y == 1, np.zeros(len(X), bool), 0)
+    query = query_of(Auto().prepare(X).ready, y == 1, np.zeros(len(X), bool), 0)
     best = np.argsort(-(query.ready.halved @ expanded_direction(query)[0]))
     first = best[~np.isin(best, query.known)][:10]
-    refused = query_of(Auto().prepare(X)._prepared, y == 1, np.isin(np.arange(len(X)), first), 0)
+    refused = query_of(Auto().prepare(X).ready, y == 1, np.isin(np.arange(len(X)), first), 0)
     assert not np.allclose(expanded_direction(refused)[0], expanded_direction(query)[0])
 
 
@@ -199,7 +199,7 @@ def test_fits_on_prepared_rows_are_those_on_any():
     X, _ = survey(n_common=800)
     prepared = Auto().prepare(X)
     for known in (np.arange(len(X)) < 3, np.arange(len(X)) == 7):
-        again = prepared.fit(X, known).decision_function(X)
+        again = prepared.fit(known).scores
         np.testing.assert_array_equal(again, Auto().fit(X, known).decision_function(X))
 
 
@@ -257,16 +257,25 @@ def test_ranks_fall_with_the_score_and_go_on_above_the_best():
     assert (np.diff(ranks) <= 0).all() and (np.diff(ranks[scores > 4]) < 0).all() and ranks.min() > 0
 
 
-def test_scores_stay_when_the_preparation_is_forgotten():
+def test_a_fit_lets_go_of_the_preparation_and_keeps_its_parameters():
     X, _ = survey(n_common=500)
-    known = np.arange(len(X)) < 4
-    auto = Auto(signal=signal_of_rows(X)).fit(X, known)
-    scores, edges = auto.decision_function(X), auto.edge_scores(X)
-    auto.forget_preparation()
-    assert not hasattr(auto, "_prepared")
-    np.testing.assert_array_equal(auto.decision_function(X), scores)
-    np.testing.assert_array_equal(auto.edge_scores(X), edges)
-    np.testing.assert_array_equal(auto.fit(X, known).decision_function(X), scores)
+    known, signal = np.arange(len(X)) < 4, signal_of_rows(X)
+    preparation = Auto(signal=signal).prepare(X)
+    ready, fit = weakref.ref(preparation.ready), preparation.fit(known)
+    scores, edges = fit.scores, fit.edge_scores
+    del preparation
+    assert ready() is None and fit.ranker.signal is signal
+    np.testing.assert_array_equal(fit.ranker.decision_function(X), scores)
+    np.testing.assert_array_equal(fit.ranker.edge_scores(X), edges)
+    np.testing.assert_array_equal(Auto().prepare(X, Kept(signal=signal)).fit(known).scores, scores)
+
+
+def test_examples_found_by_looking_are_balanced_in_their_own_fit_only():
+    X, _ = survey_of_two_clumps()
+    known, preparation = np.isin(np.arange(len(X)), [*range(30), 40]), Auto().prepare(X)
+    found = preparation.fit(known, by_looking=True)
+    np.testing.assert_array_equal(found.scores, Auto(balanced=True).fit(X, known).decision_function(X))
+    assert found.ranker.balanced and not preparation.fit(known).ranker.balanced
 
 
 def test_the_signal_of_other_rows_is_refused():

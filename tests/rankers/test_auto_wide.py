@@ -1,15 +1,11 @@
 """Auto on many rows: the same kind of answer without a graph of all rows."""
 
-from copy import copy
-
 import numpy as np
 import pytest
 
 from rarespec.evaluation import average_precision_at_k, relevance_in_order
-from rarespec.rankers import Auto, load_model, save_model
-from rarespec.rankers import _auto_wide as wide
-from rarespec.rankers import _signal as signal
-from rarespec.rankers._auto_crawl import reached
+from rarespec.rankers import Auto, load_model, save_model, signal
+from rarespec.rankers._auto_spread import reached
 
 
 @pytest.fixture
@@ -17,9 +13,9 @@ def few(monkeypatch):
     """Sizes at which a few thousand rows are many."""
     monkeypatch.setattr(signal, "WIDE", 2000)
     monkeypatch.setattr(signal, "N_SAMPLE", 50)
-    sizes = {"N_REACHED": 800, "N_ALIKE": 1200, "N_DRAWN": 1500}
+    sizes = {"_auto_rows.N_REACHED": 800, "_auto_rows.N_ALIKE": 1200, "_auto_query.N_DRAWN": 1500}
     for name, size in sizes.items():
-        monkeypatch.setattr(wide, name, size)
+        monkeypatch.setattr(f"rarespec.rankers.{name}", size)
 
 
 def rows_with_a_kind(n_rare=40, n_common=4000, noise=0.3, seed=0):
@@ -48,8 +44,7 @@ def test_it_finds_what_the_graph_of_all_rows_finds(few, monkeypatch, known):
 def test_no_graph_of_all_rows_is_built(few):
     X, _ = rows_with_a_kind()
     assert signal.signal_of_rows(X).graph is None
-    auto = Auto().fit(X, np.arange(len(X)) < 3)
-    near = auto._prepared.surroundings(np.arange(len(X)) < 3, np.zeros(len(X), bool))
+    near = Auto().prepare(X).ready.surroundings(np.arange(len(X)) < 3, np.zeros(len(X), bool))
     assert near.edges.shape[0] < len(X) / 2
 
 
@@ -75,7 +70,7 @@ def test_non_members_are_learned_from(few):
 def test_a_campaign_keeps_its_surroundings_and_another_query_does_not(few):
     X, _ = rows_with_a_kind()
     known, none = np.arange(len(X)) < 3, np.zeros(len(X), bool)
-    ready = Auto().prepare(X)._prepared
+    ready = Auto().prepare(X).ready
     first = ready.surroundings(known, none)
     grown = known.copy()
     grown[first.rows[:50]] = True
@@ -87,7 +82,7 @@ def test_the_same_query_gives_the_same_answer_whatever_was_asked_before(few):
     X, _ = rows_with_a_kind()
     prepared = Auto().prepare(X)
     for known in (np.arange(len(X)) < 4, np.arange(len(X)) == 3000, np.arange(len(X)) < 4):
-        again = copy(prepared).fit(X, known).decision_function(X)
+        again = prepared.fit(known).scores
         np.testing.assert_array_equal(again, Auto().fit(X, known).decision_function(X))
 
 

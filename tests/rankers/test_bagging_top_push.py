@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from rarespec.rankers._bag_size import bag_size_for
-from rarespec.rankers._bags import draw_bags
+from rarespec.rankers._bags import bag_size_for, draw_bags
 from rarespec.rankers.bagging_top_push import BaggingTopPush
 from rarespec.rankers.top_push import TopPush
 

@@ -10,8 +10,8 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from rarespec.rankers import _linear, _squared_hinge, biased_svm
-from rarespec.rankers._scaling import Scaling
+from rarespec.rankers import _squared_hinge, biased_svm, linear
+from rarespec.rankers._kernel import Scaling
 from rarespec.rankers._squared_hinge import fit_squared_hinge
 from rarespec.rankers.biased_svm import BiasedSVM
 
@@ -64,7 +64,7 @@ def test_rows_of_cost_zero_are_as_good_as_absent():
 def test_blocks_change_nothing(monkeypatch):
     X, known = survey()
     whole = BiasedSVM(random_state=0).fit(X, known)
-    for module in (_squared_hinge, _linear):
+    for module in (_squared_hinge, linear):
         monkeypatch.setattr(module, "BLOCK_ROWS", 17)
     blocks = BiasedSVM(random_state=0).fit(X, known)
     assert np.allclose(blocks.coef_, whole.coef_, rtol=1e-8)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarespec.rankers import _stumps, bipartite_boosting
-from rarespec.rankers._linear_map import whitening
 from rarespec.rankers._stumps import best_step, bin_numbers, candidate_thresholds, step_sums
 from rarespec.rankers.bipartite_boosting import BipartiteBoosting
+from rarespec.rankers.linear_map import whitening
 
 
 def problem(n_known: int = 4, n_unlabelled: int = 200, n_features: int = 4, seed: int = 0) -> tuple[Any, Any]:

@@ -15,8 +15,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rarespec.rankers import _balanced_loss
 from rarespec.rankers._bags import draw_bags
 from rarespec.rankers._balanced_loss import BalancedLoss, minimise
-from rarespec.rankers._linear_map import linear_map, whitening
 from rarespec.rankers.bipartite_logistic import BipartiteLogistic
+from rarespec.rankers.linear_map import linear_map, whitening
 from rarespec.rankers.matched_filter import MatchedFilter
 
 LOSSES = ["logistic", "exponential"]

@@ -10,9 +10,9 @@ import sklearn.covariance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rarespec.rankers import _covariance
-from rarespec.rankers._covariance import inverse_square_root, ledoit_wolf, mean_and_covariance
-from rarespec.rankers._linear import BLOCK_ROWS
+from rarespec.rankers import covariance as covariance_module
+from rarespec.rankers.covariance import inverse_square_root, ledoit_wolf, mean_and_covariance
+from rarespec.rankers.rows import BLOCK_ROWS
 
 
 def correlated_rows(n_rows: int, n_features: int, seed: int = 0, offset: float = 5.0) -> np.ndarray:
@@ -51,7 +51,7 @@ def test_blocks_do_not_matter(n_rows: int, n_features: int, block_rows: int, see
     keep[seed % n_rows] = True
     whole = ledoit_wolf(X[keep])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_covariance, "BLOCK_ROWS", block_rows)
+        patch.setattr(covariance_module, "BLOCK_ROWS", block_rows)
         blocked = ledoit_wolf(X, keep)
     scale = np.abs(X).max() ** 2
     np.testing.assert_allclose(blocked[0], whole[0], rtol=1e-10)

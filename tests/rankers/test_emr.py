@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rarespec.rankers._ranker import best_first
 from rarespec.rankers.emr import EMR
+from rarespec.rankers.ranker import best_first
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_anchors")
 
@@ -104,7 +104,7 @@ def test_many_queries_at_once_are_single_ones() -> None:
     together = emr.scores_for(Y)
     for query, scores in zip(Y.T, together.T, strict=True):
         np.testing.assert_allclose(scores, emr.scores_for(query), rtol=0, atol=1e-12)
-        np.testing.assert_allclose(scores, clone(emr).fit(X, query).scores_, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(scores, clone(emr.ranker).fit(X, query).scores_, rtol=0, atol=1e-12)
 
 
 def test_float32_and_float64_agree() -> None:
@@ -149,7 +149,7 @@ def test_a_row_whose_anchors_are_equally_far_keeps_its_y() -> None:
 
 def _misses_the_middle(X: np.ndarray, seed: int) -> bool:
     with warnings.catch_warnings(action="ignore"):
-        return bool(EMR(4, 4, n_kmeans_iterations=0, random_state=seed).prepare(X).anchors_.any(axis=1).all())
+        return bool(EMR(4, 4, n_kmeans_iterations=0, random_state=seed).prepare(X).ranker.anchors_.any(axis=1).all())
 
 
 def test_new_rows_are_scored_through_the_same_anchors() -> None:

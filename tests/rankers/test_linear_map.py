@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sklearn.covariance
 
-from rarespec.rankers._linear_map import SCALINGS, identity, linear_map, standard, whitening
+from rarespec.rankers.linear_map import SCALINGS, identity, linear_map, standard, whitening
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rarespec.rankers import _conjugate_gradients
 from rarespec.rankers._global_alignment import align, alignment_system
 from rarespec.rankers._local_regression import alignment_matrix, regressed_scores
-from rarespec.rankers._ranker import best_first
 from rarespec.rankers.lrga import LRGA
 from rarespec.rankers.neighbours import build_neighbours
+from rarespec.rankers.ranker import Kept, best_first
 
 
 @parametrize_with_checks([LRGA(extra_factor=False), LRGA()])
@@ -129,8 +129,9 @@ def test_faint_scores_are_accurate_relative_to_themselves(extra_factor: bool, bo
     y[0] = 1
     ranker = LRGA(3, extra_factor=extra_factor).fit(X, y)
     U = np.where(y == 1, 1e4, 1.0)
-    back = np.argsort(ranker._prepared.matrix.order)
-    system = ranker._prepared.matrix.matrix[back][:, back] + diags_array(U - 1.0)
+    matrix = ranker.prepare(X).ready.matrix
+    back = np.argsort(matrix.order)
+    system = matrix.matrix[back][:, back] + diags_array(U - 1.0)
     expected = spsolve(system.tocsc(), U * y, permc_spec="NATURAL")
     near = expected > 1e-30 * expected.max()
     assert expected.min() < 1e-40 or extra_factor
@@ -191,7 +192,7 @@ def test_many_queries_at_once_are_single_ones(extra_factor: bool, both_ways: Non
     together = ranker.scores_for(Y)
     for query, scores in zip(Y.T, together.T, strict=True):
         np.testing.assert_allclose(scores, ranker.scores_for(query), rtol=1e-12)
-    np.testing.assert_allclose(together[:, 1], clone(ranker).fit(X, Y[:, 1]).scores_, rtol=1e-12)
+    np.testing.assert_allclose(together[:, 1], clone(ranker.ranker).fit(X, Y[:, 1]).scores_, rtol=1e-12)
 
 
 def test_a_query_that_is_done_stands_still_while_others_go_on(iterated: None) -> None:
@@ -199,7 +200,7 @@ def test_a_query_that_is_done_stands_still_while_others_go_on(iterated: None) ->
     Y = np.zeros((400, 2))
     Y[:200, 0] = Y[0, 1] = 1.0
     ranker = LRGA(rtol=0.1).prepare(X)
-    n_iter = align(ranker._prepared, Y, 1e4, 0.1, 1000).n_iter
+    n_iter = align(ranker.ready, Y, 1e4, 0.1, 1000).n_iter
     assert n_iter[0] < n_iter[1]
     np.testing.assert_allclose(ranker.scores_for(Y)[:, 0], ranker.scores_for(Y[:, 0]), rtol=1e-12)
 
@@ -213,7 +214,7 @@ def test_a_given_graph_is_used() -> None:
     X, y = rows_and_known()
     graph, built = build_neighbours(X, 12), LRGA().fit(X, y).scores_
     np.testing.assert_array_equal(LRGA(graph=graph).fit(X, y).scores_, built)
-    np.testing.assert_array_equal(LRGA().prepare(X, graph).scores_for(y), built)
+    np.testing.assert_array_equal(LRGA().prepare(X, Kept(graph=graph)).scores_for(y), built)
 
 
 @pytest.mark.parametrize("extra_factor", [False, True])

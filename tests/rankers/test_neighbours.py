@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rarespec.rankers import _exact_neighbours, _neighbour_search
-from rarespec.rankers._exact_neighbours import exact_nearest, pair_distances
+from rarespec.rankers import _neighbour_search, exact_neighbours
 from rarespec.rankers._faiss_neighbours import recall_of_each
+from rarespec.rankers.exact_neighbours import exact_nearest, pair_distances
 from rarespec.rankers.neighbours import (
     NeighbourGraph,
     build_neighbours,
@@ -94,7 +94,7 @@ def test_one_row_far_off_does_not_make_all_pairs_candidates(far, monkeypatch):
         compared.append(len(a))
         return pair_distances(A, a, B, b)
 
-    monkeypatch.setattr(_exact_neighbours, "pair_distances", counted)
+    monkeypatch.setattr(exact_neighbours, "pair_distances", counted)
     graph = build_neighbours(X, 4)
     assert sum(compared) < 2 * 2000 * 5
     assert np.array_equal(graph.indices[1:40], literal(X, X[:40], 4)[0][1:])

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rarespec.rankers import MatchedFilter
-from rarespec.rankers._covariance import inverse_square_root, ledoit_wolf
-from rarespec.rankers._linear import BLOCK_ROWS
+from rarespec.rankers.covariance import inverse_square_root, ledoit_wolf
+from rarespec.rankers.rows import BLOCK_ROWS
 from rarespec.searching.nearest_known import nearest_known
 
 

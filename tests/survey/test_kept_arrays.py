@@ -53,9 +53,9 @@ def assert_same(found, expected):
 
 def keep_cells(monkeypatch):
     """As for surveys of very many spectra."""
-    for room in ("rarespec.rankers._signal", "rarespec.survey.signal"):
+    for room in ("rarespec.rankers.signal", "rarespec.survey.signal"):
         monkeypatch.setattr(f"{room}.WIDE", 50)
-    monkeypatch.setattr("rarespec.rankers._signal.N_SAMPLE", 20)
+    monkeypatch.setattr("rarespec.rankers.signal.N_SAMPLE", 20)
 
 
 @pytest.fixture(params=["graph", "cells"])

@@ -11,9 +11,11 @@ import pytest
 
 from conftest import SMALL_GRID, make_spectra
 from rarespec.features import Bridge, MedianFilter, MinMax, PaperFeatures, Recipe, SideBySide, StreamingPCA, UnitNorm
+from rarespec.features.for_grid import for_grid
 from rarespec.survey import Survey
 from rarespec.survey import scratch as scratch_module
 from rarespec.survey.features import features_of
+from rarespec.survey.prepared import PreparedBlocks
 from rarespec.survey.scratch import Scratch
 from rarespec.survey.writer import SurveyWriter
 
@@ -106,6 +108,21 @@ def test_every_spectrum_is_filtered_once(survey, monkeypatch):
     monkeypatch.setattr(MedianFilter, "transform", count)
     features_of(survey, recipe())
     assert sorted(n for n in filtered if n > 1) == [20, 40, 40]
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_blocks_are_no_longer_kept_after_an_error(survey, here, monkeypatch):
+    """In this process they are in a temporary file, in others in their memory."""
+    prepared, made = [], MedianFilter.transform
+    monkeypatch.setattr(MedianFilter, "transform", lambda step, X: prepared.append(len(X)) or made(step, X))
+    blocks = PreparedBlocks(survey, for_grid(recipe(), survey.grid).fit(survey.block_of("flux", 2)))
+    with pytest.raises(RuntimeError), blocks.kept(SimpleNamespace(in_this_process=here)):
+        blocks[1], blocks[1]
+        assert prepared.count(40) == 1
+        raise RuntimeError
+    assert not blocks._in_memory and blocks._known == {}
+    blocks[1], blocks[1]
+    assert prepared.count(40) == 3
 
 
 def test_a_grown_survey_needs_it_only_to_learn_anew(survey, files):

@@ -53,17 +53,17 @@ def test_auto_ranks_the_same_with_it(features):
 
 
 def test_of_many_spectra_the_cells_are_kept_instead_of_a_graph(features, monkeypatch):
-    for room in ("rarespec.rankers._signal", "rarespec.survey.signal"):
+    for room in ("rarespec.rankers.signal", "rarespec.survey.signal"):
         monkeypatch.setattr(f"{room}.WIDE", 200)
-    monkeypatch.setattr("rarespec.rankers._signal.N_SAMPLE", 20)
+    monkeypatch.setattr("rarespec.rankers.signal.N_SAMPLE", 20)
     first, again = signal_of(features, 2), signal_of(features, 2)
     assert first.graph is None and again.graph is None
     assert set(again.cells) == set(first.cells)
     for name, values in first.cells.items():
         np.testing.assert_array_equal(again.cells[name], values)
     X = features.usable_values
-    for name, size in {"N_REACHED": 40, "N_ALIKE": 60, "N_DRAWN": 100}.items():
-        monkeypatch.setattr(f"rarespec.rankers._auto_wide.{name}", size)
+    for name, size in {"_auto_rows.N_REACHED": 40, "_auto_rows.N_ALIKE": 60, "_auto_query.N_DRAWN": 100}.items():
+        monkeypatch.setattr(f"rarespec.rankers.{name}", size)
     known = np.arange(len(X)) % 50 == 0
     scores = [Auto(signal=signal).fit(X, known).decision_function(X) for signal in (first, again)]
     np.testing.assert_array_equal(*scores)

@@ -82,6 +82,14 @@ def test_append_fills_the_last_block_and_changes_nothing_before(survey):
     assert survey.verify().sound
 
 
+def test_after_append_nothing_is_shown_of_the_state_before(survey):
+    before, mine = survey.ids, survey
+    assert survey.rows_of(["t00003"]).tolist() == [-1]
+    survey.append(make_spectra(45, SMALL_GRID, seed=1, prefix="t"))
+    assert survey is mine and len(survey) == len(survey.ids) == len(before) + 45 == len(survey.catalogue["id"])
+    assert survey.rows_of(["t00003"]).tolist() == [len(before) + 3]
+
+
 def test_an_id_is_stored_once(survey):
     report = survey.append(make_spectra(130, SMALL_GRID, seed=5))
     assert report.spectra == {"stored": 10, "repeated": 120}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from rarespec.rankers._known import checked_known
+from rarespec.rankers.rows import checked_known
 
 MIN_KNOWN = 2
 """One must stay to learn from while another is hidden."""

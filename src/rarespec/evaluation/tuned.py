@@ -14,11 +14,11 @@ from sklearn.model_selection import ParameterGrid
 from rarespec.evaluation.hiding import MIN_KNOWN, Hiding, hide_known
 from rarespec.evaluation.metrics import average_precision_at_k, relevance_in_order, roc_auc_of_scores
 from rarespec.evaluation.paper_grids import paper_grid
-from rarespec.rankers._known import Rows
-from rarespec.rankers._parameters import is_whole
-from rarespec.rankers._ranker import Ranker, Scores
 from rarespec.rankers.by_name import name_of
-from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours
+from rarespec.rankers.neighbours import build_neighbours
+from rarespec.rankers.parameters import is_whole
+from rarespec.rankers.ranker import NOTHING_KEPT, Kept, Preparation, Ranker, Scores
+from rarespec.rankers.rows import Rows
 
 Judge = Callable[[NDArray[Any], NDArray[np.bool_]], float]
 """Scores and flags of what is to be found, in the same order, to a figure: the higher the better."""
@@ -88,12 +88,12 @@ class Tuned(Ranker):
         return self.best_ranker_.decision_function(X)
 
     def _tried(self, combinations: list[Combination], folds: list[Hiding], judge: Judge, X: Rows) -> dict[str, Any]:
-        scores, graph = np.full((len(combinations), len(folds)), np.nan), _graph_for_all(self.ranker, combinations, X)
+        scores, kept = np.full((len(combinations), len(folds)), np.nan), _kept_for_all(self.ranker, combinations, X)
         errors: list[str | None] = [None] * len(combinations)
         for i, combination in enumerate(combinations):
             try:
                 ranker = clone(self.ranker).set_params(**combination)
-                for j, found in enumerate(_refound(ranker, folds, judge, X, graph)):
+                for j, found in enumerate(_refound(ranker.prepare(X, kept), folds, judge)):
                     scores[i, j] = found
             except Exception as error:  # whatever one combination does, the others are tried
                 errors[i] = f"{type(error).__name__}: {error}"
@@ -101,33 +101,24 @@ class Tuned(Ranker):
         return {"params": combinations, "scores": scores, "mean": means, "error": errors}
 
 
-def _graph_for_all(ranker: Ranker, combinations: list[Combination], X: Rows) -> NeighbourGraph | None:
-    """The neighbours that the most demanding combination asks for; None where none are needed, or they were given."""
-    tried = [ranker.get_params() | combination for combination in combinations]
-    if not tried or any("graph" not in params or params["graph"] is not None for params in tried):
-        return None
+def _kept_for_all(ranker: Ranker, combinations: list[Combination], X: Rows) -> Kept:
+    """With the neighbours that the most demanding combination needs, if any does and is not given them."""
+    needed = [clone(ranker).set_params(**combination).needs().graph for combination in combinations]
+    if not needed or None in needed:
+        return NOTHING_KEPT
     # a value that is no number of neighbours fails in its own combination
-    asked = [1] + [int(params["n_neighbours"]) for params in tried if is_whole(params["n_neighbours"])]
-    return build_neighbours(X, min(max(asked), len(X) - 1))
+    most = max([1, *(int(k) for k in needed if is_whole(k))])
+    return Kept(graph=build_neighbours(X, min(most, len(X) - 1)))
 
 
-def _refound(
-    ranker: Ranker, folds: list[Hiding], judge: Judge, X: Rows, graph: NeighbourGraph | None
-) -> Iterator[float]:
+def _refound(preparation: Preparation, folds: list[Hiding], judge: Judge) -> Iterator[float]:
     """How well each fold's hidden examples are found again."""
-    for fold, scores in zip(folds, _scores_of_folds(ranker, folds, X, graph), strict=True):
+    found = preparation.scores_for(np.column_stack([fold.y for fold in folds]))
+    for fold, scores in zip(folds, found.T, strict=True):
         figure = float(judge(*fold.judged(scores)))
         if not np.isfinite(figure):
             raise ValueError(f"the metric gave {figure}")
         yield figure
-
-
-def _scores_of_folds(ranker: Ranker, folds: list[Hiding], X: Rows, graph: NeighbourGraph | None) -> Iterator[Scores]:
-    """Scores of all rows for each fold; a ranker on a graph is prepared once for all folds."""
-    if hasattr(ranker, "scores_for"):
-        yield from ranker.prepare(X, graph).scores_for(np.column_stack([fold.y for fold in folds])).T
-    else:
-        yield from (clone(ranker).fit(X, fold.y).decision_function(X) for fold in folds)
 
 
 def _best(results: dict[str, Any]) -> Combination:
@@ -137,7 +128,7 @@ def _best(results: dict[str, Any]) -> Combination:
         raise ValueError(f"all {len(failures)} combinations of parameters failed:\n" + "\n".join(failures))
     if failures:
         counted = f"{len(failures)} of {len(results['params'])} combinations of parameters failed and are left out"
-        warnings.warn(f"{counted} (see results_['error']); the first: {failures[0]}", stacklevel=4)
+        warnings.warn(f"{counted} (see results_['error']); the first: {failures[0]}", stacklevel=5)
     best: Combination = results["params"][int(np.nanargmax(results["mean"]))]
     return best
 

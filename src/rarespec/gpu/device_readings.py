@@ -13,7 +13,7 @@ from rarespec.features import _subspace
 from rarespec.features._moments import Moments
 from rarespec.features._readings import SAMPLE_ROWS, Look, Projection, Sums, drawn_rows
 from rarespec.features._rows import Rows
-from rarespec.rankers._other_arrays import as_numpy, like, rows_at
+from rarespec.rankers.other_arrays import as_numpy, like, rows_at
 
 Array = Any
 ArrayBlocks = Callable[[], Iterable[Array]]

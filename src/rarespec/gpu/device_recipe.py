@@ -21,7 +21,7 @@ from rarespec.gpu.device import NoGPUWarning, has_triton, usable_device
 from rarespec.gpu.device_readings import ArrayBlocks, DeviceReadings
 from rarespec.gpu.fused_features import FusedFeatures
 from rarespec.gpu.pinned_stream import through_device
-from rarespec.rankers._other_arrays import as_numpy
+from rarespec.rankers.other_arrays import as_numpy
 
 Array = Any
 ReadBlocks = Callable[[Sequence[int]], Iterable[NDArray[Any]]]

@@ -8,10 +8,9 @@ import numpy as np
 
 from rarespec.gpu.device import on_device, usable_device
 from rarespec.gpu.exact_neighbours import Progress, nearest_rows
-from rarespec.rankers._known import require_finite
-from rarespec.rankers._other_arrays import as_numpy
-from rarespec.rankers._row_identity import fingerprint_of_rows
 from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours
+from rarespec.rankers.other_arrays import as_numpy
+from rarespec.rankers.rows import fingerprint_of_rows, require_finite
 
 
 def neighbours_on(asked: str | None, X: Any, k: int, progress: Progress | None = None) -> NeighbourGraph:

@@ -10,7 +10,7 @@ from uuid import uuid4
 import numpy as np
 
 from rarespec.hats.partition import name_of, spectra_in
-from rarespec.rankers._ranker import best_first
+from rarespec.rankers.ranker import best_first
 from rarespec.searching.model import SearchModel
 from rarespec.spectrum import Defect, Reason, Spectra
 

@@ -219,7 +219,7 @@ def _rank(
             empty.append(name)
     if not best.rows:
         raise WrongUseError(f"{catalogue.name}: of {account.read} spectra not one could be ranked: {account.unusable}")
-    why = getattr(model.ranker, "why_", f"ranked by {model.method} from {len(model.known_ids)} known examples")
+    why = model.ranker.words(len(model.known_ids))
     return HatsRanking(
         table=_table(best.rows),
         account=account,

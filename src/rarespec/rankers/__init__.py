@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from rarespec.rankers.bipartite_boosting import BipartiteBoosting as BipartiteBoosting
     from rarespec.rankers.bipartite_logistic import BipartiteLogistic as BipartiteLogistic
     from rarespec.rankers.emr import EMR as EMR
+    from rarespec.rankers.graph_ranker import GraphRanker as GraphRanker
     from rarespec.rankers.label_propagation import LabelPropagation as LabelPropagation
+    from rarespec.rankers.linear import LinearRanker as LinearRanker
     from rarespec.rankers.lrga import LRGA as LRGA
     from rarespec.rankers.manifold_ranking import ManifoldRanking as ManifoldRanking
     from rarespec.rankers.matched_filter import MatchedFilter as MatchedFilter
@@ -26,13 +28,27 @@ if TYPE_CHECKING:
     from rarespec.rankers.neighbours import NeighbourGraph as NeighbourGraph
     from rarespec.rankers.neighbours import build_neighbours as build_neighbours
     from rarespec.rankers.ocsvm import OCSVM as OCSVM
+    from rarespec.rankers.ranker import Fit as Fit
+    from rarespec.rankers.ranker import Kept as Kept
+    from rarespec.rankers.ranker import Needs as Needs
+    from rarespec.rankers.ranker import Preparation as Preparation
+    from rarespec.rankers.ranker import PreparingRanker as PreparingRanker
+    from rarespec.rankers.ranker import Ranker as Ranker
     from rarespec.rankers.svdd import SVDD as SVDD
     from rarespec.rankers.top_push import TopPush as TopPush
 
 _HOME_OF = {kind: name for name, kind in CLASS_OF.items()} | {
+    "Fit": "ranker",
+    "GraphRanker": "graph_ranker",
+    "Kept": "ranker",
+    "LinearRanker": "linear",
     "Model": "model_file",
     "ModelFileError": "model_file",
+    "Needs": "ranker",
     "NeighbourGraph": "neighbours",
+    "Preparation": "ranker",
+    "PreparingRanker": "ranker",
+    "Ranker": "ranker",
     "build_neighbours": "neighbours",
     "load_model": "model_file",
     "save_model": "model_file",

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from rarespec.rankers._exact_neighbours import exact_nearest, in_threads
-from rarespec.rankers._known import Rows
-from rarespec.rankers._row_identity import row_digests
+from rarespec.rankers.exact_neighbours import exact_nearest, in_threads
+from rarespec.rankers.rows import Rows, row_digests
 
 Anchors = NDArray[np.float64]
 """(p, d) float64."""

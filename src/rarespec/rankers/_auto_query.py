@@ -1,19 +1,23 @@
-"""What every part of Auto is given: the rows in the survey's own space, and which known ones are hidden in turn."""
+"""What every part of Auto is given: the rows in their own space, and which known ones are hidden in turn."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._auto_prepared import Prepared
+from rarespec.rankers._auto_rows import Prepared, Wide, without_edges
+from rarespec.rankers.ranker import Flags
 
 MAX_HIDDEN = 10
 """Known rows that are hidden in turn, at most."""
 
 MAX_COMPARED = 20_000
 """Unlabelled rows among which the places of hidden ones are counted."""
+
+N_DRAWN = 100_000
+"""Rows of all kinds from which the other parts learn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +49,7 @@ class Query:
         return 1 + before * (len(self.unlabelled) / len(compared))
 
 
-def query_of(ready: Prepared, known: NDArray[np.bool_], refused: NDArray[np.bool_], seed: int) -> Query:
+def query_of(ready: Prepared, known: Flags, refused: Flags, seed: int) -> Query:
     rng = np.random.default_rng(seed)
     unlabelled, copies = np.flatnonzero(~known & ~refused), np.flatnonzero(known)
     # a copy of an example would find it when it is hidden, however poor the ranking
@@ -66,3 +70,26 @@ def query_of(ready: Prepared, known: NDArray[np.bool_], refused: NDArray[np.bool
 def some(rows: NDArray[np.intp], n: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """n of these rows in rising order; all when there are no more."""
     return rows if len(rows) <= n else np.sort(rng.choice(rows, n, replace=False))
+
+
+def wide_query(wide: Wide, known: Flags, refused: Flags, seed: int) -> tuple[Query, NDArray[np.intp]]:
+    """On rows that are drawn and all labelled ones; and which rows these are, rising."""
+    drawn = np.random.default_rng(seed).choice(len(wide.X), N_DRAWN, replace=False)
+    rows = np.union1d(drawn, np.flatnonzero(known | refused))
+    return query_of(without_edges(wide.X[rows], wide.space), known[rows], refused[rows], seed), rows
+
+
+def query_among(near: NDArray[np.intp], query: Query, rows: NDArray[np.intp], unlabelled: Flags) -> Query:
+    """The same query in the numbers of other rows, which hold all labelled ones."""
+
+    def there(here: NDArray[np.intp]) -> NDArray[np.intp]:
+        return np.searchsorted(near, rows[here])
+
+    return replace(
+        query,
+        known=there(query.known),
+        known_copies=there(query.known_copies),
+        refused=there(query.refused),
+        hidden=there(query.hidden),
+        unlabelled=np.flatnonzero(unlabelled[near]),
+    )

@@ -10,11 +10,18 @@ what spreads from each, so that one hidden row is one subtraction.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from rarespec.rankers._auto_query import Query
+from rarespec.rankers.label_propagation import edge_weights, local_scales
+from rarespec.rankers.neighbours import NeighbourGraph
+
+if TYPE_CHECKING:
+    from rarespec.rankers._auto_query import Query
 
 ALPHA = 0.99
 N_STEPS = 100
@@ -24,7 +31,28 @@ N_STEPS_FAR, MAX_NEAR = 20, 20_000
 """After so many steps, only those rows are followed further to which most has spread: the order of the rest is of no
 interest."""
 
+FIRST_BATCH, BATCH_SHARE = 100, 0.5
+"""Rows of the first batches; later ones have this share of those asked before."""
+
 Columns = NDArray[np.float32]
+RowNumbers = NDArray[np.intp]
+NeighboursOf = Callable[[RowNumbers], tuple[NDArray[np.int64], NDArray[np.float64]]]
+"""Numbers and distances of the nearest rows of each of some rows, (m, k) each; a row itself may be among its own."""
+
+
+def spreading(graph: NeighbourGraph) -> csr_array:
+    """S, (n, n) float32."""
+    return scaled(edge_weights(graph, "self-tuned", local_scales(graph), np.float32))
+
+
+def scaled(weights: csr_array) -> csr_array:
+    """D^-1/2 W D^-1/2, float32."""
+    degrees = np.asarray(weights.sum(axis=1, dtype=np.float64)).ravel()
+    scaling = (1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))).astype(np.float32)
+    values = weights.data.astype(np.float32)
+    values *= np.repeat(scaling, np.diff(weights.indptr))
+    values *= scaling[weights.indices]
+    return csr_array((values, weights.indices, weights.indptr), weights.shape)
 
 
 def spread(S: csr_array, Y: Columns, n_steps: int = N_STEPS, f: Columns | None = None) -> Columns:
@@ -83,3 +111,39 @@ def _places(
 def _share(f: Columns, against: Columns) -> Columns:
     positive = np.maximum(f, np.float32(1e-30))  # what is left after a subtraction may be rounding
     return np.asarray(positive * positive / (positive + against), np.float32)
+
+
+def reached(known: RowNumbers, n_wanted: int, neighbours_of: NeighboursOf) -> RowNumbers:
+    """Numbers, rising, of about so many rows, the known among them; fewer when no more can be reached.
+
+    Rows are asked for their neighbours, a batch at a time: always those to which most has spread so far. With a graph
+    of all rows, most of the time would go into rows that nothing ever reaches.
+    """
+    asked = known
+    near, far = neighbours_of(known)
+    while len(asked) < n_wanted:
+        rows, f = _spread_so_far(known, asked, near, far)
+        waiting = ~np.isin(rows, asked)
+        rows, f = rows[waiting], f[waiting]
+        if not len(rows):
+            break
+        n_next = min(max(FIRST_BATCH, int(BATCH_SHARE * len(asked))), n_wanted - len(asked), len(rows))
+        batch = rows[np.argpartition(-f, n_next - 1)[:n_next]]
+        found = neighbours_of(batch)
+        asked = np.concatenate([asked, batch])
+        near, far = np.concatenate([near, found[0]]), np.concatenate([far, found[1]])
+    return np.sort(asked)
+
+
+def _spread_so_far(
+    known: RowNumbers, asked: RowNumbers, near: NDArray[np.int64], far: NDArray[np.float64]
+) -> tuple[RowNumbers, NDArray[np.float32]]:
+    """All rows seen so far, and what has spread to each."""
+    rows, place = np.unique(np.concatenate([asked, near.ravel()]), return_inverse=True)
+    sources = np.repeat(place[: len(asked)], near.shape[1])
+    widths = np.maximum(far[:, -1:], np.finfo(np.float32).tiny)
+    weights = np.exp(-((far / widths) ** 2)).ravel()
+    one_way = csr_array((weights, (sources, place[len(asked) :])), (len(rows), len(rows)))
+    one_way.setdiag(0)
+    y = np.isin(rows, known).astype(np.float32)
+    return rows, spread(scaled(csr_array(one_way.maximum(one_way.T))), y, N_STEPS_FAR)

@@ -1,4 +1,10 @@
-"""How much each part of Auto is trusted: by where hidden known examples land, or by what other parts say."""
+"""How much each part of Auto is trusted, and how their ranks become one score.
+
+Parts are trusted by where hidden known examples land, or by what other parts say. Where some rows are known not to be
+of the kind, Auto also learns whether members are more unusual than these. Nothing else in it tells unusual rows from
+others: where such are looked for, members are found that are like no known one; where they are not, as with artefacts,
+they come later.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +13,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+
+from rarespec.rankers.ranker import Scores
 
 PRIOR = {"expanded": 2.0, "push": 0.3, "spread": 10.0, "given": 1.0}
 """Weight of each part before any known example has been hidden."""
@@ -31,6 +40,9 @@ NEGLIGIBLE = 1e-3
 
 NOTEWORTHY = 0.1
 """Leaning to unusual rows that is mentioned."""
+
+USUAL_SLOPE = 0.3
+"""Spread of the slope before anything was refused: logarithm of the odds for a factor e in the rank."""
 
 WORDS = {
     "expanded": "the mean of the known and of the best candidates, cleared of noise",
@@ -116,3 +128,31 @@ def _leaning_in_words(leaning: float) -> str:
 
 def _found(places: NDArray[np.float64]) -> str:
     return f", {np.median(places):.0f}" if len(places) else ""
+
+
+def standing(values: Scores, levels: Scores) -> Scores:
+    """Logarithm of the rank from the end, (n,): the larger, the more unusual; ranks as members may have count alike."""
+    return -np.log(ranks_among(values, levels) + RARITY * len(levels))
+
+
+def leaning(members: Scores, refused: Scores) -> float:
+    """How much the logarithm of the odds of being a member grows with the standing."""
+    x, y = np.concatenate([members, refused]), np.arange(len(members) + len(refused)) < len(members)
+    return float(LogisticRegression(C=USUAL_SLOPE**2).fit(x[:, None], y).coef_[0, 0])
+
+
+def ranks_among(scores: Scores, levels: Scores) -> Scores:
+    """Rank of each score among the unlabelled ones, whose scores `levels` are rising; in between, in between.
+
+    Above them all ranks go on from 1 towards 0, so that rows that no fitted one reaches are still told apart.
+    """
+    ranks = np.interp(scores, levels, np.arange(len(levels), 0.0, -1.0))
+    spread = levels[-1] - levels[len(levels) // 2]
+    beyond = scores > levels[-1]
+    ranks[beyond] = 1 / (1 + (scores[beyond] - levels[-1]) / spread) if spread > 0 else 0.5
+    return ranks
+
+
+def fuse(ranks: Mapping[str, NDArray[np.float64]], weights: Mapping[str, float]) -> Scores:
+    """Scores of rows that have these ranks under the parts."""
+    return np.log(sum(weight / np.sqrt(ranks[name]) for name, weight in weights.items() if weight > 0))

@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import BLOCK_ROWS
-from rarespec.rankers._linear_map import LinearMap
+from rarespec.rankers.linear_map import LinearMap
+from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
 Array = NDArray[np.float64]
 State = tuple[float, Array, Array]

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 def warn_unless_converged(converged: bool, where: str, advice: str) -> None:
     """One ConvergenceWarning with the line that called `fit`; for use in `_fit` itself."""
     if not converged:
-        warnings.warn(f"stopped {where}: {advice}", ConvergenceWarning, stacklevel=4)
+        warnings.warn(f"stopped {where}: {advice}", ConvergenceWarning, stacklevel=5)
 
 
 @contextmanager

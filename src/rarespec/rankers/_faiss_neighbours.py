@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._exact_neighbours import (
+from rarespec.rankers.exact_neighbours import (
     Distances,
     Indices,
     Progress,
@@ -27,7 +27,7 @@ from rarespec.rankers._exact_neighbours import (
     in_threads,
     pair_distances,
 )
-from rarespec.rankers._known import Rows
+from rarespec.rankers.rows import Rows
 
 SAMPLE_ROWS = 1000
 """Queries on which recall is measured."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import BLOCK_ROWS
-from rarespec.rankers._parameters import is_positive, require
+from rarespec.rankers.parameters import is_positive, require
+from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
 Array = NDArray[np.float64]
 
@@ -96,7 +95,8 @@ def resolved_gamma(gamma: float | str, X: Rows) -> float:
 
 
 def require_gamma(ranker: Any) -> None:
-    fine = ranker.gamma == "scale" if isinstance(ranker.gamma, str) else is_positive(ranker.gamma)
+    gamma = ranker.gamma
+    fine = gamma == "scale" if isinstance(gamma, str) else is_positive(gamma)
     require(ranker, "gamma", fine, '"scale" or a number > 0')
 
 
@@ -114,3 +114,20 @@ def level_on_margin(values: Array, weights: Array, upper: float) -> float:
     if below.all():
         return float(values.max())
     return float(values[below].max() + values[~below].min()) / 2
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """z = (x - centre) / unit: one unit for all columns."""
+
+    centre: Array
+    unit: float
+
+    @classmethod
+    def of(cls, X: Rows) -> Self:
+        """To a mean of 0 and a mean squared length of 1; constant rows keep their unit."""
+        centre, variance = centre_and_variance(X)
+        return cls(centre, float(np.sqrt(variance)) if variance > 0 else 1.0)
+
+    def scaled(self, rows: Rows) -> Array:
+        return (rows - self.centre) / self.unit

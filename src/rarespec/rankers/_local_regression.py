@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import BLOCK_ROWS
+from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
 RANK_TOLERANCE = 1e-14
 """Eigenvalues that are a smaller share of the largest are rounding: features do not vary in that direction."""

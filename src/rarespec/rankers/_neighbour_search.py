@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from rarespec.rankers._exact_neighbours import Distances, Indices, Progress, exact_nearest, first_of_each
 from rarespec.rankers._faiss_neighbours import faiss_nearest
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import BLOCK_ROWS
-from rarespec.rankers._row_identity import row_digests
+from rarespec.rankers.exact_neighbours import Distances, Indices, Progress, exact_nearest, first_of_each
+from rarespec.rankers.rows import BLOCK_ROWS, Rows, row_digests
 
 EXACT_BELOW = 20_000
 """Different rows from which on faiss is used; fewer are searched exactly within seconds."""

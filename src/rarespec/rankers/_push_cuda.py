@@ -1,4 +1,4 @@
-"""TopPush for all bags at once on a GPU: the steps of `_interior_point`, recorded once as a CUDA graph and replayed.
+"""TopPush for all bags at once on a GPU: interior-point steps, recorded once as a CUDA graph and replayed.
 
 A step is some two hundred small operations. Started one by one they would keep the GPU waiting; a replay starts them
 all together. Bags that are done go on with the others, and their best weights are kept.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
-from rarespec.rankers._interior_point import PATIENCE, advance, start
-from rarespec.rankers._push_newton import N_STRONG
+from rarespec.rankers._push_interior_point import N_STRONG, PATIENCE, advance, start
 from rarespec.rankers._push_problem import Objective, Solution
 from rarespec.rankers._push_state import Problems, State
 
@@ -21,13 +21,16 @@ FEWEST_APART = 8
 """Rows that have to be treated apart at least."""
 STEPS_AT_ONCE = 2
 """Steps between two looks at the gaps."""
+ONE_AT_A_TIME = Lock()
+"""Fits on several threads share the recorded steps and their memory."""
 
 
 def solve_together(positives: Tensor, negatives: Tensor, objective: Objective, tol: float, max_iter: int) -> Solution:
-    """As `_interior_point.solve`, for float64 CUDA tensors with at least as many rows as columns, and top_k < n."""
+    """As the interior-point `solve`, for float64 CUDA tensors with at least as many rows as columns, and top_k < n."""
     problems = _ready(Problems.of(positives, negatives, objective))
-    recorded = _recorded(tuple(problems.x.shape), problems.m, objective, problems.x.device)
-    return recorded.solved(problems, tol, max_iter)
+    with ONE_AT_A_TIME:
+        recorded = _recorded(tuple(problems.x.shape), problems.m, objective, problems.x.device)
+        return recorded.solved(problems, tol, max_iter)
 
 
 def _ready(problems: Problems) -> Problems:

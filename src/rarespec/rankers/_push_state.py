@@ -1,4 +1,4 @@
-"""Where the interior-point method stands: the rows of all problems, and the iterate of each (see `_interior_point`)."""
+"""Where the interior-point method stands: the rows of all problems, and the iterate of each."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any, Self
 from array_api_compat import array_namespace
 
 from rarespec.rankers._push_arrays import rows_replaced, solved
-from rarespec.rankers._push_loss import Values
-from rarespec.rankers._push_problem import Objective
+from rarespec.rankers._push_problem import Objective, Values
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from rarespec.rankers._kernel import Array
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import BLOCK_ROWS, weighted_sums
-from rarespec.rankers._scaling import Scaling
+from rarespec.rankers._kernel import Array, Scaling
+from rarespec.rankers.linear import weighted_sums
+from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
 SUFFICIENT = 1e-4
 """Share of the predicted decrease that a step must bring (Armijo's rule)."""

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import BLOCK_ROWS
+from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
 Array = NDArray[np.float64]
 Bins = NDArray[np.uint8]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,24 +11,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from rarespec.rankers._auto_filters import along
-from rarespec.rankers._auto_kept_rows import KeptRows
-from rarespec.rankers._auto_parts import learned_parts
-from rarespec.rankers._auto_prepared import Prepared, prepared, same_rows
-from rarespec.rankers._auto_query import query_of
-from rarespec.rankers._auto_trust import in_words, trust
-from rarespec.rankers._auto_unusual import leaning, standing, unusualness
-from rarespec.rankers._auto_wide import Wide, wide_parts, wide_query
-from rarespec.rankers._known import Rows, checked_rows, known_and_refused
-from rarespec.rankers._linear import BLOCK_ROWS, weighted_sums
-from rarespec.rankers._parameters import require_count
-from rarespec.rankers._ranker import Ranker, Scores
-from rarespec.rankers._ranks_among import ranks_among
-from rarespec.rankers._signal import Signal, signal_of_rows
-from rarespec.rankers._signal_space import SignalSpace
+from rarespec.rankers._auto_parts import KeptRows, along, learn_parts
+from rarespec.rankers._auto_rows import Prepared, Wide, rows_with
+from rarespec.rankers._auto_trust import fuse, in_words, leaning, ranks_among, standing, trust
+from rarespec.rankers.linear import weighted_sums
+from rarespec.rankers.parameters import require_count
+from rarespec.rankers.ranker import Flags, Kept, Needs, PreparingRanker, Scores
+from rarespec.rankers.rows import BLOCK_ROWS, Rows, checked_rows, same_rows
+from rarespec.rankers.signal import Signal, SignalSpace, signal_of_rows, unusualness
 
 
-class Auto(Ranker):
+class Auto(PreparingRanker):
     """Rank by the weighted sum of 1 / sqrt(rank) over the ranks that several parts give.
 
     A row that one trusted part puts high comes high: with a mean of ranks, or of their logarithms, the worst part
@@ -97,6 +90,8 @@ class Auto(Ranker):
     levels_: dict[str, NDArray[np.float64]]
     leaning_: float
     unusual_levels_: NDArray[np.float64]
+    _fitted_rows: Rows | None = None
+    """Whose scores under the parts are at hand; None for a model from a file."""
 
     def __init__(
         self,
@@ -110,27 +105,9 @@ class Auto(Ranker):
         self.balanced = balanced
         self.random_state = random_state
 
-    def prepare(self, X: Any) -> Self:
-        """Set up all that depends on X alone, (n, d), for several fits on the same X."""
-        require_count(self, "n_neighbours")
-        rows = checked_rows(self, X, reset=True)
-        with _one_thread():
-            signal = signal_of_rows(rows, self.n_neighbours) if self.signal is None else self.signal
-            if signal.n_rows != len(rows):
-                raise ValueError(f"signal: it has {signal.n_rows} rows and X has {len(rows)}; find it on this X")
-            self._prepared = _ready(rows, signal)
-        return self
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from feature vectors X, (n, d), and y, (n,): 1 = known, 0 = unlabelled, -1 = known not to be so.
-
-        When y holds two values, the larger marks the known and the other the unlabelled.
-        """
-        rows = checked_rows(self, X, reset=True)
-        known, refused = known_and_refused(rows, y)
-        with _one_thread():
-            self._learn(rows, known, refused)
-        return self
+    def needs(self) -> Needs:
+        """The space of signal, unless it is a parameter."""
+        return Needs(signal=self.n_neighbours if self.signal is None else None)
 
     def edge_scores(self, X: Any) -> Scores:
         """How much of what is known has spread to each row, as a logarithm, (n,).
@@ -142,45 +119,55 @@ class Auto(Ranker):
         found = self._fitted["spread"] if self._was_fitted_to(rows) else self._among("spread", rows)
         return np.log(np.maximum(found, np.finfo(np.float32).tiny))
 
-    def forget_preparation(self) -> None:
-        """Let go of what further fits to the same rows would use; the scores of these rows stay."""
-        if hasattr(self, "_prepared"):
-            del self._prepared
-        self.signal = None
+    def hidden_scores(self) -> Scores:
+        """Scores of known examples that were hidden in turn, (h,)."""
+        return self.hidden_scores_
+
+    def words(self, n_known: int) -> str:
+        """Which parts were used, and why."""
+        return self.why_
 
     def _was_fitted_to(self, X: Rows) -> bool:
-        return hasattr(self, "_fitted_rows") and same_rows(X, self._fitted_rows)
+        return self._fitted_rows is not None and same_rows(X, self._fitted_rows)
 
-    def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
-        self._learn(X, known, np.zeros(len(X), bool))
+    def _check_parameters(self) -> None:
+        require_count(self, "n_neighbours")
 
-    def _learn(self, X: Rows, known: NDArray[np.bool_], refused: NDArray[np.bool_]) -> None:
-        if not hasattr(self, "_prepared") or not self._prepared.is_of(X):
-            self.prepare(X)
-        ready, space = self._prepared, self._prepared.space
+    def _prepare(self, X: Rows, kept: Kept) -> Prepared | Wide:
+        self._check_parameters()
+        with _one_thread():
+            signal = self.signal or kept.signal or signal_of_rows(X, self.n_neighbours)
+            if signal.n_rows != len(X):
+                raise ValueError(f"signal: it has {signal.n_rows} rows and X has {len(X)}; find it on this X")
+            return rows_with(X, signal)
+
+    def _expect_found(self) -> None:
+        self.balanced = True
+
+    def _learn(self, ready: Prepared | Wide, X: Rows, known: Flags, refused: Flags) -> None:
+        with _one_thread():
+            self._learn_parts(ready, X, known, refused)
+
+    def _learn_parts(self, ready: Prepared | Wide, X: Rows, known: Flags, refused: Flags) -> None:
+        space = ready.space
         self.mean_, self.whitening_, self.noise_ = space.mean, space.whitening, space.noise
         self.usual_reach_ = space.usual_reach
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        if isinstance(ready, Wide):
-            query, rows = wide_query(ready, known, refused, seed)
-            parts = wide_parts(ready, query, rows, known, refused, self.balanced)
-        else:
-            query = query_of(ready, known, refused, seed)
-            parts = learned_parts(query, self.balanced)
+        query, parts = learn_parts(ready, known, refused, seed, self.balanced)
         hidden = query.ready.X[query.hidden]
         self.directions_, self.hidden_places_ = parts.directions, parts.places
         self.kept_rows_ = {name: kept.rows for name, kept in parts.kept.items()}
         self.kept_scores_ = {name: kept.scores for name, kept in parts.kept.items()}
         self._fitted_rows = X
         self._fitted = {name: self._along(name, X) for name in self.directions_} | parts.whole
-        self._lean(known, refused)
+        self._lean(ready, known, refused)
         self._combine(np.flatnonzero(~known & ~refused), space.seen(query.ready.whitened(query.known)))
-        self.hidden_scores_ = _fused(self.hidden_places_, self.weights_) + self._leaned(hidden)
+        self.hidden_scores_ = fuse(self.hidden_places_, self.weights_) + self._leaned(hidden)
 
-    def _lean(self, known: NDArray[np.bool_], refused: NDArray[np.bool_]) -> None:
+    def _lean(self, ready: Prepared | Wide, known: Flags, refused: Flags) -> None:
         self.leaning_, self.unusual_levels_ = 0.0, np.empty(0)
         if refused.any():
-            values = self._fitted_unusual = self._prepared.unusual
+            values = self._fitted_unusual = ready.unusual
             self.unusual_levels_ = np.sort(values[~known & ~refused])
             self.leaning_ = leaning(*(standing(values[rows], self.unusual_levels_) for rows in (known, refused)))
 
@@ -200,7 +187,7 @@ class Auto(Ranker):
     def _scores(self, X: Rows) -> Scores:
         scores = self._part_scores(X)
         ranks = {name: ranks_among(scores[name], levels) for name, levels in self.levels_.items()}
-        return _fused(ranks, self.weights_) + self._leaned(X)
+        return fuse(ranks, self.weights_) + self._leaned(X)
 
     def _part_scores(self, X: Rows) -> dict[str, Scores]:
         """Scores of all rows under each part that has a weight."""
@@ -227,13 +214,6 @@ class Auto(Ranker):
         return SignalSpace(self.mean_, self.whitening_, self.noise_, self.usual_reach_)
 
 
-def _ready(rows: Rows, signal: Signal) -> Prepared | Wide:
-    if signal.graph is not None:
-        return prepared(rows, signal.space, signal.graph)
-    assert signal.cells is not None
-    return Wide(rows, signal.space, signal.cells)
-
-
 def _one_thread() -> threadpool_limits:
     """Products here are small: on cores that others use as well, threads wait for each other longer than they work."""
     return threadpool_limits(1, user_api="blas")
@@ -241,8 +221,3 @@ def _one_thread() -> threadpool_limits:
 
 def _by_blocks(X: Rows, scores_of: Callable[[Rows], Scores]) -> Scores:
     return np.concatenate([scores_of(X[start : start + BLOCK_ROWS]) for start in range(0, len(X), BLOCK_ROWS)])
-
-
-def _fused(ranks: Mapping[str, NDArray[np.float64]], weights: Mapping[str, float]) -> Scores:
-    """Scores of rows that have these ranks under the parts."""
-    return np.log(sum(weight / np.sqrt(ranks[name]) for name, weight in weights.items() if weight > 0))

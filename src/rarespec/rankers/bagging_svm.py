@@ -13,16 +13,15 @@ from rarespec.rankers._convergence import unheard, warn_unless_converged
 from rarespec.rankers._kernel import (
     Array,
     Kernel,
+    Scaling,
     kernel_sums,
     require_gamma,
     resolved_gamma,
 )
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import weighted_sums
-from rarespec.rankers._parameters import require, require_count, require_one_of, require_positive
-from rarespec.rankers._ranker import Ranker, Scores
-from rarespec.rankers._row_identity import fingerprint_of_rows
-from rarespec.rankers._scaling import Scaling
+from rarespec.rankers.linear import weighted_sums
+from rarespec.rankers.parameters import require, require_count, require_one_of, require_positive
+from rarespec.rankers.ranker import Ranker, Scores
+from rarespec.rankers.rows import Rows, fingerprint_of_rows
 
 SOLVER_TOL = 1e-4
 """Tolerance of libsvm, in units of the margin. A tighter one costs many times the steps where rows are tied."""
@@ -110,6 +109,11 @@ class BaggingSVM(Ranker):
         self.class_weight = class_weight
         self.gamma = gamma
         self.random_state = random_state
+
+    def feature_weights(self) -> Array | None:
+        """(d,) `coef_` of a linear kernel; None for rbf."""
+        weights: Array | None = self.coef_
+        return weights
 
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
         self._check_parameters()

@@ -10,18 +10,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rarespec.processes import available_cores
-from rarespec.rankers._bag_size import bag_size_for, estimated_prevalence
-from rarespec.rankers._bags import draw_bags
+from rarespec.rankers._bags import bag_size_for, draw_bags, estimated_prevalence
 from rarespec.rankers._convergence import warn_unless_converged
-from rarespec.rankers._known import Rows, checked_known, checked_rows
-from rarespec.rankers._linear import BLOCK_ROWS, LinearRanker, weighted_sums
-from rarespec.rankers._linear_map import LinearMap, linear_map
-from rarespec.rankers._other_arrays import as_numpy, checked_other_rows, is_other_array, rows_at
-from rarespec.rankers._parameters import require, require_count
-from rarespec.rankers._push_bags import solve_bags
-from rarespec.rankers._push_parameters import ADVICE, PushSettings, checked_settings, where_stopped
 from rarespec.rankers._push_problem import Solution
-from rarespec.rankers._ranker import Scores
+from rarespec.rankers._push_solve import ADVICE, PushSettings, checked_settings, solve_bags, where_stopped
+from rarespec.rankers.linear import LinearRanker, weighted_sums
+from rarespec.rankers.linear_map import LinearMap, linear_map
+from rarespec.rankers.other_arrays import as_numpy, checked_other_rows, is_other_array, rows_at
+from rarespec.rankers.parameters import require, require_count
+from rarespec.rankers.ranker import Flags, Kept, Needs, Scores
+from rarespec.rankers.rows import BLOCK_ROWS, Rows, checked_known, checked_rows
 
 N_TRIAL_BAGS = 20
 """Bags of each trial fit that estimates the prevalence."""
@@ -149,6 +147,16 @@ class BaggingTopPush(LinearRanker):
             total[drawn] -= weighted_sums(rows[drawn], w) - self.origin_ @ w
             n_left[drawn] -= 1
         return np.where(n_left > 0, total / np.maximum(n_left, 1) + origin, scores)
+
+    def needs(self) -> Needs:
+        """A copy of the rows on a GPU, where there is one."""
+        return Needs(rows_on_device=True)
+
+    def _prepare(self, X: Rows, kept: Kept) -> Any:
+        return kept.rows_on_device
+
+    def _learn(self, ready: Any, X: Rows, known: Flags, refused: Flags) -> None:
+        self._fit(X if ready is None else ready, known)
 
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
         self._check_parameters()

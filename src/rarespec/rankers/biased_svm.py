@@ -16,16 +16,16 @@ from rarespec.rankers._convergence import warn_unless_converged
 from rarespec.rankers._kernel import (
     Array,
     Kernel,
+    Scaling,
     kernel_sums,
     require_gamma,
     resolved_gamma,
 )
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import weighted_sums
-from rarespec.rankers._parameters import require, require_count, require_one_of, require_positive
-from rarespec.rankers._ranker import Ranker, Scores
-from rarespec.rankers._scaling import Scaling
 from rarespec.rankers._squared_hinge import LinearMachine, fit_squared_hinge
+from rarespec.rankers.linear import weighted_sums
+from rarespec.rankers.parameters import require, require_count, require_one_of, require_positive
+from rarespec.rankers.ranker import Ranker, Scores
+from rarespec.rankers.rows import Rows
 
 C_MINUS_GRID = (0.01, 0.05, 0.21, 0.61)
 """Tried for C-: from the published 0.01, 0.03, ... 0.61."""
@@ -119,6 +119,11 @@ class BiasedSVM(Ranker):
         self.gamma = gamma
         self.selection_size = selection_size
         self.random_state = random_state
+
+    def feature_weights(self) -> Array | None:
+        """(d,) `coef_` of a linear kernel; None for rbf."""
+        weights: Array | None = self.coef_
+        return weights
 
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
         self._check_parameters()

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.rankers._kernel import squared_distances
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import BLOCK_ROWS
-from rarespec.rankers._linear_map import SCALINGS, linear_map
-from rarespec.rankers._parameters import is_from_0_to_1, require, require_count, require_one_of, require_share
-from rarespec.rankers._ranker import Ranker, Scores
 from rarespec.rankers._stumps import Array, best_step, bin_numbers, candidate_thresholds, step_sums
+from rarespec.rankers.linear_map import SCALINGS, linear_map
+from rarespec.rankers.parameters import is_from_0_to_1, require, require_count, require_one_of, require_share
+from rarespec.rankers.ranker import Ranker, Scores
+from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
 LEAST_EDGE = 1e-12
 """A step whose edge is smaller tells nothing apart."""

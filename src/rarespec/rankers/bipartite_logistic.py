@@ -14,10 +14,10 @@ from threadpoolctl import threadpool_limits
 from rarespec.rankers._bags import draw_bags
 from rarespec.rankers._balanced_loss import LOSSES, BalancedLoss, Minimum, minimise
 from rarespec.rankers._convergence import warn_unless_converged
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import LinearRanker
-from rarespec.rankers._linear_map import SCALINGS, LinearMap, linear_map
-from rarespec.rankers._parameters import require_count, require_one_of, require_positive
+from rarespec.rankers.linear import LinearRanker
+from rarespec.rankers.linear_map import SCALINGS, LinearMap, linear_map
+from rarespec.rankers.parameters import require_count, require_one_of, require_positive
+from rarespec.rankers.rows import Rows
 
 
 class BipartiteLogistic(LinearRanker):

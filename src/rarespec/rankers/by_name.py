@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import isclass
 from typing import Any
 
-from rarespec.rankers._ranker import Ranker
+from rarespec.rankers.ranker import Ranker
 
 CLASS_OF = {
     "auto": "Auto",
@@ -39,7 +40,7 @@ def by_name(name: str) -> type[Ranker]:
 
 def name_of(ranker: Any) -> str:
     """The name under which `by_name` finds this ranker, or the class of rankers, again."""
-    kind = ranker if isinstance(ranker, type) else type(ranker)
+    kind = ranker if isclass(ranker) else type(ranker)
     name = kind.__module__.rpartition(".")[2]
     if kind.__module__ != f"rarespec.rankers.{name}" or CLASS_OF.get(name) != kind.__qualname__:
         raise ValueError(f"{kind.__qualname__} has no name: only rankers of rarespec have, that is {', '.join(NAMES)}")

@@ -13,12 +13,10 @@ from scipy.sparse import csr_array, dia_array
 from sklearn.utils import check_random_state
 
 from rarespec.rankers._anchors import anchor_weights, draw_anchors, k_means
-from rarespec.rankers._graph_ranker import GraphRanker
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import BLOCK_ROWS
-from rarespec.rankers._parameters import is_positive, require, require_count
-from rarespec.rankers._ranker import Scores
-from rarespec.rankers.neighbours import NeighbourGraph
+from rarespec.rankers.graph_ranker import GraphRanker
+from rarespec.rankers.parameters import is_positive, require, require_count
+from rarespec.rankers.ranker import Kept, Scores
+from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
 
 @dataclass(frozen=True)
@@ -80,8 +78,6 @@ class EMR(GraphRanker):
     weights. Another weakness is the bandwidth: it adapts to each row, so an outlier holds on to far anchors as firmly
     as a typical row does to near ones.
 
-    `prepare` takes a neighbour graph like the other methods and has no use for it.
-
     References
     ----------
     B. Xu et al. 2011, Efficient Manifold Ranking for Image Retrieval, SIGIR.
@@ -106,7 +102,7 @@ class EMR(GraphRanker):
         self.n_kmeans_iterations = n_kmeans_iterations
         self.random_state = random_state
 
-    def _prepare(self, X: Rows, graph: NeighbourGraph | None) -> AnchorGraph:
+    def _prepare(self, X: Rows, kept: Kept) -> AnchorGraph:
         self._check_parameters()
         drawn = draw_anchors(X, self.n_anchors, check_random_state(self.random_state))
         self._warn_of_few(len(drawn))
@@ -121,12 +117,11 @@ class EMR(GraphRanker):
     def _weights(self, X: Rows) -> csr_array:
         return anchor_weights(X, self.anchors_, min(self.n_nearest, len(self.anchors_)))
 
-    def _solve(self, Y: NDArray[np.float64], fitting: bool = False) -> NDArray[np.float64]:
-        prepared: AnchorGraph = self._prepared
-        anchor_scores = cho_solve((prepared.cholesky, True), prepared.H.T @ Y)
+    def _solve(self, ready: AnchorGraph, Y: NDArray[np.float64], fitting: bool = False) -> NDArray[np.float64]:
+        anchor_scores = cho_solve((ready.cholesky, True), ready.H.T @ Y)
         if fitting:
             self.anchor_scores_ = anchor_scores[:, 0]
-        scores = prepared.H @ anchor_scores
+        scores = ready.H @ anchor_scores
         scores += Y
         return scores
 
@@ -147,7 +142,7 @@ class EMR(GraphRanker):
         if n_drawn < self.n_anchors:
             warnings.warn(
                 f"n_anchors = {self.n_anchors}: X has only {n_drawn} different rows, and each is an anchor",
-                stacklevel=5,
+                stacklevel=4,
             )
 
 

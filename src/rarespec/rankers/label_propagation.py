@@ -13,12 +13,11 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
 from rarespec.rankers._conjugate_gradients import Block, Operator, OrderedMatrix, Solution, solve, solve_in_blocks
-from rarespec.rankers._graph_ranker import GraphRanker
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import BLOCK_ROWS
-from rarespec.rankers._parameters import is_positive, require, require_count, require_share
-from rarespec.rankers._ranker import Scores
+from rarespec.rankers.graph_ranker import NeighbourGraphRanker
 from rarespec.rankers.neighbours import NeighbourGraph, neighbours_of
+from rarespec.rankers.parameters import is_positive, require, require_count, require_share
+from rarespec.rankers.ranker import Kept, Scores
+from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
 SELF_TUNED = "self-tuned"
 MAX_ITER = 10_000
@@ -40,7 +39,7 @@ class Diffusion:
     """(n,) which connected part of the weighted graph each row is in."""
 
 
-class LabelPropagation(GraphRanker):
+class LabelPropagation(NeighbourGraphRanker):
     """Rank rows by (I - alpha S)^-1 y: learning with local and global consistency.
 
     y is 1 on the known rows and 0 elsewhere; S = D^-1/2 W D^-1/2, where W has exp(-d^2 / 2 sigma^2) between each row
@@ -125,9 +124,9 @@ class LabelPropagation(GraphRanker):
         self.tol = tol
         self.graph = graph
 
-    def _prepare(self, X: Rows, graph: NeighbourGraph | None) -> Diffusion:
+    def _prepare(self, X: Rows, kept: Kept) -> Diffusion:
         self._check_parameters()
-        graph = self._graph_for(X, self.n_neighbours, graph)
+        graph = self._graph_for(X, self.n_neighbours, kept)
         self.scales_ = local_scales(graph) if self.sigma == SELF_TUNED else None
         weights = edge_weights(graph, self.sigma, self.scales_)
         degrees = np.asarray(weights.sum(axis=1)).ravel()
@@ -139,12 +138,11 @@ class LabelPropagation(GraphRanker):
         system = eye_array(len(X), format="csr") - self.alpha * (scaling @ weights @ scaling)
         return Diffusion(OrderedMatrix.of(system), degrees, component)
 
-    def _solve(self, Y: NDArray[np.float64], fitting: bool = False) -> NDArray[np.float64]:
-        prepared: Diffusion = self._prepared
-        solution = solve_in_blocks(prepared.matrix, Y, self._solve_block)
+    def _solve(self, ready: Diffusion, Y: NDArray[np.float64], fitting: bool = False) -> NDArray[np.float64]:
+        solution = solve_in_blocks(ready.matrix, Y, self._solve_block)
         if not solution.converged.all():
             _warn_of_residuals(solution.residuals, self.tol)
-        reached = reached_rows(prepared.component, Y)
+        reached = reached_rows(ready.component, Y)
         if fitting:
             self.n_iter_, self.residual_ = int(solution.n_iter[0]), float(solution.residuals[0])
             self.n_unreached_ = int((~reached).sum())
@@ -183,7 +181,7 @@ class LabelPropagation(GraphRanker):
                 f"{self.n_isolated_} of {n} rows are cut off: their distances are so large against sigma = "
                 f"{self.sigma} that all their weights vanish, and they score 0 unless known; "
                 f'try sigma="{SELF_TUNED}"',
-                stacklevel=6,
+                stacklevel=4,
             )
 
 
@@ -250,5 +248,5 @@ def _warn_of_residuals(residuals: NDArray[np.float64], tol: float) -> None:
         f"a query was not solved to tol = {tol:.1e} in every row; its residual is {residuals.max():.1e} of its scores "
         "as a whole: a larger tol or a smaller alpha is within reach",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=5,
     )

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from rarespec.rankers._global_alignment import AlignmentSystem, align, alignment_system
-from rarespec.rankers._graph_ranker import GraphRanker
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import BLOCK_ROWS
 from rarespec.rankers._local_regression import alignment_matrix, regressed_scores
-from rarespec.rankers._parameters import is_positive, require, require_count, require_positive, require_share
-from rarespec.rankers._ranker import Scores
+from rarespec.rankers.graph_ranker import NeighbourGraphRanker
 from rarespec.rankers.neighbours import NeighbourGraph, neighbours_of
+from rarespec.rankers.parameters import is_positive, require, require_count, require_positive, require_share
+from rarespec.rankers.ranker import Kept, Scores
+from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
 MAX_ITER = 20_000
 """Far beyond what is needed: 550 at 100 450 rows, with the extra factor."""
@@ -28,7 +27,7 @@ random: 14 000 rows of 50 independent features took 5 seconds.
 """
 
 
-class LRGA(GraphRanker):
+class LRGA(NeighbourGraphRanker):
     """Rank rows by scores that a ridge regression on the features fits well around every row.
 
     Each row and its nearest neighbours carry a local regression of their scores on their features. What it cannot fit
@@ -112,17 +111,17 @@ class LRGA(GraphRanker):
         self.rtol = rtol
         self.graph = graph
 
-    def _prepare(self, X: Rows, graph: NeighbourGraph | None) -> AlignmentSystem:
+    def _prepare(self, X: Rows, kept: Kept) -> AlignmentSystem:
         self._check_parameters()
-        others = self._graph_for(X, self.n_neighbours - 1, graph).indices
+        others = self._graph_for(X, self.n_neighbours - 1, kept).indices
         themselves = np.arange(len(X), dtype=np.int32)[:, None]
         L = alignment_matrix(X, np.concatenate([themselves, others], axis=1), self.regularisation)
         if not self.extra_factor:  # scores fall too fast for factors to be exact in each, and iterations are few
             return alignment_system(L, factored=False)
         return alignment_system(L * self.regularisation, factored=len(X) < FACTORED_BELOW)
 
-    def _solve(self, Y: NDArray[np.float64], fitting: bool = False) -> NDArray[np.float64]:
-        alignment = align(self._prepared, Y, self.query_weight, self.rtol, MAX_ITER)
+    def _solve(self, ready: AlignmentSystem, Y: NDArray[np.float64], fitting: bool = False) -> NDArray[np.float64]:
+        alignment = align(ready, Y, self.query_weight, self.rtol, MAX_ITER)
         if not alignment.converged.all():
             _warn_of_residuals(alignment.residuals, self.rtol)
         if fitting:
@@ -152,5 +151,5 @@ def _warn_of_residuals(residuals: NDArray[np.float64], rtol: float) -> None:
         f"a query was not solved to rtol = {rtol:.1e} in every row; the error of its scores as a whole is at most "
         f"{residuals.max():.1e} of their size, but faint ones may be out of order",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=5,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers.label_propagation import LabelPropagation
+from rarespec.rankers.label_propagation import Diffusion, LabelPropagation
 from rarespec.rankers.neighbours import NeighbourGraph
 
 
@@ -55,8 +55,8 @@ class ManifoldRanking(LabelPropagation):
         super().__init__(n_neighbours, sigma, alpha, tol, graph)
         self.normalised = normalised
 
-    def _solve(self, Y: NDArray[np.float64], fitting: bool = False) -> NDArray[np.float64]:
+    def _solve(self, ready: Diffusion, Y: NDArray[np.float64], fitting: bool = False) -> NDArray[np.float64]:
         if self.normalised:
-            return super()._solve(Y, fitting)
-        roots = np.sqrt(self._prepared.degrees)[:, None]
-        return super()._solve(Y / roots, fitting) / roots
+            return super()._solve(ready, Y, fitting)
+        roots = np.sqrt(ready.degrees)[:, None]
+        return super()._solve(ready, Y / roots, fitting) / roots

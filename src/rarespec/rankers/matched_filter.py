@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._covariance import shrunk_covariance
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import BLOCK_ROWS, LinearRanker
-from rarespec.rankers._linear_map import LinearMap, whitening_of
-from rarespec.rankers._parameters import is_from_0_to_1, require, require_one_of
-from rarespec.rankers._ranker import Scores
+from rarespec.rankers.covariance import shrunk_covariance
+from rarespec.rankers.linear import LinearRanker
+from rarespec.rankers.linear_map import LinearMap, whitening_of
+from rarespec.rankers.parameters import is_from_0_to_1, require, require_one_of
+from rarespec.rankers.ranker import Scores
+from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
 
 class MatchedFilter(LinearRanker):

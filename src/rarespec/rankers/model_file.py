@@ -19,10 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 from rarespec._version import __version__
 from rarespec.rankers._model_container import Arrays, ModelFileError, packed, read, unpacked
 from rarespec.rankers._model_values import described_all, rebuilt_all
-from rarespec.rankers._ranker import Ranker
-from rarespec.rankers._signal import Signal
 from rarespec.rankers.by_name import NAMES, by_name, name_of
 from rarespec.rankers.neighbours import NeighbourGraph
+from rarespec.rankers.ranker import Ranker
+from rarespec.rankers.signal import Signal
 from rarespec.spectrum import WavelengthGrid
 from rarespec.versions import versions_with
 from rarespec.whole_file import write_whole
@@ -286,9 +286,9 @@ PLAIN: dict[str, Any] = {"str": str, "bool": bool | np.bool_, "int": int | np.in
 
 
 def _require_parameters(ranker: Ranker) -> None:
-    """As `fit` requires them, of a ranker that checks them in a method of its own."""
+    """As `fit` requires them."""
     try:
-        getattr(ranker, "_check_parameters", lambda: None)()
+        ranker._check_parameters()
     except Exception as error:  # a comparison may fail in any way with a value of the wrong type
         raise ModelFileError(f"a parameter is wrong ({error}): do not use the file") from None
 
@@ -298,7 +298,7 @@ def _require_scores(ranker: Ranker) -> None:
     n_features = getattr(ranker, "n_features_in_", None)
     if not isinstance(n_features, int) or not 1 <= n_features <= MAX_FEATURES:
         raise ModelFileError("n_features_in_ is missing or no number of features: the file is no complete model")
-    coef = getattr(ranker, "coef_", None)
+    coef = ranker.feature_weights()
     if coef is not None and np.shape(coef) != (n_features,):
         raise ModelFileError(f"coef_ has shape {np.shape(coef)}, but there are {n_features} features: fit it again")
     probes = np.stack([np.zeros(n_features), np.sin(np.arange(n_features)), np.linspace(-1, 1, n_features)])

@@ -13,11 +13,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_array
 
-from rarespec.rankers._exact_neighbours import Distances, Indices, Progress, first_of_each, pair_distances
-from rarespec.rankers._known import Rows, require_finite
-from rarespec.rankers._linear import BLOCK_ROWS
 from rarespec.rankers._neighbour_search import NeighbourSearch
-from rarespec.rankers._row_identity import fingerprint_of_rows
+from rarespec.rankers.exact_neighbours import Distances, Indices, Progress, first_of_each, pair_distances
+from rarespec.rankers.rows import BLOCK_ROWS, Rows, fingerprint_of_rows, require_finite
 
 N_SIZES = 10
 """How many components a summary names."""

@@ -16,10 +16,10 @@ from rarespec.rankers._kernel import (
     require_gamma,
     resolved_gamma,
 )
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import weighted_sums
-from rarespec.rankers._parameters import require_one_of, require_share
-from rarespec.rankers._ranker import Ranker, Scores
+from rarespec.rankers.linear import weighted_sums
+from rarespec.rankers.parameters import require_one_of, require_share
+from rarespec.rankers.ranker import Ranker, Scores
+from rarespec.rankers.rows import Rows
 
 SOLVER_TOL = 1e-6
 """Tolerance of libsvm, relative to the mean of the kernel's diagonal: its kernel matrix has single precision."""
@@ -82,6 +82,11 @@ class OCSVM(Ranker):
         self.kernel = kernel
         self.nu = nu
         self.gamma = gamma
+
+    def feature_weights(self) -> Array | None:
+        """(d,) `coef_` of a linear kernel; None for rbf."""
+        weights: Array | None = self.coef_
+        return weights
 
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
         self._check_parameters()

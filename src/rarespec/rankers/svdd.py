@@ -17,9 +17,8 @@ from rarespec.rankers._kernel import (
     require_gamma,
     resolved_gamma,
 )
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import BLOCK_ROWS
-from rarespec.rankers._parameters import (
+from rarespec.rankers._svdd_programme import solve_svdd
+from rarespec.rankers.parameters import (
     is_number,
     require,
     require_count,
@@ -27,8 +26,8 @@ from rarespec.rankers._parameters import (
     require_positive,
     require_share,
 )
-from rarespec.rankers._ranker import Ranker, Scores
-from rarespec.rankers._svdd_programme import solve_svdd
+from rarespec.rankers.ranker import Ranker, Scores
+from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
 KERNELS = ("rbf", "linear", "poly")
 

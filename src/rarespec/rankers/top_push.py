@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.rankers._convergence import warn_unless_converged
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import LinearRanker
-from rarespec.rankers._linear_map import linear_map
-from rarespec.rankers._push_parameters import ADVICE, checked_settings, where_stopped
-from rarespec.rankers._push_working_set import solve_all_rows
+from rarespec.rankers._push_solve import ADVICE, checked_settings, solve_all_rows, where_stopped
+from rarespec.rankers.linear import LinearRanker
+from rarespec.rankers.linear_map import linear_map
+from rarespec.rankers.rows import Rows
 
 
 class TopPush(LinearRanker):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.engines.engine import Engine
-from rarespec.rankers._ranker import Ranker, Scores
+from rarespec.rankers.ranker import Ranker, Scores
 from rarespec.survey.feature_set import FeatureSet
 
 
 class RowScores(NamedTuple):
-    """scores (n,), and edges (n,), which are the ranker's `edge_scores`; None when it has none."""
+    """scores (n,), and edges (n,): on a scale on which the end of a kind shows; None where that of the scores does."""
 
     scores: Scores
     edges: Scores | None
@@ -25,12 +25,11 @@ def scores_by_block(features: FeatureSet, ranker: Ranker, engine: Engine) -> Row
     return join_scores(engine.map(_scores_of_block, (features, ranker), range(features.survey.n_blocks)))
 
 
-def scores_of_rows(ranker: Any, X: NDArray[np.floating]) -> RowScores:
+def scores_of_rows(ranker: Ranker, X: NDArray[np.floating]) -> RowScores:
     """Of these rows, (n, d)."""
-    nothing, has_edges = np.empty(0), hasattr(ranker, "edge_scores")
     if not len(X):
-        return RowScores(nothing, nothing if has_edges else None)
-    return RowScores(ranker.decision_function(X), ranker.edge_scores(X) if has_edges else None)
+        return RowScores(np.empty(0), None)
+    return RowScores(ranker.decision_function(X), ranker.edge_scores(X))
 
 
 def join_scores(parts: Iterable[RowScores]) -> RowScores:

@@ -1,4 +1,4 @@
-"""A ranker fitted for a query, and how it finds the known examples again when they are hidden."""
+"""A ranker on the rows of a search, and how it finds the known examples again when they are hidden."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
-from rarespec.engines.here import computed_ahead
-from rarespec.evaluation.hiding import MIN_KNOWN, Hiding, hide_known
+from rarespec.evaluation.hiding import MIN_KNOWN, hide_known
 from rarespec.gpu.device import on_device
+from rarespec.memory import give_back_freed
 from rarespec.processes import available_cores
-from rarespec.rankers import BaggingTopPush, by_name
-from rarespec.rankers._graph_ranker import GraphRanker
-from rarespec.rankers._ranker import Ranker, Scores
+from rarespec.rankers import by_name
 from rarespec.rankers.neighbours import build_neighbours, extend_neighbours
-from rarespec.searching.marks import marks_for
+from rarespec.rankers.ranker import Fit, Kept, Preparation, Ranker, Scores
+from rarespec.rankers.signal import Signal
 from rarespec.searching.request import SearchRequest
 from rarespec.searching.rows import SearchRows
 from rarespec.searching.yield_curve import places_among
@@ -28,53 +25,43 @@ MAX_FOLDS = 10
 """Up to so many known examples are hidden one at a time; more are hidden in so many groups."""
 
 
-def ranker_for(request: SearchRequest, rows: SearchRows, device: str | None = None) -> Ranker:
-    """The ranker that is asked for, unfitted, with the survey's graph where it needs one."""
+def ranker_for(request: SearchRequest) -> Ranker:
+    """The ranker that is asked for, unfitted."""
     ranker = by_name(request.method)(**request.params)
-    allowed = ranker.get_params()
-    if "random_state" in allowed and "random_state" not in request.params:
+    if "random_state" in ranker.get_params() and "random_state" not in request.params:
         ranker.set_params(random_state=request.seed)
-    if "graph" in allowed and "n_neighbours" in allowed:
-        ranker.set_params(graph=_graph(rows, allowed["n_neighbours"], device))
-    if "signal" in allowed and not rows.n_from_elsewhere:
-        ranker.set_params(signal=signal_of(rows.features, allowed["n_neighbours"], device))
     return ranker
 
 
-def fit(ranker: Ranker, rows: SearchRows, device: str | None = None) -> None:
-    """Let it learn; on the GPU where it can."""
-    X = on_device(rows.X, device) if device and isinstance(ranker, BaggingTopPush) else rows.X
-    ranker.fit(X, marks_for(ranker, rows.known, rows.refused))
+def prepare(ranker: Ranker, rows: SearchRows, device: str | None = None) -> Preparation:
+    """The ranker on the rows of a search, with what the survey keeps for it; on the GPU where it can learn there."""
+    needs = ranker.needs()
+    kept = Kept(
+        graph=None if needs.graph is None else _graph(rows, needs.graph, device),
+        signal=None if needs.signal is None else _signal(rows, needs.signal, device),
+        rows_on_device=on_device(rows.X, device) if device and needs.rows_on_device else None,
+    )
+    give_back_freed()
+    return ranker.prepare(rows.X, kept)
 
 
 def hidden_places(
-    ranker: Ranker, rows: SearchRows, scores: Scores, listed: NDArray[np.bool_], seed: int | None
+    fit: Fit, known: NDArray[np.bool_], scores: Scores, listed: NDArray[np.bool_], seed: int | None
 ) -> NDArray[np.int64]:
     """Where each known example comes to stand among the listed rows when it is hidden, (m,), 1 = first.
 
     Empty with one known example, and when the ranker was fitted elsewhere (`seed` is None) and has not hidden any then.
     """
-    if rows.known.sum() < MIN_KNOWN:
+    if known.sum() < MIN_KNOWN:
         return np.empty(0, np.int64)
-    if hasattr(ranker, "hidden_scores_"):  # it has hidden them itself
-        return places_among(scores[listed], ranker.hidden_scores_)
-    if seed is None:
+    if fit.hidden_scores is not None:
+        return places_among(scores[listed], fit.hidden_scores)
+    if seed is None or fit.preparation is None:
         return np.empty(0, np.int64)
-    folds = list(hide_known(rows.known, MAX_FOLDS, seed))
-    pairs = zip(folds, _scores(ranker, folds, rows), strict=True)
-    found = [places_among(refitted[listed], refitted[fold.hidden]) for fold, refitted in pairs]
+    folds = list(hide_known(known, MAX_FOLDS, seed))
+    without = fit.preparation.scores_for(np.column_stack([fold.y for fold in folds]), available_cores())
+    found = [places_among(one[listed], one[fold.hidden]) for fold, one in zip(folds, without.T, strict=True)]
     return np.concatenate(found)
-
-
-def _scores(ranker: Ranker, folds: list[Hiding], rows: SearchRows) -> list[Scores]:
-    if isinstance(ranker, GraphRanker):
-        return list(ranker.scores_for(np.column_stack([fold.y for fold in folds])).T)
-
-    def refitted(fold: Hiding) -> Scores:
-        return clone(ranker).fit(rows.X, fold.y).decision_function(rows.X)
-
-    with threadpool_limits(1, user_api="blas"):  # threads of BLAS would wait for each other
-        return list(computed_ahead(refitted, folds, available_cores()))
 
 
 def _graph(rows: SearchRows, k: int, device: str | None) -> Any:
@@ -85,3 +72,8 @@ def _graph(rows: SearchRows, k: int, device: str | None) -> Any:
     if graph.n_neighbours < possible:  # a survey of so few spectra that each has fewer neighbours than it will have
         return build_neighbours(rows.X, possible)
     return extend_neighbours(graph, rows.X)
+
+
+def _signal(rows: SearchRows, k: int, device: str | None) -> Signal | None:
+    """That of the survey is not that of its rows and of examples from elsewhere."""
+    return None if rows.n_from_elsewhere else signal_of(rows.features, k, device)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._ranker import Ranker, Scores, best_first
+from rarespec.rankers.ranker import Fit, Scores, best_first
 from rarespec.searching.fitting import hidden_places
 from rarespec.searching.rows import SearchRows
 from rarespec.searching.selection import Chosen
@@ -26,7 +26,7 @@ class Listing:
     """
 
     rows: SearchRows
-    ranker: Ranker
+    fit: Fit
     scores: Scores
     listed: NDArray[np.bool_]
     order: NDArray[np.intp]
@@ -34,9 +34,7 @@ class Listing:
 
     def falling_scores(self) -> Scores:
         """Scores of the listed rows, falling, on a scale on which the edge of a group shows."""
-        if not hasattr(self.ranker, "edge_scores"):
-            return self.scores[self.order]
-        return self.falling(self.ranker.edge_scores(self.rows.X))
+        return self.falling(self.fit.edge_scores)
 
     def falling(self, edges: Scores) -> Scores:
         """These edge scores, (n,) of all rows, of the listed ones."""
@@ -44,25 +42,25 @@ class Listing:
 
     def hidden_places(self, seed: int | None) -> NDArray[np.int64]:
         """Where known examples come to stand when they are hidden; see `fitting.hidden_places`."""
-        return hidden_places(self.ranker, self.rows, self.scores, self.listed, seed)
+        return hidden_places(self.fit, self.rows.known, self.scores, self.listed, seed)
 
 
-def list_rows(rows: SearchRows, ranker: Ranker, chosen: Chosen, scores: Scores | None = None) -> Listing:
+def list_rows(rows: SearchRows, fit: Fit, chosen: Chosen, scores: Scores | None = None) -> Listing:
     """The rows in the order of a fitted ranker; `scores`, (n,), where they are known already."""
     listed = rows.listed(chosen.mask)
     if not listed.any():
         why = "; ".join(chosen.said) or "every usable spectrum is known or a non-member"
         raise WrongUseError(f"{rows.survey.path}: nothing is left to rank: {why}")
-    scores = ranker.decision_function(rows.X) if scores is None else scores
+    scores = fit.scores if scores is None else scores
     places = np.flatnonzero(listed)
-    return Listing(rows, ranker, scores, listed, places[best_first(scores[places])], chosen.said)
+    return Listing(rows, fit, scores, listed, places[best_first(scores[places])], chosen.said)
 
 
 def hidden_curve(listing: Listing, seed: int | None, edges: Scores | None = None) -> YieldCurve:
     """From where the known examples come to stand when they are hidden.
 
     seed : of the hiding; None when the ranker was fitted elsewhere and nothing can be hidden
-    edges : (n,) edge scores of all rows, where the ranker has such and they are known already
+    edges : (n,) edge scores of all rows, where they are known already
     """
     falling = listing.falling_scores() if edges is None else listing.falling(edges)
     return yield_curve(falling, listing.hidden_places(seed), int(listing.rows.known.sum()))

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from rarespec.engines.engine import EngineError
 from rarespec.features.for_grid import for_grid
 from rarespec.features.recipe import Recipe
-from rarespec.rankers._ranker import Ranker, Scores
 from rarespec.rankers.model_file import Model, ModelFileError, as_loaded, load_model, save_model
+from rarespec.rankers.ranker import Ranker, Scores
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.request import name_of_recipe, recipe_named
 from rarespec.spectrum import Spectra, WavelengthGrid
@@ -178,7 +178,7 @@ def _ids(value: Any) -> list[str]:
 
 
 def _known_features(model: Model) -> NDArray[np.float32]:
-    value, wanted = model.extra["known_features"], int(getattr(model.ranker, "n_features_in_", 0))
+    value, wanted = model.extra["known_features"], model.ranker.n_features_in_
     if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or value.ndim != 2 or value.shape[1] != wanted:
         raise ModelFileError(f"the features of its known examples are not {wanted} numbers each; do not use it")
     with np.errstate(over="ignore"):

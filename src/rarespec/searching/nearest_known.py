@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._known import Rows, require_finite
-from rarespec.rankers._linear import BLOCK_ROWS
-from rarespec.rankers._linear_map import LinearMap, whitening
+from rarespec.rankers.linear_map import LinearMap, whitening
+from rarespec.rankers.rows import BLOCK_ROWS, Rows, require_finite
 
 
 class Nearest(NamedTuple):

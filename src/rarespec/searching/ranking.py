@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._ranker import Ranker
+from rarespec.rankers.ranker import Ranker
 from rarespec.searching.candidates import CandidateTables
 from rarespec.searching.explanation import Explanation, explain_score
 from rarespec.searching.export import write_table
@@ -112,12 +112,12 @@ def build_ranking(
     about : what the provenance says besides the settings of the request; the method, where a model chose it
     """
     settings = {**request.settings, **(about or {})}
-    rows, ranker, best = listing.rows, listing.ranker, listing.order[: request.top]
+    rows, ranker, best = listing.rows, listing.fit.ranker, listing.order[: request.top]
     return Ranking(
         table=tables.make(rows, best, listing.scores[best], curve),
         yield_curve=curve,
         method=settings["method"],
-        why=getattr(ranker, "why_", f"ranked by {type(ranker).__name__} from {rows.known.sum()} known examples"),
+        why=listing.fit.words,
         n_listed=len(listing.order),
         problems=[*problems, *listing.said, *_unusable(rows)],
         examples_lost=examples_lost,

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._ranker import best_first
+from rarespec.rankers.ranker import best_first
 from rarespec.searching.candidates import CandidateTables
+from rarespec.searching.fitting import prepare
 from rarespec.searching.listing import Listing, list_rows
 from rarespec.searching.ranking import Ranking, build_ranking
-from rarespec.searching.refitting import prepared_on, refitted
 from rarespec.searching.search import PreparedSearch
 from rarespec.searching.yield_after_looks import yield_after_looks
 from rarespec.searching.yield_curve import YieldCurve
@@ -31,7 +31,7 @@ class Relearning:
 
     def __init__(self, start: PreparedSearch) -> None:
         self.start = start
-        self._prepared = prepared_on(start.ranker, start.rows.X)
+        self._preparation = prepare(start.ranker, start.rows, start.device)
         self._chosen = start.request.selection.choose(self.survey)
         self._listed_first = start.rows.listed(self._chosen.mask)
         self._tables = CandidateTables(self.survey, whole_columns=True)
@@ -59,8 +59,8 @@ class Relearning:
         rows, start = self.start.rows.relabel(known, refused_or_bad), self.start
         if any(labelled.values()) and not rows.listed(self._chosen.mask).any():
             raise NothingLeftError(f"{self.survey.path}: every spectrum of the list has a label; none is left to rank")
-        ranker = refitted(self._prepared, rows.X, known, non_members, by_looking=bool(members))
-        listing = list_rows(rows, ranker, self._chosen)
+        fit = self._preparation.fit(known, non_members, by_looking=bool(members))
+        listing = list_rows(rows, fit, self._chosen)
         return build_ranking(
             listing,
             self._curve(listing),

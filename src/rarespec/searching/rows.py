@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._linear_map import LinearMap, whitening
-from rarespec.rankers._row_identity import fingerprint_of_rows
+from rarespec.rankers.linear_map import LinearMap, whitening
+from rarespec.rankers.rows import fingerprint_of_rows
 from rarespec.searching.known import Examples
 from rarespec.spectrum import Spectra
 from rarespec.survey import Survey

@@ -11,11 +11,10 @@ import numpy as np
 
 from rarespec.gpu.device import usable_device
 from rarespec.memory import give_back_freed
-from rarespec.rankers import Auto
-from rarespec.rankers._ranker import Ranker
+from rarespec.rankers.ranker import Fit, Ranker
 from rarespec.searching.block_scores import join_scores, scores_by_block, scores_of_rows
 from rarespec.searching.candidates import CandidateTables
-from rarespec.searching.fitting import fit, ranker_for
+from rarespec.searching.fitting import prepare, ranker_for
 from rarespec.searching.known import examples_of
 from rarespec.searching.listing import hidden_curve, list_rows
 from rarespec.searching.model import SearchModel, blame_file, require_finite_scores
@@ -55,11 +54,9 @@ def rank_survey(
     if request.model is not None:
         return _rank_with_model(survey, request, progress)
     search = prepare_search(survey, request, progress)
-    fit(search.ranker, search.rows, search.device)
-    if isinstance(search.ranker, Auto):
-        search.ranker.forget_preparation()
+    fit = prepare(search.ranker, search.rows, search.device).fit(search.rows.known, search.rows.refused)
     give_back_freed()
-    listing = list_rows(search.rows, search.ranker, request.selection.choose(search.rows.survey))
+    listing = list_rows(search.rows, fit, request.selection.choose(search.rows.survey))
     curve = hidden_curve(listing, request.seed)
     tables = CandidateTables(search.rows.survey)
     ranking = build_ranking(listing, curve, tables, request, search.problems, search.examples_lost)
@@ -74,7 +71,7 @@ class PreparedSearch:
     request: SearchRequest
     rows: SearchRows
     ranker: Ranker
-    """Not fitted; it has the survey's graph where it needs one."""
+    """Not fitted."""
     problems: list[str]
     """What is wrong with the examples."""
     examples_lost: bool
@@ -96,8 +93,7 @@ def prepare_search(
     features = features_of(opened, request.make_recipe(), progress=progress, engine=request.engine, device=device)
     give_back_freed()
     rows, without_features = gather_rows(features, known, others)
-    ranker = ranker_for(request, rows, device)
-    give_back_freed()
+    ranker = ranker_for(request)
     problems = known.problems + (others.problems if others else []) + without_features
     lost = known.lost or bool(others and others.lost) or bool(without_features)
     return PreparedSearch(request, rows, ranker, problems, lost, device)
@@ -169,8 +165,9 @@ def _rank_with_model(
         for scores in found:
             if scores is not None:
                 require_finite_scores(scores)
-        listing = list_rows(rows, kept.ranker, request.selection.choose(opened), found.scores)
-        curve = hidden_curve(listing, None, found.edges)
+        fit = Fit(kept.ranker, rows.X, len(kept.known_ids))
+        listing = list_rows(rows, fit, request.selection.choose(opened), found.scores)
+        curve = hidden_curve(listing, None, found.scores if found.edges is None else found.edges)
         tables = CandidateTables(opened)
         ranking = build_ranking(listing, curve, tables, request, about=about)
         tables.examine(ranking.table)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from rarespec.rankers._covariance import inverse_square_root, ledoit_wolf
-from rarespec.rankers._known import Rows, require_finite
-from rarespec.rankers._linear import BLOCK_ROWS, weighted_sums
-from rarespec.rankers._ranker import best_first
+from rarespec.rankers.covariance import inverse_square_root, ledoit_wolf
+from rarespec.rankers.linear import weighted_sums
+from rarespec.rankers.ranker import Ranker, best_first
+from rarespec.rankers.rows import BLOCK_ROWS, Rows, require_finite
 from rarespec.searching._recipe_parts import feature_names, pixel_weights, spectrum_of, why_not_linear
 from rarespec.survey.feature_set import FeatureSet
 
@@ -59,7 +59,7 @@ class NoTemplate:
         return False
 
 
-def template_of(ranker: Any, X: Rows, scores: Vector, features: FeatureSet) -> Template | NoTemplate:
+def template_of(ranker: Ranker, X: Rows, scores: Vector, features: FeatureSet) -> Template | NoTemplate:
     """What this ranker looked for when it gave these scores.
 
     A ranker that is a weighted sum of the features (`coef_`) has exactly one template. For any other the template is a
@@ -77,7 +77,7 @@ def template_of(ranker: Any, X: Rows, scores: Vector, features: FeatureSet) -> T
         raise ValueError(f"{len(X)} rows need as many finite scores, not an array of shape {scores.shape}")
     if not np.ptp(scores) > 0:
         return NoTemplate("All rows have the same score: nothing was preferred, so there is no template.")
-    coef = getattr(ranker, "coef_", None)
+    coef = ranker.feature_weights()
     weights = stand_in(X, scores) if coef is None else np.asarray(coef, np.float64)
     repeated = weighted_sums(X, weights)
     if not np.ptp(repeated) > 0:

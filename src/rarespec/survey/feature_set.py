@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from rarespec.features.recipe import Recipe
 from rarespec.features.row_blocks import after
-from rarespec.rankers._row_identity import fingerprint_of_rows
+from rarespec.rankers.rows import fingerprint_of_rows
 from rarespec.spectrum import Defect, Reason
 from rarespec.survey.kept_arrays import Arrays, checked, keep_if_possible, made_of_kept, npz
 from rarespec.survey.manifest import BlockRecord

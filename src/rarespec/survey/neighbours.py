@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.gpu.neighbour_graph import neighbours_on
-from rarespec.rankers._exact_neighbours import pair_distances
-from rarespec.rankers._row_identity import fingerprint_of_rows
+from rarespec.rankers.exact_neighbours import pair_distances
 from rarespec.rankers.neighbours import NeighbourGraph, extend_neighbours, require_neighbours
+from rarespec.rankers.rows import fingerprint_of_rows
 from rarespec.survey.feature_set import FeatureSet
 from rarespec.survey.features import Progress
 from rarespec.survey.kept_arrays import Arrays, checked, keep_if_possible, made_of_kept, npz, require_no_links

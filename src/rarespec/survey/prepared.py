@@ -95,13 +95,17 @@ class PreparedBlocks:
             yield
         elif not engine.in_this_process:
             self._in_memory = True
-            yield
-            self._in_memory = False
+            try:
+                yield
+            finally:
+                self._in_memory = False
         else:
             rows, _ = self._recipe.prepare(self._survey.masked_flux(0)[:1])
-            with self._scratch.open_for(len(self._survey) * rows.nbytes):
-                yield
-            self._known.clear()
+            try:
+                with self._scratch.open_for(len(self._survey) * rows.nbytes):
+                    yield
+            finally:
+                self._known.clear()
 
 
 @dataclass(frozen=True)

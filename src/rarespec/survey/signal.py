@@ -15,8 +15,7 @@ import numpy as np
 
 from rarespec.gpu.device import usable_device
 from rarespec.gpu.neighbour_graph import neighbours_on
-from rarespec.rankers._signal import WIDE, Signal, signal_of_rows
-from rarespec.rankers._signal_space import SignalSpace
+from rarespec.rankers.signal import WIDE, Signal, SignalSpace, signal_of_rows
 from rarespec.survey.feature_set import FeatureSet
 from rarespec.survey.kept_arrays import Arrays, checked, keep_if_possible, made_of_kept, npz, require_no_links
 from rarespec.survey.neighbours import graph_arrays, graph_from, graphs_home, rows_of_graph

@@ -56,8 +56,15 @@ class Survey:
 
     def __init__(self, root: Path, manifest: Manifest) -> None:
         self.path = root
+        self._show(manifest)
+
+    def _show(self, manifest: Manifest) -> None:
+        """This published state, and nothing that was read of an earlier one."""
         self.manifest = manifest
-        self.catalogue = Catalogue(root, manifest)
+        self.catalogue = Catalogue(self.path, manifest)
+        for name, value in vars(Survey).items():
+            if isinstance(value, cached_property):
+                vars(self).pop(name, None)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Survey:
@@ -206,7 +213,7 @@ class Survey:
         from rarespec.survey.appending import append_to
 
         report = append_to(self, [spectra] if isinstance(spectra, Spectra) else spectra)
-        self.__dict__ = Survey.open(self.path).__dict__
+        self._show(Survey.open(self.path).manifest)
         return report
 
     @property

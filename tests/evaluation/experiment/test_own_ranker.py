@@ -88,7 +88,7 @@ def test_other_code_makes_other_tasks(module, tmp_path: Path) -> None:
         ),
         (
             """
-            from rarespec.rankers._ranker import Ranker
+            from rarespec.rankers import Ranker
             class Mine(Ranker):
                 def _fit(self, X, known): ...
             """,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -20,9 +19,8 @@ from rarespec.evaluation.metrics import roc_auc_of_scores
 from rarespec.evaluation.paper_grids import N_BAGS
 from rarespec.evaluation.places import Places
 from rarespec.rankers import BaggingTopPush
-from rarespec.rankers._graph_ranker import GraphRanker
-from rarespec.rankers._ranker import Ranker, Scores
 from rarespec.rankers.neighbours import NeighbourGraph
+from rarespec.rankers.ranker import Kept, Preparation, Ranker, Scores
 
 Outcome = dict[str, Any]
 """What came of a task, in values that JSON knows; under "error" the reason when nothing did."""
@@ -53,7 +51,7 @@ class Bench:
     """Reported draws for each number of known examples."""
     graph: NeighbourGraph | None
     """With as many neighbours as any task asks for; None when no method walks on a graph."""
-    _prepared: dict[tuple[str, str], Any] = field(default_factory=dict)
+    _prepared: dict[tuple[str, str], Preparation] = field(default_factory=dict)
 
     @property
     def rare_rows(self) -> NDArray[np.intp]:
@@ -80,24 +78,17 @@ class Bench:
         trials = (Task("trial", "", "{}", n_known, draw) for draw in range(self.trials))
         return frozenset(tuple(task.known(self.rare_rows, self.seed)) for task in trials)
 
-    def ranker(self, task: Task) -> Ranker:
-        """Not fitted; one that can be prepared on the rows, as Auto can, is a copy of what was prepared."""
-        ranker = self._unprepared(task)
-        if not _can_be_prepared(ranker) or isinstance(ranker, GraphRanker):
-            return ranker
-        return copy(self._kept(task, ranker.prepare)).set_params(random_state=task.ranker_seed(self.seed))
-
-    def _unprepared(self, task: Task) -> Ranker:
-        ranker = method(task.method).ranker(task.ranker_seed(self.seed)).set_params(**task.parameters)
-        shared = {"n_jobs": 1, "graph": self.graph}
-        return ranker.set_params(**{name: value for name, value in shared.items() if name in ranker.get_params()})
-
-    def _kept(self, task: Task, prepare: Callable[..., Ranker], *given: Any) -> Any:
-        """What `prepare` makes of the rows; the last one is kept."""
+    def preparation(self, task: Task) -> Preparation:
+        """The task's ranker on the rows; the last one is kept. Fits draw by the seed of their own task."""
         key = (task.method, task.params)
         if key not in self._prepared:
-            self._prepared = {key: prepare(self.X, *given)}
+            self._prepared = {key: self.ranker(task).prepare(self.X, Kept(graph=self.graph))}
         return self._prepared[key]
+
+    def ranker(self, task: Task) -> Ranker:
+        """Not fitted."""
+        ranker = method(task.method).ranker(self.seed).set_params(**task.parameters)
+        return ranker.set_params(n_jobs=1) if "n_jobs" in ranker.get_params() else ranker
 
     def marks(self, tasks: Sequence[Task]) -> NDArray[np.float64]:
         """(n, tasks), 1 on the known rows of each task."""
@@ -105,19 +96,6 @@ class Bench:
         for column, task in zip(Y.T, tasks, strict=True):
             column[self.known(task)] = 1
         return Y
-
-    def prepared(self, task: Task) -> GraphRanker | None:
-        """The ranker on its graph, the last one kept; None for a method without a graph."""
-        ranker = method(task.method).ranker(self.seed).set_params(**task.parameters)
-        if not isinstance(ranker, GraphRanker):
-            return None
-        kept: GraphRanker = self._kept(task, ranker.prepare, self.graph)
-        return kept
-
-
-def _can_be_prepared(ranker: Any) -> bool:
-    """A class of the user's own may mean something else by the word."""
-    return isinstance(ranker, Ranker) and hasattr(ranker, "prepare")
 
 
 def carried_out(bench: Bench, tasks: list[Task]) -> list[Outcome]:
@@ -161,18 +139,19 @@ def _distance(X: NDArray[np.float32], known: np.intp, rows: NDArray[np.intp]) ->
 
 
 def _scores(bench: Bench, tasks: Sequence[Task], Y: NDArray[np.float64]) -> Iterator[Scores]:
-    prepared = bench.prepared(tasks[0])
-    if prepared is not None:
-        yield from prepared.scores_for(Y).T
+    preparation = bench.preparation(tasks[0])
+    if preparation.ranker.answers_together:
+        yield from preparation.scores_for(Y).T
     else:
-        yield from (bench.ranker(t).fit(bench.X, y).decision_function(bench.X) for t, y in zip(tasks, Y.T, strict=True))
+        for task, y in zip(tasks, Y.T, strict=True):
+            yield preparation.fit(y == 1, random_state=task.ranker_seed(bench.seed)).scores
 
 
 def _over_bags(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
     """AUC and AP for every T: the bags of a smaller T are the first ones of the largest."""
     for task, y in zip(tasks, bench.marks(tasks).T, strict=True):
-        ranker = bench.ranker(task).set_params(n_bags=max(N_BAGS), keep_bags=True)
-        assert isinstance(ranker, BaggingTopPush)
+        seed = task.ranker_seed(bench.seed)
+        ranker = BaggingTopPush(n_bags=max(N_BAGS), keep_bags=True, n_jobs=1, random_state=seed, **task.parameters)
         ranker.fit(bench.X, y)
         means = np.cumsum(ranker.bag_coef_, axis=0)[np.array(N_BAGS) - 1] / np.array(N_BAGS)[:, None]
         left = np.flatnonzero(y == 0)
@@ -187,16 +166,11 @@ def _timed(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
 
 def _timing(bench: Bench, task: Task) -> Outcome:
     """CPU seconds of single queries, and of the set-up that all queries share, the graph's building included."""
-    ranker, y = bench.ranker(task), bench.marks([task])[:, 0]
-    setup_s = 0.0
-    if _can_be_prepared(ranker):
-        ranker.set_params(**({"graph": None} if "graph" in ranker.get_params() else {}))  # its building is timed
-        setup_s = _cpu_seconds(lambda: ranker.prepare(bench.X))
-    if isinstance(ranker, GraphRanker):
-        queries_s = _repeated(lambda: ranker.scores_for(y))
-    else:
-        queries_s = _repeated(lambda: ranker.fit(bench.X, y).decision_function(bench.X))
-    return {"setup_s": setup_s, "query_s": float(np.median(queries_s))}
+    ranker, known, made = bench.ranker(task), bench.marks([task])[:, 0] == 1, []
+    seed = task.ranker_seed(bench.seed)
+    setup_s = _cpu_seconds(lambda: made.append(ranker.prepare(bench.X)))  # without the graph: its building is timed
+    queries_s = _repeated(lambda: made[0].fit(known, random_state=seed).scores)
+    return {"setup_s": setup_s if ranker.prepares_rows else 0.0, "query_s": float(np.median(queries_s))}
 
 
 def _repeated(work: Callable[[], Any]) -> list[float]:

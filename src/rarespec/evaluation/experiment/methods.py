@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from rarespec.evaluation.experiment.own_ranker import own_ranker, own_version
+from rarespec.evaluation.experiment.own_ranker import OwnRanker, own_ranker, own_version
 from rarespec.rankers import LRGA, BaggingTopPush, MatchedFilter, by_name
-from rarespec.rankers._ranker import Ranker
 from rarespec.rankers.by_name import CLASS_OF
+from rarespec.rankers.ranker import Ranker
 
 PAPER_METHODS = ("ocsvm", "label_propagation", "emr", "lrga", "bagging_svm", "bagging_top_push")
 """Those of Table 1, in its order."""
@@ -68,12 +68,14 @@ def is_own(name: str) -> bool:
     return ":" in name
 
 
-@cache
 def _own_method(name: str) -> Method:
-    kind = own_ranker(name)
-    return Method(name, kind.__name__, kind)
+    kind = _own_kind(name)
+    return Method(name, kind.__name__, kind if issubclass(kind, Ranker) else lambda: OwnRanker(kind()))
+
+
+_own_kind = cache(own_ranker)
 
 
 def version_of(name: str) -> str:
     """What changes when the code of the user's own method does; empty for those of rarespec, which has a version."""
-    return own_version(method(name).make) if is_own(name) else ""
+    return own_version(_own_kind(name)) if is_own(name) else ""

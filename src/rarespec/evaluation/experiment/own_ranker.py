@@ -6,13 +6,16 @@ import hashlib
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from copy import deepcopy
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rarespec.rankers.ranker import Flags, Ranker, Scores
+from rarespec.rankers.rows import Rows
 
 CONTRACT = "docs/add-a-ranker says what a ranker must do"
 NEEDED = ("fit", "decision_function", "get_params", "set_params")
@@ -43,7 +46,38 @@ def own_ranker(name: str) -> type[Any]:
     return kind
 
 
-def own_version(kind: Callable[..., Any]) -> str:
+class OwnRanker(Ranker):
+    """An estimator that is no `Ranker`, behind the contract of one: nothing is prepared, each fit is a whole one."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Those of the estimator."""
+        params: dict[str, Any] = self.estimator.get_params()
+        return params
+
+    def set_params(self, **params: Any) -> OwnRanker:
+        """On a copy of the estimator, as others may hold it too."""
+        self.estimator = deepcopy(self.estimator).set_params(**params)
+        return self
+
+    def decision_function(self, X: Any) -> Scores:
+        """What the estimator says of the rows."""
+        scores: Scores = self.fitted_.decision_function(X)
+        return scores
+
+    def _fit(self, X: Rows, known: Flags) -> None:
+        self.fitted_ = deepcopy(self.estimator).fit(X, known.astype(np.float64))
+
+    def _scores(self, X: Rows) -> Scores:
+        return self.decision_function(X)
+
+    def _unfitted(self) -> OwnRanker:
+        return OwnRanker(self.estimator)
+
+
+def own_version(kind: type[Any]) -> str:
     """Changes with the file that the class is in; of a class without a file, only with its name."""
     source = inspect.getsourcefile(kind)
     return hashlib.sha256(Path(source).read_bytes() if source else repr(kind).encode()).hexdigest()[:12]

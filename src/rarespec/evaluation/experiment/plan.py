@@ -12,7 +12,6 @@ from rarespec.evaluation.experiment.methods import is_own, method
 from rarespec.evaluation.experiment.setting import Setting, Tune
 from rarespec.evaluation.experiment.task import Kind, Task, as_text
 from rarespec.evaluation.paper_grids import BAG_SIZE, N_BAGS, REGULARISATION, TUNED_IN_PAPER, ValuesOf, paper_grid
-from rarespec.rankers._graph_ranker import GraphRanker
 from rarespec.rankers.by_name import name_of
 
 STUDIED = "bagging_top_push"
@@ -130,16 +129,13 @@ def portions(tasks: Iterable[Task]) -> Iterator[list[Task]]:
         return task.kind, task.method, task.params
 
     for (kind, name, _), group in groupby(tasks, same):
-        together = kind in ("trial", "tuning") and isinstance(method(name).make(), GraphRanker)
+        together = kind in ("trial", "tuning") and method(name).make().answers_together
         while portion := list(islice(group, QUERIES_AT_ONCE if together else 1)):
             yield portion
 
 
 def most_neighbours(tasks: Iterable[Task]) -> int | None:
     """Neighbours that the most demanding ranker on a graph asks for; None where none does."""
-    asked = [
-        ranker.n_neighbours
-        for task in {(task.method, task.params): task for task in tasks}.values()
-        if hasattr(ranker := method(task.method).make().set_params(**task.parameters), "n_neighbours")
-    ]
-    return max(asked, default=None)
+    different = {(task.method, task.params): task for task in tasks}.values()
+    needed = [method(task.method).make().set_params(**task.parameters).needs().graph for task in different]
+    return max((k for k in needed if k is not None), default=None)

@@ -9,7 +9,7 @@ import numpy as np
 from rarespec._version import __version__
 from rarespec.evaluation.experiment.ground import Ground
 from rarespec.evaluation.experiment.setting import Setting
-from rarespec.rankers._row_identity import fingerprint_of_rows
+from rarespec.rankers.rows import fingerprint_of_rows
 from rarespec.survey import Survey
 from rarespec.versions import versions_with
 

@@ -1,4 +1,6 @@
-"""The survey's own space: whitened, with the axes along which neighbours differ most, which is where noise is.
+"""The rows' own space of signal: whitened, with the axes along which neighbours differ most, which is where noise is.
+
+It takes Auto longest to find of the rows alone: this space, and who is near whom in it.
 
 Notation: z = U' S^-1/2 (x - mean), S the covariance of all rows; U diag(w) U' the covariance of one row's noise after
 S^-1/2. As whitened rows have covariance 1, what is not noise has 1 - w along each axis.
@@ -6,17 +8,20 @@ S^-1/2. As whitened rows have covariance 1, what is not noise has 1 - w along ea
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._covariance import ledoit_wolf
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import BLOCK_ROWS
-from rarespec.rankers._linear_map import LinearMap, whitening_of
+from rarespec.rankers._faiss_neighbours import FaissSearch
 from rarespec.rankers._neighbour_search import NeighbourSearch
+from rarespec.rankers.covariance import ledoit_wolf
+from rarespec.rankers.linear_map import LinearMap, whitening_of
+from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours
+from rarespec.rankers.ranker import Scores
+from rarespec.rankers.rows import BLOCK_ROWS, Rows, row_digests
 
 Floating = TypeVar("Floating", np.float32, np.float64)
 
@@ -37,6 +42,15 @@ LEAST_NOISE_UNIT = 0.3
 
 USUAL = 0.95
 """Share of the rows whose reach along the noisy axes is put down to noise; less would take rare ones for noise."""
+
+
+WIDE = 200_000
+"""More rows than this have no graph but cells, and their space is learned from so many of them."""
+
+Neighbours = Callable[[Rows, int], NeighbourGraph]
+
+N_SAMPLE = 300
+"""Rows on which it is measured whether enough neighbours are found by looking into the cells nearby."""
 
 
 @dataclass(frozen=True)
@@ -146,3 +160,79 @@ def _noise_covariance(differences: NDArray[np.float64]) -> NDArray[np.float64]:
         size = np.maximum(size, max(0.05 * float(np.median(size)), 1e-12))
         W = (differences / size[:, None]).T @ differences / (2 * n) + ridge
     return W
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """Of the rows of one feature matrix."""
+
+    n_rows: int
+    space: SignalSpace
+    graph: NeighbourGraph | None
+    """None for more than WIDE rows."""
+    cells: Mapping[str, NDArray[Any]] | None = None
+    """What `FaissSearch` keeps; None for no more than WIDE rows."""
+
+
+def signal_of_rows(X: Rows, k: int = 5, neighbours: Neighbours | None = None) -> Signal:
+    """To be given to several `Auto` on the same X; noise is measured between k neighbours.
+
+    neighbours : what finds them for the graph, of rows and a number; a search that is nearly exact by default
+    """
+    if len(X) <= WIDE:
+        space = signal_space(X, k)
+        return Signal(len(X), space, joined(space.all_units(X), len(X), neighbours))
+    some = np.sort(np.random.default_rng(0).choice(len(X), WIDE, replace=False))
+    space = signal_space(X[some], k)
+    return Signal(len(X), space, None, _cells(unit_rows(X, space)))
+
+
+def joined(units: NDArray[np.float32], n: int, neighbours: Neighbours | None = None) -> NeighbourGraph:
+    """Rows of length 1, which may be some of n."""
+    if neighbours is not None:
+        return neighbours(units, n_neighbours(n))
+    return build_neighbours(units, n_neighbours(n), target_recall=RECALL)
+
+
+def _cells(units: Rows) -> dict[str, NDArray[Any]]:
+    sample = units[np.random.default_rng(0).choice(len(units), N_SAMPLE, replace=False)]
+    order, k = np.argsort(row_digests(units)), n_neighbours(len(units)) + 1
+    return FaissSearch(units, order, sample, k, own_first=True, target_recall=RECALL, seed=0).kept()
+
+
+def n_neighbours(n: int) -> int:
+    """How many neighbours each of n rows has: more where rows lie denser, or a kind falls apart into islands."""
+    return min(int(np.ceil(n**0.25)), n - 1)
+
+
+def unusualness(X: Rows, space: SignalSpace) -> Scores:
+    """Squared length of rows after whitening, (n,), as far as it is signal."""
+    share, values = space.signal_share(1), np.empty(len(X))
+    for start in range(0, len(X), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        values[block] = space.whitened(X[block]) ** 2 @ share
+    return values
+
+
+@dataclass(frozen=True, eq=False)
+class _UnitRows:
+    """Stands for an (n, d) float32 array of which rows are taken."""
+
+    X: Rows
+    space: SignalSpace
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, d = self.X.shape
+        return n, d
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __getitem__(self, rows: Any) -> NDArray[np.float32]:
+        return self.space.all_units(self.X[rows])
+
+
+def unit_rows(X: Rows, space: SignalSpace) -> Rows:
+    """Of all rows of X, for whoever takes no more of an array than some of its rows at a time."""
+    return cast(Rows, _UnitRows(X, space))

@@ -8,9 +8,9 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from rarespec.rankers._covariance import Keep, Matrix, Vector, inverse_square_root, ledoit_wolf, mean_and_covariance
-from rarespec.rankers._known import Rows
-from rarespec.rankers._other_arrays import as_numpy, is_other_array, like
+from rarespec.rankers.covariance import Keep, Matrix, Vector, inverse_square_root, ledoit_wolf, mean_and_covariance
+from rarespec.rankers.other_arrays import as_numpy, is_other_array, like
+from rarespec.rankers.rows import Rows
 
 SCALINGS = ("none", "standard", "whiten")
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from rarespec.processes import available_cores
-from rarespec.rankers._known import Rows
+from rarespec.rankers.rows import Rows
 
 Indices = NDArray[np.int64]
 Distances = NDArray[np.float64]

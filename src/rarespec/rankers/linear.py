@@ -9,14 +9,12 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rarespec.rankers._known import Rows
-from rarespec.rankers._other_arrays import Array, as_numpy, checked_other_rows, is_other_array, like
-from rarespec.rankers._ranker import Ranker, Scores, best_first
+from rarespec.rankers.other_arrays import Array, as_numpy, checked_other_rows, is_other_array, like
+from rarespec.rankers.ranker import Ranker, Scores, best_first
+from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
-BLOCK_ROWS = 8192
-"""Rows converted to float64 at a time: they stay in the cache, and no float64 copy of X is ever made."""
 ROWS_AT_ONCE = 1 << 18
-"""The same for arrays of other libraries, enough to keep a GPU busy."""
+"""Rows of arrays of other libraries converted at a time: enough to keep a GPU busy."""
 
 
 class LinearRanker(Ranker):
@@ -35,6 +33,10 @@ class LinearRanker(Ranker):
     def rank(self, X: Any) -> NDArray[np.intp]:
         """Row numbers of X, best first; rows of equal score stay in the order of X."""
         return best_first(as_numpy(self.decision_function(X)))
+
+    def feature_weights(self) -> NDArray[np.float64] | None:
+        """(d,) `coef_`."""
+        return self.coef_
 
     def _scores(self, X: Rows) -> Scores:
         return weighted_sums(X, self.coef_)

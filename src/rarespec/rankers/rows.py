@@ -1,7 +1,9 @@
-"""Which rows are known: the checks that every ranker makes of X and y."""
+"""Feature vectors: the checks that every ranker makes of X and y, and when rows are the same."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,9 @@ from sklearn.utils.validation import validate_data
 
 Rows = NDArray[Any]
 """Feature vectors, (n, d), float32 or float64."""
+
+BLOCK_ROWS = 8192
+"""Rows converted to float64 at a time: they stay in the cache, and no float64 copy of X is ever made."""
 
 N_NAMED = 10
 """How many offending rows a message names."""
@@ -65,3 +70,31 @@ def known_and_refused(X: Rows, y: Any) -> tuple[NDArray[np.bool_], NDArray[np.bo
         known = checked_known(X, y)
         return known, np.zeros(len(X), bool)
     return marks == 1, marks == -1
+
+
+def same_rows(X: Rows, Y: Rows) -> bool:
+    return X is Y or (X.shape == Y.shape and np.array_equal(X, Y))
+
+
+def fingerprint_of_rows(X: Rows) -> str:
+    """Text that tells feature matrices apart by their shape and values, whatever their precision and layout."""
+    digest = hashlib.blake2b(repr(X.shape).encode(), digest_size=16)
+    for block in _normalised_blocks(X):
+        digest.update(block.data)
+    return digest.hexdigest()
+
+
+def row_digests(X: Rows) -> NDArray[np.bytes_]:
+    """A digest of 16 bytes for each row, (n,): equal rows have equal digests, others do not."""
+    digests = np.empty(len(X), "S16")
+    done = 0
+    for block in _normalised_blocks(X):
+        digests[done : done + len(block)] = [hashlib.blake2b(row, digest_size=16).digest() for row in block]
+        done += len(block)
+    return digests
+
+
+def _normalised_blocks(X: Rows) -> Iterator[NDArray[np.float64]]:
+    """Blocks as float64 in C order; the sum turns -0 into 0."""
+    for start in range(0, len(X), BLOCK_ROWS):
+        yield np.ascontiguousarray(X[start : start + BLOCK_ROWS], dtype=np.float64) + 0.0

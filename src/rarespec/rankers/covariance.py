@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers._known import Rows
-from rarespec.rankers._linear import BLOCK_ROWS
+from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
 Vector = NDArray[np.float64]
 """(d,)."""

@@ -1,0 +1,372 @@
+"""The contract of a ranker: feature vectors and known examples in, one score for each row out, higher = more alike.
+
+`Ranker` is what a contributor subclasses. Callers need to know no more than this:
+
+    preparation = ranker.prepare(X, kept)       # what depends on the rows alone, once
+    fit = preparation.fit(known, refused)       # as often as you like
+    fit.scores, fit.edge_scores, fit.hidden_scores, fit.words
+
+Nobody has to ask a ranker what it is. What it can do is declared on the class, and every question has an answer that
+holds for a ranker which does nothing special.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from copy import copy, deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import ClassifierTags
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from rarespec.engines.here import computed_ahead
+from rarespec.rankers.rows import Rows, checked_known, checked_rows, known_and_refused
+
+if TYPE_CHECKING:
+    from rarespec.rankers.neighbours import NeighbourGraph
+    from rarespec.rankers.signal import Signal
+
+Scores = NDArray[np.float64]
+"""One score for each row, (n,)."""
+
+Flags = NDArray[np.bool_]
+"""(n,)."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a ranker finds from the rows alone and would rather be given, by somebody who keeps it with the rows."""
+
+    graph: int | None = None
+    """So many nearest neighbours of each row; None for no graph."""
+    signal: int | None = None
+    """The space of signal, with noise measured between so many neighbours; None for none."""
+    rows_on_device: bool = False
+    """Whether it learns faster from a copy of the rows on a GPU, where there is one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What is there of a ranker's needs. It finds by itself what it is not given; the scores are the same."""
+
+    graph: NeighbourGraph | None = None
+    signal: Signal | None = None
+    rows_on_device: Any = None
+
+
+NOTHING_KEPT = Kept()
+
+
+class Ranker(BaseEstimator, ABC):
+    """A scikit-learn estimator with `fit(X, y)`, `decision_function(X)` and `rank(X)`.
+
+    y marks each row: 1 = known example, 0 = unlabelled (not: negative). What `fit` learns is kept in attributes whose
+    names end in `_` and which hold arrays and plain values only, so that a model file can hold any ranker.
+
+    A subclass writes `_fit` and `_scores`. One that does much work that depends on the rows alone is a
+    `PreparingRanker` instead. All else has a default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import Ranker
+    >>> class Nearest(Ranker):
+    ...     def _fit(self, X, known):
+    ...         self.centre_ = X[known].mean(axis=0)
+    ...
+    ...     def _scores(self, X):
+    ...         return -np.linalg.norm(X - self.centre_, axis=1)
+    >>> X = np.array([[0.0], [1.0], [5.0], [6.0]])
+    >>> Nearest().fit(X, [0, 0, 0, 1]).rank(X).tolist()
+    [3, 2, 1, 0]
+    >>> preparation = Nearest().prepare(X)
+    >>> preparation.fit(known=[True, False, False, False]).scores.tolist()
+    [-0.0, -1.0, -5.0, -6.0]
+    """
+
+    learns_from_non_members: ClassVar[bool] = False
+    """Whether `fit` takes y = -1 for rows that are known not to be of the kind."""
+    prepares_rows: ClassVar[bool] = False
+    """Whether `prepare` does work that is saved when several queries are asked of the same rows."""
+    answers_together: ClassVar[bool] = False
+    """Whether several queries on the same rows cost less together than one by one."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from feature vectors and known examples.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Feature vectors, all finite.
+        y : (n,) array
+            1 = known, 0 = unlabelled; -1 = known not to be so, for a ranker that learns from these. Where y holds two
+            values, the larger marks the known and the other the unlabelled.
+
+        Returns
+        -------
+        Ranker
+            Itself.
+        """
+        rows = checked_rows(self, X, reset=True)
+        known, refused = self._known_and_refused(rows, y)
+        self._learn(self._prepare(rows, NOTHING_KEPT), rows, known, refused)
+        return self
+
+    def prepare(self, X: Any, kept: Kept = NOTHING_KEPT) -> Preparation:
+        """Do once what depends on the rows alone, for several fits to these rows. The ranker itself stays as it is.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Feature vectors, all finite.
+        kept : Kept, optional
+            What is there already of what the ranker `needs`.
+
+        Returns
+        -------
+        Preparation
+            What can be fitted.
+        """
+        ranker = self._unfitted()
+        rows = checked_rows(ranker, X, reset=True)
+        return Preparation(ranker, rows, ranker._prepare(rows, kept))
+
+    def needs(self) -> Needs:
+        """What `prepare` would rather be given than find."""
+        return Needs()
+
+    def decision_function(self, X: Any) -> Scores:
+        """Score of each row of X, (n,) float64: the higher, the more like the known examples."""
+        check_is_fitted(self)
+        return self._scores(checked_rows(self, X, reset=False))
+
+    def rank(self, X: Any) -> NDArray[np.intp]:
+        """Row numbers of X, best first; rows of equal score stay in the order of X."""
+        return best_first(self.decision_function(X))
+
+    def edge_scores(self, X: Any) -> Scores | None:
+        """Scores on a scale that falls steeply where a kind ends, (n,); None when the scores themselves are on one."""
+        return None
+
+    def hidden_scores(self) -> Scores | None:
+        """Scores of known examples that `fit` has hidden in turn, (h,); None when it has hidden none by itself."""
+        return None
+
+    def words(self, n_known: int) -> str:
+        """What the ranker did, in a sentence for the user, after a fit to so many known examples."""
+        return f"ranked by {type(self).__name__} from {n_known} known examples"
+
+    def feature_weights(self) -> NDArray[np.float64] | None:
+        """(d,) of a ranker whose score is a weighted sum of the features, but for a constant; None for any other."""
+        return None
+
+    @abstractmethod
+    def _fit(self, X: Rows, known: Flags) -> None:
+        """X is finite, (n, d) float32 or float64; known is (n,) bool with at least one of each."""
+
+    @abstractmethod
+    def _scores(self, X: Rows) -> Scores:
+        """X is finite, (n, d) float32 or float64, with as many columns as in fit."""
+
+    def _prepare(self, X: Rows, kept: Kept) -> Any:
+        """What depends on the rows alone, for `_learn`."""
+        return None
+
+    def _learn(self, ready: Any, X: Rows, known: Flags, refused: Flags) -> None:
+        """Fit to rows of which `ready` has been prepared."""
+        self._fit(X, known)
+
+    def _solve_together(self, ready: Any, Y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores (n, q) of queries Y, (n, q), of a ranker that answers together."""
+        raise NotImplementedError(f"{type(self).__name__} answers one query at a time")
+
+    def _expect_found(self) -> None:
+        """Before `_learn`: some of the known were found at the top of a ranking, and are no random sample."""
+
+    def _check_parameters(self) -> None:
+        """A ValueError for a parameter that cannot be used. A model file is checked with it too."""
+
+    def _known_and_refused(self, X: Rows, y: Any) -> tuple[Flags, Flags]:
+        if self.learns_from_non_members:
+            return known_and_refused(X, y)
+        return checked_known(X, y), np.zeros(len(X), bool)
+
+    def _unfitted(self) -> Self:
+        """With the same parameters, which are not copied: scikit-learn's `clone` would copy a graph."""
+        return type(self)(**self.get_params(deep=False))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.classifier_tags = ClassifierTags(multi_class=False)  # y has two values; there is no `predict`
+        return tags
+
+
+class PreparingRanker(Ranker):
+    """A ranker whose fit is two steps: what depends on the rows alone, and what depends on the known examples."""
+
+    prepares_rows = True
+
+    @abstractmethod
+    def _prepare(self, X: Rows, kept: Kept) -> Any:
+        """What depends on the rows alone, for `_learn`; attributes that it sets are those of every fit."""
+
+    @abstractmethod
+    def _learn(self, ready: Any, X: Rows, known: Flags, refused: Flags) -> None:
+        """`ready` is what `_prepare` made of X, and must stay as it is: other fits use it too."""
+
+    def _fit(self, X: Rows, known: Flags) -> None:
+        self._learn(self._prepare(X, NOTHING_KEPT), X, known, np.zeros(len(X), bool))
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """A ranker on rows to which it can be fitted many times. No fit changes another.
+
+    For most rankers nothing is prepared, and each fit is a whole one.
+    """
+
+    ranker: Ranker
+    """Not fitted."""
+    X: Rows
+    ready: Any
+    """What the ranker made of the rows; its own affair."""
+
+    def fit(self, known: Any, refused: Any = None, *, by_looking: bool = False, random_state: Any = None) -> Fit:
+        """Fit to these known examples.
+
+        Parameters
+        ----------
+        known : (n,) bool
+            Which rows are known examples; some are, and some are not.
+        refused : (n,) bool, optional
+            Which rows are known not to be of the kind. A ranker that does not learn from these takes them as
+            unlabelled.
+        by_looking : bool, default False
+            Whether some of the known were found at the top of a ranking, and so are no random sample.
+        random_state : int, optional
+            Of this fit, instead of the ranker's own.
+
+        Returns
+        -------
+        Fit
+            With a ranker of its own.
+
+        Raises
+        ------
+        ValueError
+            When nothing is known, or everything is, or a row is both known and refused.
+        """
+        is_known = checked_known(self.X, known)
+        is_refused = np.zeros(len(self.X), bool) if refused is None else np.asarray(refused, bool)
+        if is_refused.shape != is_known.shape:
+            raise ValueError(f"refused has the shape {is_refused.shape}: it must be ({len(self.X)},)")
+        if (is_known & is_refused).any():
+            raise ValueError(f"{np.sum(is_known & is_refused)} rows are both known and refused")
+        ranker = self._for_one_fit(random_state)
+        if by_looking:
+            ranker._expect_found()
+        taken = is_refused if ranker.learns_from_non_members else np.zeros(len(self.X), bool)
+        ranker._learn(self.ready, self.X, is_known, taken)
+        # a ranker that has hidden examples itself is not fitted again for that; what it prepared may be large
+        again = self if ranker.hidden_scores() is None else None
+        return Fit(ranker, self.X, int(is_known.sum()), again)
+
+    def scores_for(self, Y: Any, n_threads: int | None = None) -> NDArray[np.float64]:
+        """Scores of the prepared rows for one or many queries.
+
+        Parameters
+        ----------
+        Y : (n,) or (n, q) array
+            As y of `Ranker.fit`. A `GraphRanker` takes weights: unlabelled is 0 and nothing else, and -1 says that a
+            row is unlike what is looked for.
+        n_threads : int, optional
+            So many fits run at the same time, each with one thread of BLAS; by default one after the other. A ranker
+            that answers together has no use for it.
+
+        Returns
+        -------
+        array of the shape of Y, float64
+        """
+        queries = np.asarray(Y)
+        if queries.ndim not in (1, 2) or len(queries) != len(self.X):
+            n = len(self.X)
+            raise ValueError(f"Y has the shape {queries.shape}: it must be ({n},) or ({n}, number of queries)")
+        if queries.dtype.kind not in "biuf" or not np.isfinite(queries).all():
+            raise ValueError("Y holds what is no finite number: 1 = known, 0 = unlabelled")
+        columns = queries.reshape(len(queries), -1)
+        if self.ranker.answers_together:
+            found = self.ranker._solve_together(self.ready, columns.astype(np.float64))
+        else:
+            found = np.empty(columns.shape)
+            for column, scores in zip(found.T, self._scores_one_by_one(columns.T, n_threads), strict=True):
+                column[:] = scores
+        return found.reshape(queries.shape)
+
+    def _scores_one_by_one(self, queries: NDArray[Any], n_threads: int | None) -> Iterable[Scores]:
+        def scores(y: NDArray[Any]) -> Scores:
+            return self.fit(*self.ranker._known_and_refused(self.X, y)).scores
+
+        if n_threads is None:
+            yield from map(scores, queries)
+        else:
+            with threadpool_limits(1, user_api="blas"):  # threads of BLAS would wait for each other
+                yield from computed_ahead(scores, queries, n_threads)
+
+    def _for_one_fit(self, random_state: Any) -> Ranker:
+        """A copy, as an earlier fit is still explained by its own ranker."""
+        ranker = copy(self.ranker)
+        params = ranker.get_params(deep=False)
+        if "random_state" in params:
+            # each fit draws as the first would: a generator that moved on would let one fit change the next
+            ranker.set_params(random_state=deepcopy(params["random_state"]) if random_state is None else random_state)
+        return ranker
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a fitted ranker says of rows."""
+
+    ranker: Ranker
+    """Fitted; it scores other rows too."""
+    X: Rows
+    n_known: int
+    preparation: Preparation | None = None
+    """For further fits to the same rows; None when the ranker was fitted elsewhere, or has hidden examples itself."""
+
+    @cached_property
+    def scores(self) -> Scores:
+        """(n,) float64: the higher, the more like the known examples."""
+        return self.ranker.decision_function(self.X)
+
+    @cached_property
+    def edge_scores(self) -> Scores:
+        """(n,) float64, on a scale on which the end of a kind shows; the scores themselves for most rankers."""
+        found = self.ranker.edge_scores(self.X)
+        return self.scores if found is None else found
+
+    @property
+    def hidden_scores(self) -> Scores | None:
+        """(h,) of known examples that the ranker hid in turn; None when it hid none by itself."""
+        return self.ranker.hidden_scores()
+
+    @property
+    def words(self) -> str:
+        """What the ranker did, for the user."""
+        return self.ranker.words(self.n_known)
+
+
+def best_first(scores: Scores) -> NDArray[np.intp]:
+    """Positions in order of falling score; ties stay in their order."""
+    order = np.argsort(-scores)
+    in_order = scores[order]
+    if (in_order[1:] == in_order[:-1]).any():  # the plain sort is twice as fast, but shuffles ties
+        return np.argsort(-scores, kind="stable")
+    return order
