@@ -67,8 +67,8 @@ def test_a_model_is_kept_and_used(survey, carbon, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "say what is known"),
-        (("--known", "x", "--model", "y"), "say what is known"),
+        ((), "give either --known"),
+        (("--known", "x", "--model", "y"), "give either --known"),
         (("--known", "x", "--cone", "1,2"), "--cone 1,2"),
         (("--known", "x", "--param", "n_bags"), "--param n_bags"),
         (("--known", "nobody"), "nobody"),

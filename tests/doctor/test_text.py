@@ -23,7 +23,7 @@ WELL = Checkup(
     },
     gpu="A Card, torch 2.9, CUDA 13",
     browser="firefox",
-    places=[Place("temporary folder", "/tmp", None, 5 * 10**9, "ext4", False)],
+    places=[Place("temporary directory", "/tmp", None, 5 * 10**9, "ext4", False)],
     survey=SurveySeen("~/a.survey", "10 spectra", None),
     self_test=SelfTest(True, 3.14159, "12 of 12 found"),
 )
@@ -50,13 +50,16 @@ def test_all_is_said_in_80_columns() -> None:
     ("changes", "problem"),
     [
         ({"needed": [Package("numpy", ">=2", "1.0", "too old")]}, "numpy: too old"),
-        ({"needed": []}, "rarespec is not installed as a package: pip install it"),
+        ({"needed": []}, "rarespec is not installed as a package; install it with pip"),
         ({"optional": {"gpu": [Package("torch", "", "2", "cannot be imported: x")]}}, "torch (optional): cannot be"),
         (
-            {"places": [Place("temporary folder", "/t", "No room", 10**10, None, True, True)]},
-            "/t: cannot be written: No",
+            {"places": [Place("temporary directory", "/t", "No room", 10**10, None, True, True)]},
+            "/t: not writable: No",
         ),
-        ({"places": [Place("temporary folder", "/t", None, 10**8, "nfs", True, True)]}, "/t: less than 1 GB is free"),
+        (
+            {"places": [Place("temporary directory", "/t", None, 10**8, "nfs", True, True)]},
+            "/t: less than 1 GB is free",
+        ),
         ({"survey": SurveySeen("a.survey", "", "damaged")}, "survey a.survey: damaged"),
         ({"self_test": SelfTest(False, 1.0, "0 of 12", "Traceback: ...")}, "self-test: 0 of 12"),
     ],

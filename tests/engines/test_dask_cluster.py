@@ -97,7 +97,7 @@ def test_a_worker_without_rarespec(tmp_path, monkeypatch):
     (tmp_path / "rarespec" / "__init__.py").write_text("raise ModuleNotFoundError('no rarespec here')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.syspath_prepend(tmp_path)
-    refused = pytest.raises(EngineError, match=r"worker 0 at .* has no rarespec")
+    refused = pytest.raises(EngineError, match=r"worker 0 at .* does not have rarespec")
     with cluster_here(n_workers=1) as bare, DaskCluster(bare.scheduler_address) as engine, refused:
         engine.require(Path("/"))
 

@@ -438,7 +438,7 @@ def test_files_without_indices_are_refused(tmp_path: Path, text: str) -> None:
 
 def test_bytes_that_are_no_text_are_refused_and_a_missing_file_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "raw.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DefinitionError, match=r"raw\.toml: no TOML"):
+    with pytest.raises(DefinitionError, match=r"raw\.toml: not a TOML"):
         load_definitions(tmp_path / "raw.toml")
     with pytest.raises(FileNotFoundError, match="absent"):
         load_definitions(tmp_path / "absent.toml")

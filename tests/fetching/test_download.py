@@ -278,7 +278,7 @@ def test_the_next_address_is_not_asked_for_other_faults(held: ArchiveServer, tmp
 
 def test_not_in_the_archive(server: ArchiveServer, tmp_path: Path) -> None:
     result = fetched(server, tmp_path, paths=("/a", "/b"))
-    assert result.reason == "not in the archive (HTTP 404), at none of 2 addresses"
+    assert result.reason == "not in the archive (HTTP 404), at all 2 addresses"
     assert server.paths() == ["/a", "/b"]
 
 

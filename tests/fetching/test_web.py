@@ -90,7 +90,7 @@ def test_a_redirect_that_carries_the_token_away_is_not_followed(
     server: ArchiveServer, elsewhere: ArchiveServer
 ) -> None:
     server.replies["/x"] = lambda request: redirect(f"{elsewhere.base}/x?{request.query}")
-    with pytest.raises(FaultError, match="carry your token") as caught:
+    with pytest.raises(FaultError, match="send your token") as caught:
         text(server, secret=secret_of(server))
     assert elsewhere.requests == []
     assert TOKEN not in caught.value.reason

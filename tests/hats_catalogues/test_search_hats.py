@@ -210,7 +210,7 @@ def test_what_has_no_position_is_told(ranking, tmp_path):
         path = write_hats(table, tmp_path / "a.hats")
     assert len(lsdb.open_catalog(path).compute(progress_bar=False)) == 9
     table["ra"] = np.nan
-    with pytest.raises(WrongUseError, match="not one has any"):
+    with pytest.raises(WrongUseError, match="but none has one"):
         write_hats(table, tmp_path / "b.hats")
     with pytest.raises(WrongUseError, match="no column ra"):
         write_hats(Table({"id": ["a"], "dec": [1.0]}), tmp_path / "b.hats")
@@ -240,7 +240,7 @@ def test_the_command_takes_a_catalogue(catalogue, model, ranking, carbon, tmp_pa
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "say what is known"),
+        ((), "give either known examples"),
         (("--known", "x", "--min-snr", "3"), "filter the catalogue with LSDB"),
         (("--model", "missing.safetensors"), "missing.safetensors"),
         (("--known", "nobody"), "nobody"),

@@ -38,7 +38,7 @@ def inspect(survey: Survey, *arguments: str) -> Result:
     [
         (("--known", "no-such-id"), "no-such-id"),
         (("--known", "s000,s001", "--method", "no_such_method"), "no_such_method"),
-        ((), "no campaign was kept"),
+        ((), "there is no campaign to continue"),
     ],
 )
 def test_a_start_that_is_refused_leaves_nothing_behind(
@@ -53,7 +53,7 @@ def test_a_start_that_is_refused_leaves_nothing_behind(
 
 def test_a_place_where_no_label_can_be_kept_is_told_before_the_search(survey: Survey, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no database, but long enough to be taken for one, by its name alone\n" * 9)
-    for place, told in (("none/a.sqlite", "there is no folder"), ("notes.txt", "not a log of labels")):
+    for place, told in (("none/a.sqlite", "does not exist; create it first"), ("notes.txt", "not a label log")):
         result = inspect(survey, "--known", "no-such-id", "--labels", str(tmp_path / place))
         assert result.exit_code == 2 and told in result.output, result.output
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

@@ -19,4 +19,4 @@ def test_lines_are_the_mean_number_found() -> None:
         "3 known examples, 2 to be found",
     ]
     named = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert named == [WAYS["learning"][0], WAYS["fixed"][0], "every look finds one"]
+    assert named == [WAYS["learning"][0], WAYS["fixed"][0], "every spectrum is a member"]

@@ -152,7 +152,7 @@ def test_fewer_components_are_told_each_time(tmp_path):
     survey = written(tmp_path / "a.survey", make_spectra(30, SMALL_GRID))
     with pytest.warns(UserWarning, match="30 rows to learn from: 29 components instead of 50"):
         assert features_of(survey, PaperFeatures()).values.shape == (30, 29)
-    with pytest.warns(UserWarning, match="a.survey: 30 spectra were too few to learn all components"):
+    with pytest.warns(UserWarning, match="a.survey: 30 spectra were too few to learn all the components"):
         assert features_of(survey, PaperFeatures()).values.shape == (30, 29)
 
 
@@ -161,7 +161,7 @@ def test_once_there_are_enough_spectra_all_components_are_learned(tmp_path):
     with pytest.warns(UserWarning, match="29 components"):
         features_of(survey, PaperFeatures())
     survey.append(make_spectra(40, SMALL_GRID, seed=3, prefix="t"))
-    with pytest.warns(UserWarning, match="learned anew from 70"):
+    with pytest.warns(UserWarning, match="learning them again from 70"):
         assert features_of(survey, PaperFeatures()).values.shape == (70, 50)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -58,5 +58,5 @@ def test_a_graph_without_a_gpu_is_that_of_the_cpu(survey):
 def test_wrong_use_is_told(survey):
     with pytest.raises(WrongUseError, match="tpu"):
         rs.search(survey, carbon_stars(survey), device="tpu")
-    with pytest.raises(WrongUseError, match="choose one"):
+    with pytest.raises(WrongUseError, match="choose either"):
         rs.search(survey, carbon_stars(survey), device="cuda", engine="tcp://127.0.0.1:1")

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from rarespec.gpu.device import on_device, usable_device
-from rarespec.gpu.exact_neighbours import Progress, nearest_rows
+from rarespec.gpu.exact_neighbours import nearest_rows
+from rarespec.progress import Progress
 from rarespec.rankers._known import require_finite
 from rarespec.rankers._other_arrays import as_numpy
 from rarespec.rankers._row_identity import fingerprint_of_rows

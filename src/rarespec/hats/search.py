@@ -13,10 +13,11 @@ from rarespec.features.recipe import Recipe
 from rarespec.hats.candidates import candidate_table
 from rarespec.hats.catalogue import opened
 from rarespec.hats.learned import Learned
-from rarespec.hats.over_partitions import Failed, Progress, over_partitions
+from rarespec.hats.over_partitions import Failed, over_partitions
 from rarespec.hats.ranking import HatsRanking
 from rarespec.hats.scoring import Account, Best, Scoring, score_partition
 from rarespec.hats.training import SAMPLE, training_survey
+from rarespec.progress import Progress
 from rarespec.searching.model import save_search
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.search import search
@@ -68,9 +69,9 @@ def search_hats(
     progress : called with the partitions scored, and in all.
     """
     if (known is None) == (model is None):
-        raise WrongUseError("say what is known: either examples, or the model of an earlier search")
+        raise WrongUseError("give either known examples or the model of an earlier search")
     if not isinstance(top, int) or top < 1:
-        raise WrongUseError(f"top: a whole number from 1 up is needed, not {top!r}")
+        raise WrongUseError(f"top must be a whole number of at least 1, not {top!r}")
     found = opened(catalogue)
     if model is not None:
         return _ranked(found, Learned.of_model(model), None, top, {"model": Path(model).name}, progress)
@@ -137,7 +138,7 @@ def _ranked(
         if not of_partition.read:
             empty.append(name)
     if not best.rows:
-        raise WrongUseError(f"{catalogue.name}: of {account.read} spectra not one could be ranked: {account.unusable}")
+        raise WrongUseError(f"{catalogue.name}: none of {account.read} spectra could be ranked: {account.unusable}")
     why = getattr(learned.ranker, "why_", f"ranked by {learned.method} from {len(learned.known)} known examples")
     return HatsRanking(
         table=candidate_table(best.rows),
@@ -146,7 +147,7 @@ def _ranked(
         empty=empty,
         method=learned.method,
         why=why,
-        lesson_problems=[f"while learning: {problem}" for problem in lesson.problems] if lesson else [],
+        lesson_problems=[f"during training: {problem}" for problem in lesson.problems] if lesson else [],
         examples_lost=bool(lesson and lesson.examples_lost),
         sample_yield=lesson.yield_curve if lesson else None,
         provenance=_provenance(catalogue, learned, account, settings),

@@ -19,10 +19,10 @@ from rarespec.labels.campaign_start import CampaignStart, start_beside, start_of
 from rarespec.labels.change import Change, moved_between
 from rarespec.labels.label import Label
 from rarespec.labels.order import ORDERS, arranged, in_order
+from rarespec.progress import Progress as FeaturesDone
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.relearning import NothingLeftError, Relearning
 from rarespec.searching.search import EVERYTHING, asked
-from rarespec.searching.search import Progress as FeaturesDone
 from rarespec.searching.selection import Selection
 from rarespec.survey import Survey
 from rarespec.survey.manifest import WrongUseError
@@ -47,7 +47,7 @@ class Revision:
 
     def listed(self, order: str = "likely") -> list[str]:
         table = self.ranking.table
-        looked_at = in_order(order, np.asarray(table["expected_precision"]))
+        looked_at = in_order(order, np.asarray(table["chance"]))
         return arranged(table["id"][looked_at].tolist(), self.places[order])
 
 
@@ -109,7 +109,7 @@ class Campaign:
             campaign = cls.start(opened, **kept.arguments, progress=progress)
         except (TypeError, ValueError, OverflowError) as error:  # parameters that no recipe, ranker or selection takes
             raise WrongUseError(
-                f"{place}: the campaign cannot go on as it was kept ({error}); start it anew"
+                f"{place}: cannot continue this campaign ({error}); start a new one with --known"
             ) from error
         if labels:
             campaign.recall(labels)

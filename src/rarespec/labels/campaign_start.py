@@ -59,29 +59,31 @@ class CampaignStart:
         if not isinstance(self.recipe, list | tuple) or [type(part) for part in self.recipe] != [str, dict]:
             wrong.append("recipe")
         if wrong:
-            raise ValueError(f"{', '.join(wrong)} of another kind than campaigns have")
+            raise ValueError(f"{', '.join(wrong)} of the wrong type")
 
     def write(self, path: Path) -> None:
         """Whole or not at all."""
         try:
             content = json.dumps({"format": FORMAT, "version": VERSION} | asdict(self), indent=1, allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise WrongUseError(f"{path}: a campaign with such parameters cannot be kept: {error}") from None
+            raise WrongUseError(f"{path}: cannot save a campaign with these parameters: {error}") from None
         write_whole(path, content.encode())
 
     @classmethod
     def read(cls, path: Path) -> CampaignStart:
         if not path.is_file():
-            raise WrongUseError(f"{path}: no campaign was kept there; start one by saying what is known")
+            raise WrongUseError(f"{path}: there is no campaign to continue; start one with --known")
         try:
             kept = json.loads(path.read_bytes())
             found = kept.pop("format"), kept.pop("version")
             start = cls(**kept)
             start._check()
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise WrongUseError(f"{path}: no campaign that can be read ({error}); start it anew") from None
+            raise WrongUseError(f"{path}: cannot read the campaign ({error}); start a new one") from None
         if found != (FORMAT, VERSION):
-            raise WrongUseError(f"{path}: {found[0]} {found[1]}, but this is {FORMAT} {VERSION}; start it anew")
+            raise WrongUseError(
+                f"{path}: {found[0]} {found[1]}, but this version reads {FORMAT} {VERSION}; start a new one"
+            )
         return start
 
 
@@ -99,9 +101,9 @@ def start_of(material: Material, given: Mapping[str, Any]) -> CampaignStart:
     known = _words(given["known"]) if material.n_from_elsewhere else list(material.ids)
     recipe = _named(given["recipe"])
     if known is None:
-        raise WrongUseError("known spectra that are not in the survey cannot be kept with a campaign: give their files")
+        raise WrongUseError("cannot save known spectra that are not in the survey; give their files instead")
     if recipe is None:
-        raise WrongUseError("only a campaign with a recipe that has a name can be kept, not one put together by hand")
+        raise WrongUseError("cannot save a campaign with a custom recipe; use a recipe that has a name")
     refused = material.features.survey.ids[material.rows[material.refused[: len(material.rows)]]].tolist()
     plain = {name: given[name] for name in ("method", "top", "seed", "radius_arcsec")}
     return CampaignStart(

@@ -85,7 +85,7 @@ class GraphRanker(Ranker):
         if len(graph) != len(X):
             raise ValueError(f"graph: it has {len(graph)} rows and X has {len(X)}; build it on this X")
         if graph.fingerprint != fingerprint_of_rows(X):
-            raise ValueError("graph: it was built on a matrix with other values than X; build it on this X")
+            raise ValueError("graph: it was built on different values; build it on this X")
         return graph.nearest(min(k, len(X) - 1))
 
     def _checked_queries(self, Y: Any) -> NDArray[np.float64]:
@@ -93,7 +93,7 @@ class GraphRanker(Ranker):
         if queries.ndim not in (1, 2) or len(queries) != n:
             raise ValueError(f"Y has the shape {queries.shape}: it must be ({n},) or ({n}, number of queries)")
         if not np.isfinite(queries).all():
-            raise ValueError("Y holds NaN or inf: it must be 1 = known, 0 = unlabelled, or finite weights")
+            raise ValueError("Y contains NaN or inf: it must be 1 = known, 0 = unlabelled, or finite weights")
         return queries.reshape(n, -1)
 
     def _scores_of_equal_rows(self, X: Rows) -> tuple[NDArray[np.bool_], Scores]:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from rarespec.rankers._exact_neighbours import Distances, Indices, Progress, exact_nearest, first_of_each
+from rarespec.progress import Progress
+from rarespec.rankers._exact_neighbours import Distances, Indices, exact_nearest, first_of_each
 from rarespec.rankers._faiss_neighbours import faiss_nearest
 from rarespec.rankers._known import Rows
 from rarespec.rankers._linear import BLOCK_ROWS

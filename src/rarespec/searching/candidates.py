@@ -32,7 +32,7 @@ def candidate_table(
     columns: dict[str, Any] = {"rank": np.arange(1, len(best) + 1), "id": np.array(listed["id"], dtype=str)}
     columns |= {name: _column(listed.get(name, [None] * len(rows)), name) for name in FROM_CATALOGUE}
     columns["score"] = scores
-    columns["expected_precision"] = curve.precision[: len(best)]
+    columns["chance"] = curve.chance[: len(best)]
     columns["nearest_known"] = np.array(material.ids, dtype=str)[nearest]
     columns["flags"] = np.array([",".join(flags) for flags in flags_of(survey, rows)], dtype=str)
     return described(Table(columns))

@@ -32,12 +32,12 @@ MAX_FOLDS = 10
 def ranker_for(method: str, params: dict[str, Any], seed: int, material: Material, device: str | None = None) -> Ranker:
     """The ranker of this name, unfitted, with the survey's graph where it needs one."""
     if method not in NAMES:
-        raise WrongUseError(f"there is no method called {method!r}; there are {', '.join(NAMES)}")
+        raise WrongUseError(f"there is no method {method!r}; choose from {', '.join(NAMES)}")
     kind = by_name(method)
     unknown = set(params) - set(kind._get_param_names())
     if unknown:
         there_are = ", ".join(kind._get_param_names())
-        raise WrongUseError(f"{method}: no parameter {', '.join(sorted(unknown))}; there are {there_are}")
+        raise WrongUseError(f"{method}: has no parameter {', '.join(sorted(unknown))}; choose from {there_are}")
     ranker = kind(**params)
     allowed = ranker.get_params()
     if "random_state" in allowed and "random_state" not in params:

@@ -46,7 +46,7 @@ class KeptCandidates:
         columns: dict[str, Any] = {"rank": np.arange(1, len(best) + 1), "id": ids}
         columns |= {name: self._column(name)[rows] for name in FROM_CATALOGUE}
         columns["score"] = scores
-        columns["expected_precision"] = curve.precision[: len(best)]
+        columns["chance"] = curve.chance[: len(best)]
         columns["nearest_known"] = self._nearest(material, best)
         columns["flags"] = self._flags_now(ids)
         return described(Table(columns))

@@ -62,7 +62,7 @@ def only_of_use(path: str | os.PathLike[str]) -> Iterator[None]:
         raise WrongUseError(f"{path}: {error}") from None
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
-        raise WrongUseError(f"{path}: the model does not work ({why}); save it again where it comes from") from error
+        raise WrongUseError(f"{path}: the model does not work ({why}); ask its author to save it again") from error
 
 
 def _search(model: Model) -> KeptSearch:
@@ -70,7 +70,7 @@ def _search(model: Model) -> KeptSearch:
     missing = needed - set(model.extra)
     if missing or model.wavelength_grid is None:
         lacking = ", ".join(sorted(missing)) or "wavelength grid"
-        raise ModelFileError(f"has no {lacking}: it was not saved by a search")
+        raise ModelFileError(f"has no {lacking}; it was not saved by a search")
     kept = KeptSearch(
         grid=model.wavelength_grid,
         recipe=_recipe(model, model.wavelength_grid),
@@ -91,13 +91,13 @@ def _search(model: Model) -> KeptSearch:
 def _text(model: Model, name: str) -> str:
     value = model.extra[name]
     if not isinstance(value, str):
-        raise ModelFileError(f"its {name} is no text; do not use it")
+        raise ModelFileError(f"its {name} is not text; do not use it")
     return value
 
 
 def _ids(value: Any) -> list[str]:
     if not isinstance(value, list) or not value or not all(isinstance(one, str) for one in value):
-        raise ModelFileError("the ids of its known examples are no texts; do not use it")
+        raise ModelFileError("the ids of its known examples are not text; do not use it")
     return value
 
 
@@ -116,12 +116,12 @@ def _recipe(model: Model, grid: WavelengthGrid) -> Recipe:
     """The recipe that made the model's features, for spectra on this grid."""
     name, params, state = (model.extra[part] for part in ("recipe", "recipe_params", "recipe_state"))
     if not isinstance(name, str) or not isinstance(params, dict) or not isinstance(state, dict):
-        raise ModelFileError("its recipe is not one; do not use it")
+        raise ModelFileError("its recipe is not valid; do not use it")
     recipe = for_grid(recipe_named(name, params), grid)
     model.require_recipe(recipe.fingerprint)
     arrays = {key: _numbers(key, value) for key, value in state.items()}
     if "n_features_in" not in arrays or arrays["n_features_in"] != grid.n_pixels:
-        raise ModelFileError(f"its recipe is not for the {grid.n_pixels} pixels of its grid; do not use it")
+        raise ModelFileError(f"its recipe does not fit the {grid.n_pixels} pixels of its grid; do not use it")
     return recipe.restore(arrays)
 
 
@@ -129,7 +129,7 @@ def _numbers(name: str, value: Any) -> NDArray[Any]:
     """Numbers alone come back from a file as such, and count as arrays without a dimension."""
     array = np.asarray(value)
     if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
-        raise ModelFileError(f"{name} of its recipe holds no finite numbers; do not use it")
+        raise ModelFileError(f"{name} of its recipe has numbers that are not finite; do not use it")
     return array
 
 
@@ -138,7 +138,7 @@ def _require_work(kept: KeptSearch) -> None:
     flux = np.random.default_rng(0).normal(10.0, 1.0, (N_PROBES, kept.grid.n_pixels)).astype(np.float32)
     values, lost_at = kept.recipe.transform_and_locate(flux)
     if values.shape != (N_PROBES, kept.known_features.shape[1]) or lost_at.any():
-        raise ModelFileError("its recipe does not make the features that its ranker wants; do not use it")
+        raise ModelFileError("its recipe does not give the features that its ranker needs; do not use it")
     rows = np.concatenate([values.astype(np.float32), kept.known_features])
     require_finite_scores(kept.ranker.decision_function(rows))
 

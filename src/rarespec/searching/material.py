@@ -46,7 +46,7 @@ def material_of(features: FeatureSet, known: Examples, refused: Examples | None 
     place = np.full(len(features), -1)
     place[rows] = np.arange(len(rows))
     from_elsewhere, elsewhere, problems = _features_elsewhere(features, known.spectra)
-    problems += [f"{id}: known, but without features" for id in _ids(features, known.rows[place[known.rows] < 0])]
+    problems += [f"{id}: is known but has no features" for id in _ids(features, known.rows[place[known.rows] < 0])]
     X = np.concatenate([X, from_elsewhere]) if elsewhere else X
     is_known, is_refused = np.zeros(len(X), bool), np.zeros(len(X), bool)
     is_known[place[known.rows[place[known.rows] >= 0]]] = True
@@ -58,7 +58,7 @@ def material_of(features: FeatureSet, known: Examples, refused: Examples | None 
     if not is_known.any():
         raise WrongUseError(f"{features.survey.path}: no known example can be used: {'; '.join(problems[:5])}")
     if is_known.all():
-        raise WrongUseError(f"{features.survey.path}: every usable spectrum is known; nothing is left to rank")
+        raise WrongUseError(f"{features.survey.path}: every usable spectrum is known; there is nothing to rank")
     ids = _ids(features, rows[is_known[: len(rows)]]) + (elsewhere.ids if elsewhere else [])
     return Material(features, rows, X, is_known, is_refused, ids, problems, elsewhere)
 
@@ -72,7 +72,7 @@ def _contradictions(
     features: FeatureSet, rows: NDArray[np.intp], known: NDArray[np.bool_], refused: NDArray[np.bool_]
 ) -> list[str]:
     both = (known & refused)[: len(rows)]
-    return [f"{id}: given as known and as non-member; taken as known" for id in _ids(features, rows[both])]
+    return [f"{id}: given both as known and as a non-member; treated as known" for id in _ids(features, rows[both])]
 
 
 def _features_elsewhere(
@@ -85,7 +85,7 @@ def _features_elsewhere(
     recipe: Recipe = features.recipe
     values, lost_at = recipe.transform_and_locate(flux)
     problems = [
-        f"{id}: known, but without features ({recipe.why_lost(int(number))})"
+        f"{id}: is known but has no features ({recipe.why_lost(int(number))})"
         for id, number in zip(spectra.ids, lost_at, strict=True)
         if number
     ]

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
+from rarespec.progress import Progress
 from rarespec.rankers.model_file import save_model
 from rarespec.searching.block_scores import joined, scores_by_block, scores_of_rows
 from rarespec.searching.kept_search import KeptSearch, kept_search, only_of_use, require_finite_scores
 from rarespec.searching.material import Material
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.recipes import name_of_recipe
-from rarespec.searching.search import EVERYTHING, Progress, device_for, hidden_curve, ranked
+from rarespec.searching.search import EVERYTHING, device_for, hidden_curve, ranked
 from rarespec.searching.selection import Selection
 from rarespec.survey import Survey
 from rarespec.survey.engine_for import AnyEngine, engine_for
@@ -28,7 +29,7 @@ def save_search(ranking: Ranking, path: str | os.PathLike[str]) -> Path:
     material, recipe = ranking.material, ranking.material.features.recipe
     name = name_of_recipe(recipe)
     if name is None:
-        raise WrongUseError("only a search with a recipe that has a name can be saved, not one put together by hand")
+        raise WrongUseError("cannot save a search with a custom recipe; use a recipe that has a name")
     extra = {
         "recipe": name,
         "recipe_params": {key: value for key, value in recipe.get_params(deep=False).items() if key != "grid"},

@@ -15,11 +15,11 @@ RECIPES: dict[str, type[Recipe]] = {"paper": PaperFeatures}
 def recipe_named(name: str, params: dict[str, Any] | None = None) -> Recipe:
     """An unfitted recipe; a WrongUseError for a name or parameter that there is not."""
     if name not in RECIPES:
-        raise WrongUseError(f"there is no recipe called {name!r}; there are {', '.join(RECIPES)}")
+        raise WrongUseError(f"there is no recipe {name!r}; choose from {', '.join(RECIPES)}")
     unknown = set(params or {}) - set(RECIPES[name]._get_param_names())
     if unknown:
         there_are = ", ".join(RECIPES[name]._get_param_names())
-        raise WrongUseError(f"recipe {name}: no parameter {', '.join(sorted(unknown))}; there are {there_are}")
+        raise WrongUseError(f"recipe {name}: has no parameter {', '.join(sorted(unknown))}; choose from {there_are}")
     return RECIPES[name](**(params or {}))
 
 

@@ -68,7 +68,9 @@ class Relearning:
         known, non_members = self._marks(*map(self._places, labelled.values()))
         material, asked = self._material_with(known, non_members, unusable), self._asked
         if any(labelled.values()) and not listed_rows(material, self._chosen.mask).any():
-            raise NothingLeftError(f"{self.survey.path}: every spectrum of the list has a label; none is left to rank")
+            raise NothingLeftError(
+                f"{self.survey.path}: every spectrum in the list has a label; there is nothing left to rank"
+            )
         return ranked(
             material,
             refitted(self._prepared, self.material.X, known, non_members, by_looking=bool(members)),
@@ -126,7 +128,9 @@ class Relearning:
             marks[np.concatenate([members, refused, unusable])] = False  # what was said at the start of these
             marks[places] = True
         if not known.any():
-            raise WrongUseError(f"{self.survey.path}: no known example is left, as all were refused; say what is known")
+            raise WrongUseError(
+                f"{self.survey.path}: all known examples were labelled as non-members; give new ones with --known"
+            )
         return known, non_members
 
     def _material_with(self, known: NDArray[np.bool_], non_members: NDArray[np.bool_], unusable: Ids) -> Material:
@@ -141,13 +145,13 @@ class Relearning:
         problems = []
         for id, row in zip(ids, self.rows_of(ids).tolist(), strict=True):
             if row < 0:
-                problems.append(f"{id}: labelled as {said}, but the survey has no spectrum of this id")
+                problems.append(f"{id}: labelled as {said}, but the survey has no spectrum with this id")
             elif self._place[row] < 0:
-                problems.append(f"{id}: labelled as {said}, but without features; nothing is learned from it")
+                problems.append(f"{id}: labelled as {said}, but has no features, so the ranking cannot learn from it")
             elif self.material.known[self._place[row]] and said != "a member":
-                problems.append(f"{id}: given as known at the start, and labelled as {said}; taken as {said}")
+                problems.append(f"{id}: given as known at the start but labelled as {said}; treated as {said}")
             elif self.material.refused[self._place[row]] and said != "a non-member":
-                problems.append(f"{id}: given as a non-member at the start, and labelled as {said}; taken as {said}")
+                problems.append(f"{id}: given as a non-member at the start but labelled as {said}; treated as {said}")
         return problems
 
     def _curve(

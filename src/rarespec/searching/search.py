@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rarespec.features.recipe import Recipe
 from rarespec.gpu.device import usable_device
 from rarespec.memory import give_back_freed
+from rarespec.progress import Progress
 from rarespec.rankers import Auto
 from rarespec.rankers._ranker import Ranker, Scores, best_first
 from rarespec.searching.candidates import candidate_table
@@ -30,9 +31,6 @@ from rarespec.survey.features import features_of
 from rarespec.survey.manifest import WrongUseError
 
 EVERYTHING = Selection()
-
-Progress = Callable[[int, int], None]
-"""Called with how much is done and how much there is in all."""
 
 
 def search(
@@ -130,7 +128,7 @@ def asked(
     """All that comes before the ranker learns; the parameters are those of `search`."""
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
     if not isinstance(top, int) or top < 1:
-        raise WrongUseError(f"top: a whole number from 1 up is needed, not {top!r}")
+        raise WrongUseError(f"top must be a whole number of at least 1, not {top!r}")
     device = device_for(device, engine)
     examples = examples_of(opened, known, radius_arcsec)
     others = None if _is_nothing(non_members) else examples_of(opened, non_members, radius_arcsec)
@@ -152,7 +150,9 @@ def _is_nothing(given: Any) -> bool:
 def device_for(asked: str | None, engine: AnyEngine) -> str | None:
     """The GPU to use; None for the CPU, with one warning when a GPU was asked for and there is none."""
     if asked is not None and engine is not None:
-        raise WrongUseError("choose one: a Dask cluster (engine, --scheduler) or a GPU of this machine (device)")
+        raise WrongUseError(
+            "choose either a Dask cluster (engine, --scheduler) or a GPU of this machine (device, --device)"
+        )
     try:
         return usable_device(asked)
     except ValueError as error:
@@ -183,7 +183,7 @@ def ranked(
     listed = listed_rows(material, chosen.mask)
     if not listed.any():
         why = "; ".join(chosen.said) or "every usable spectrum is known or a non-member"
-        raise WrongUseError(f"{material.features.survey.path}: nothing is left to rank: {why}")
+        raise WrongUseError(f"{material.features.survey.path}: there is nothing to rank: {why}")
     scores = ranker.decision_function(material.X) if scores is None else scores
     rows = np.flatnonzero(listed)
     order = rows[best_first(scores[rows])]

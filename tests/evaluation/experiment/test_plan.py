@@ -115,7 +115,7 @@ def test_the_graph_has_the_neighbours_that_tuning_asks_for():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"methods": ("ldb",)}, "no method called 'ldb'"),
+        ({"methods": ("ldb",)}, "there is no method 'ldb'"),
         ({"methods": ()}, "methods"),
         ({"methods": ("lda", "lda")}, "each once"),
         ({"n_known": (0, 1)}, "np"),
@@ -123,7 +123,7 @@ def test_the_graph_has_the_neighbours_that_tuning_asks_for():
         ({"n_known": (1, 1)}, "each once"),
         ({"tuning_draws": -1}, "draws"),
         ({"trials": 0}, "trials"),
-        ({"tune": "some"}, "tune: there are paper, all, none"),
+        ({"tune": "some"}, "tune must be one of paper, all, none"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(wrong, said):

@@ -46,7 +46,7 @@ def test_others_are_hidden_until_one_has_labelled(blind: tuple[Running, Visit]) 
 def test_only_ones_own_disagreements_are_listed(blind: tuple[Running, Visit]) -> None:
     _, visit = blind
     visit.press("d")
-    visit.see("#disagreement-list").to_have_text("Nobody disagrees so far.")
+    visit.see("#disagreement-list").to_have_text("No disagreements so far.")
     visit.see("#disagreements-blind").to_be_visible()
     visit.press("Escape", "y")
     visit.wait_until_saved(3)
