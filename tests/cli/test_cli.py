@@ -178,7 +178,7 @@ def test_the_demo_never_removes_labels(tmp_path):
     (tmp_path / ".rarespec-demo").touch()
     (tmp_path / "demo.survey.labels.sqlite").write_text("precious")
     result = rarespec("demo", "--out", tmp_path)
-    assert result.exit_code == 2 and "holds labels" in result.stderr
+    assert result.exit_code == 2 and "contains labels" in result.stderr
     assert (tmp_path / "demo.survey.labels.sqlite").read_text() == "precious"
 
 

@@ -356,8 +356,8 @@ def test_rows_that_are_not_finite_are_named(ranker: Ranker, bad: float) -> None:
 def test_labels_that_say_nothing(ranker: Ranker) -> None:
     X, rare = blobs()
     for y, message in [
-        (np.zeros(len(X)), "one class only"),
-        (np.ones(len(X)), "one class only"),
+        (np.zeros(len(X)), "only one class"),
+        (np.ones(len(X)), "only one class"),
         (np.arange(len(X)) % 3, "3 different values"),
         (rare[:-1], "80 rows and y has 79 values"),
         (None, "y is None"),

@@ -38,12 +38,12 @@ def test_all_is_said_in_80_columns() -> None:
         "pip install 'rarespec[dask]'",
         "torch 2.9; A Card",
         "unknown to this installation",
-        "/tmp: can be written, 5.0 GB free, ext4",
+        "/tmp: writable, 5.0 GB free, ext4",
         "passed in 3.1 s: 12 of 12 found",
         "~/a.survey: 10 spectra",
     ):
         assert words in flat
-    assert text.endswith("Nothing is wrong.") and WELL.problems == []
+    assert text.endswith("No problems found.") and WELL.problems == []
 
 
 @pytest.mark.parametrize(
@@ -68,13 +68,13 @@ def test_what_is_wrong_is_said_last(changes: dict, problem: str) -> None:
     ill = replace(WELL, **changes)
     assert len(ill.problems) == 1 and problem in ill.problems[0]
     assert f"- {ill.problems[0]}" in " ".join(as_text(ill).split())
-    assert "Problems: 1" in as_text(ill) and "Nothing is wrong" not in as_text(ill)
+    assert "Problems: 1" in as_text(ill) and "No problems found" not in as_text(ill)
     assert as_json(ill)["problems"] == ill.problems
 
 
 def test_a_survey_that_is_only_read_is_no_problem() -> None:
     shared = replace(WELL, places=[Place("survey", "/data", "Permission denied", 10**7, "nfs4", True)])
-    assert shared.problems == [] and "CANNOT be written (Permission denied)" in " ".join(as_text(shared).split())
+    assert shared.problems == [] and "NOT WRITABLE (Permission denied)" in " ".join(as_text(shared).split())
 
 
 def test_network_file_systems_are_named() -> None:

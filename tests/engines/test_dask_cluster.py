@@ -113,7 +113,7 @@ def test_a_stalled_worker_is_named_and_its_work_goes_to_others():
                 warnings.simplefilter("always")
                 assert list(engine.map(run.plus, 0, range(8))) == list(range(8))
             (told,) = [str(one.message) for one in said if "stalled" in str(one.message)]
-            assert stalled in told and "no sign of life for 2 s" in told
+            assert stalled in told and "no heartbeat for 2 s" in told
             assert stalled not in cluster.scheduler.workers
         finally:
             os.kill(pid, signal.SIGKILL)

@@ -418,7 +418,7 @@ def test_randomised_solver_captures_the_variance_of_spectra(mock_rows, monkeypat
 
 def test_rows_without_leading_directions_are_fitted_with_a_warning():
     noise = np.random.default_rng(0).normal(size=(3000, 400))
-    with pytest.warns(ConvergenceWarning, match="stand out"):
+    with pytest.warns(ConvergenceWarning, match="dominate"):
         StreamingPCA(5, solver="randomised", oversampling=2, tol=1e-9).fit(noise)
 
 

@@ -272,7 +272,7 @@ def test_the_next_address_is_asked_when_a_file_is_not_there(
 def test_the_next_address_is_not_asked_for_other_faults(held: ArchiveServer, tmp_path: Path) -> None:
     held.replies["/26/a.fits"] = Answer(b"", 403)
     result = fetched(held, tmp_path, paths=("/26/a.fits", PATH))
-    assert "refuses" in result.reason
+    assert "refused access" in result.reason
     assert held.paths() == ["/26/a.fits"]
 
 

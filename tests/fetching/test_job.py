@@ -403,7 +403,7 @@ PICKLE = b"\x80\x04\x95"
         (Answer(b"", 500), "HTTP status 500"),
         (Answer(b"<html><title>down</title></html>"), "a web page instead of data: 'down'"),
         (Answer(b'{"errorMessage": "no"}'), "unexpected answer"),
-        (Answer(PICKLE + b"cposix\nsystem\n"), "no JSON"),
+        (Answer(PICKLE + b"cposix\nsystem\n"), "not JSON"),
         (Answer(b'[{}, {"sparcl_id": "00000000-b1ff-48ed-b162-46d9d65f829c", "flux": [1]}]'), "a record without"),
         (Answer(b"[{}, {", length=100), "cut"),
     ],

@@ -230,7 +230,7 @@ def test_the_command_takes_a_catalogue(catalogue, model, ranking, carbon, tmp_pa
     answer = json.loads(result.stdout)
     assert [row["id"] for row in answer["candidates"]] == ranking.table["id"].tolist()
     assert answer["account"]["read"] == 275 and is_hats(tmp_path / "c.hats")
-    assert "spectra read 275, scored 272, not usable 3" in result.stderr
+    assert "read 275 spectra, scored 272, could not use 3" in result.stderr
     kept = tmp_path / "again.safetensors"
     words = ("--known", ",".join([*carbon[:3], "nobody"]), "--method", "matched_filter", "--save-model", kept)
     result = rarespec("search", catalogue, *words, "--top", 20)

@@ -411,7 +411,7 @@ def test_cards_are_read_back_by_our_own_reader(value):
 
 
 def test_a_header_refuses_what_fits_cannot_hold():
-    with pytest.raises(ValueError, match="cannot hold"):
+    with pytest.raises(ValueError, match="cannot store"):
         format_card("Z", float("nan"))
     with pytest.raises(KeyError):
         Header([("Z", 0.0, "")]).replaced({"ZZ": 1.0})

@@ -136,7 +136,7 @@ def test_a_model_is_saved_without_its_graph(ranker, tmp_path):
 
 @ALL
 @pytest.mark.parametrize("factor", [1e-200, 1e-50, 1e-20, 1e10, 1e20, 1e50, 1e200])
-@pytest.mark.filterwarnings("ignore:.*rows are cut off")
+@pytest.mark.filterwarnings("ignore:.*rows are disconnected")
 def test_scores_are_finite_whatever_the_size_of_the_features(ranker, factor):
     X = rows(dtype=np.float64)
     fitted = clone(ranker).fit(X * factor, known())

@@ -147,7 +147,7 @@ def test_a_table_without_rows_is_named(survey, tmp_path):
 
 
 def test_nothing_usable_lists_the_first_problems(survey):
-    with pytest.raises(WrongUseError, match=r"none of the 9 .*'x0'.*'x4'; and 4 more\. To go on, give ids"):
+    with pytest.raises(WrongUseError, match=r"none of the 9 .*'x0'.*'x4'; and 4 more\. To fix this, give ids"):
         examples_of(survey, [f"x{i}" for i in range(9)])
 
 
@@ -177,7 +177,7 @@ def test_positions(survey):
 def test_the_radius_decides_and_the_nearest_is_named(survey):
     near = SkyCoord(RA[4], 1 / 3600, unit="deg")
     assert examples_of(survey, near, 1.01).rows.tolist() == [4]
-    with pytest.raises(WrongUseError, match=r"no spectrum within 0.99 arcsec; the nearest, s00004, is at 1.0 arcsec"):
+    with pytest.raises(WrongUseError, match=r"no spectrum within 0.99 arcsec; the nearest, s00004, is 1.0 arcsec away"):
         examples_of(survey, near, 0.99)
 
 
@@ -504,7 +504,7 @@ def test_a_survey_or_an_empty_folder_is_no_example(survey, tmp_path):
     (tmp_path / "empty").mkdir()
     examples = examples_of(survey, ["s00001", tmp_path / "empty", survey.path])
     assert [problem.rsplit(": ")[1] for problem in examples.problems] == [
-        "no file is in it",
+        "no files found",
         "left out (survey of rarespec)",
     ]
 

@@ -130,7 +130,7 @@ def on_the_command_line(survey, known, refused, method):
     words += ["--non-members", ",".join(refused)] if refused else []
     result = rarespec("search", survey.path, *words)
     assert result.exit_code in (0, 1, 2, 3) and "Traceback" not in result.output, result.output
-    assert "fault of rarespec" not in result.output and result.output.strip()
+    assert "bug in rarespec" not in result.output and result.output.strip()
 
 
 @pytest.mark.parametrize(("n", "case"), [(30, "none usable"), (30, "all labelled"), (1, "one known"), (3, "one known")])
@@ -217,5 +217,5 @@ def test_an_experiment_on_few_spectra_is_done_or_refused(n, n_rare, tmp_path):
     survey = written(tmp_path / "a.survey", make_spectra(n, SMALL_GRID, **classes))
     words = ["--rare", "R", "--quick", "--methods", "cosine,lda", "--jobs", 1, "--out", tmp_path / "out"]
     result = rarespec("experiment", survey.path, *words)
-    assert "Traceback" not in result.output and "fault of rarespec" not in result.output, result.output
+    assert "Traceback" not in result.output and "bug in rarespec" not in result.output, result.output
     assert result.exit_code in (0, 1, 2, 3) and result.output.strip()

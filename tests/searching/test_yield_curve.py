@@ -140,7 +140,7 @@ def test_the_stopping_rank_is_the_last_place_worth_a_look():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"scores": [1.0, 2.0] * 10}, "falling"),
+        ({"scores": [1.0, 2.0] * 10}, "decreasing"),
         ({"scores": [np.nan] * 20}, "finite"),
         ({"hidden_places": [0, 3]}, "whole numbers from 1"),
         ({"hidden_places": [22, 3]}, "whole numbers from 1 to 21"),

@@ -275,7 +275,7 @@ def test_a_store_that_is_not_there_is_told_in_one_line(server, monkeypatch):
     finally:
         monkeypatch.undo()
         _set_fsspec_anew()
-    assert result.exit_code == 3 and "cannot be reached" in result.output and "Traceback" not in result.output
+    assert result.exit_code == 3 and "cannot reach the store" in result.output and "Traceback" not in result.output
 
 
 def test_what_cannot_live_on_a_store_is_kept_on_this_machine(server, tmp_path, monkeypatch):

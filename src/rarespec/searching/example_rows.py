@@ -89,7 +89,7 @@ class ExampleRows:
             self.problems.append(f"{table.where}: ids that are not in the survey: {counts}")
 
     def _nearest_in_words(self, row: int, arcsec: float) -> str:
-        return f"; the nearest, {self.survey.ids[row]}, is at a distance of {_distance(arcsec)}" if row >= 0 else ""
+        return f"; the nearest, {self.survey.ids[row]}, is {_distance(arcsec)} away" if row >= 0 else ""
 
     def _why_missing(self, table: ExampleTable, ids: list[str], i: int) -> str:
         if not ids[i] and not table.unread[i]:

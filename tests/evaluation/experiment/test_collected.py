@@ -57,7 +57,7 @@ def test_a_number_of_known_without_a_common_draw_is_left_out(bench, tmp_path):
 
 
 def test_nothing_but_failures_is_told(bench, tmp_path):
-    with pytest.raises(SurveyError, match="no draw"):
+    with pytest.raises(SurveyError, match="no method succeeded on any draw"):
         results_with(lambda task: True, bench, tmp_path)
 
 

@@ -253,7 +253,7 @@ def test_rivals_that_were_not_run_are_named() -> None:
         == "Without LP, BaggingSVM and BaggingTopPush: not run."
     )
     assert verdict_of(results, "BaggingTopPush is the best with more than one, by AP") is Verdict.NOT_RUN
-    said = titled(results, "What was not run").sentences
+    said = titled(results, "What differs").sentences
     assert "Methods of the paper: LP, BaggingSVM and BaggingTopPush." in said
     assert "Numbers of known examples of the paper: 3, 5, 10, 15, 30 and 50." in said
 
@@ -274,12 +274,12 @@ def test_another_class_is_not_compared_with_carbon_stars() -> None:
 def test_a_lost_draw_is_told() -> None:
     results = results_of({1: ORDER})
     results = replace(results, setting=replace(results.setting, trials=6))
-    assert "NP = 1: 4 of 6 draws are left." in titled(results, "What was not run").sentences
+    assert "NP = 1: 4 of 6 draws are left." in titled(results, "What differs").sentences
 
 
 def test_what_failed_is_named_among_what_was_not_run() -> None:
     results = replace(results_of({1: ORDER}), left_out=("LP: failed on every draw for some NP", "NP = 3: it failed."))
-    said = titled(results, "What was not run").sentences
+    said = titled(results, "What differs").sentences
     assert "LP: failed on every draw for some NP." in said and "NP = 3: it failed." in said
 
 

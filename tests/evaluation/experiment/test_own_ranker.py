@@ -92,7 +92,7 @@ def test_other_code_makes_other_tasks(module, tmp_path: Path) -> None:
             class Mine(Ranker):
                 def _fit(self, X, known): ...
             """,
-            "it leaves _scores open",
+            "it does not implement _scores",
         ),
     ],
 )

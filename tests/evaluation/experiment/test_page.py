@@ -171,7 +171,7 @@ def test_a_hostile_class_and_survey_stay_text(tmp_path: Path) -> None:
 
 def test_without_provenance_command_and_troubles_their_parts_are_left_out(tmp_path: Path) -> None:
     text = Reader(write_page(made_up_results(("lda",), (3,), 1, "QSO"), tmp_path).read_text()).text
-    assert not any(heading in text for heading in ("How to repeat it", "Troubles", "made with"))
+    assert not any(heading in text for heading in ("How to repeat this", "Troubles", "made with"))
 
 
 @given(st.text(), st.text())

@@ -117,10 +117,10 @@ def test_the_graph_has_the_neighbours_that_tuning_asks_for():
     [
         ({"methods": ("ldb",)}, "there is no method 'ldb'"),
         ({"methods": ()}, "methods"),
-        ({"methods": ("lda", "lda")}, "each once"),
+        ({"methods": ("lda", "lda")}, "each only once"),
         ({"n_known": (0, 1)}, "np"),
         ({"n_known": ()}, "np"),
-        ({"n_known": (1, 1)}, "each once"),
+        ({"n_known": (1, 1)}, "each only once"),
         ({"tuning_draws": -1}, "draws"),
         ({"trials": 0}, "trials"),
         ({"tune": "some"}, "tune must be one of paper, all, none"),

@@ -103,7 +103,7 @@ def test_of_the_loss_the_least_is_bold(results: Results, tmp_path: Path) -> None
 
 def test_captions_have_the_parameters_that_tuning_chose(results: Results, tmp_path: Path) -> None:
     write_tables(results, tmp_path)
-    chosen = "the parameters that tuning chose: BaggingTopPush regularisation = 10"
+    chosen = "the tuned parameters: BaggingTopPush regularisation = 10"
     assert all(chosen in (tmp_path / f"table-{number}.md").read_text() for number in range(1, 7))
 
 
