@@ -161,9 +161,10 @@ def _why_not(scores: Floats, places: NDArray[np.int64], n_known: int) -> str | N
     if len(scores) < MIN_LISTED:
         return f"The list has only {len(scores)} spectra: look at all of them."
     if len(places) < MIN_HIDDEN:
+        here = f"; only {len(places)} of {n_known} could be" if n_known >= MIN_HIDDEN else ""
         return (
-            f"There is no estimate of how many to expect. It needs at least {MIN_HIDDEN} known examples that can be "
-            f"hidden in turn; here {len(places)} of {n_known} could be."
+            f"There is no estimate of how many to expect. It takes at least {MIN_HIDDEN} known examples that can be "
+            f"hidden in turn{here}."
         )
     middle = float(np.median(places))
     if middle > SCATTERED * len(scores):
