@@ -356,13 +356,13 @@ def test_a_lookup_that_fails_says_what_to_do_instead(server: ArchiveServer, plac
 def test_sparcl(server: ArchiveServer, place: Place) -> None:
     spectra = make_spectra(30)
     specids = serve_sparcl(server, spectra)
-    seen: list[tuple[int, int, str]] = []
+    seen: dict[str, tuple[int, int, str]] = {}
     question = Question("sparcl", (*specids, "ffffffff-b1ff-48ed-b162-46d9d65f829c", "x"))
-    report = run_fetch(question, place, lambda stage: lambda *now: seen.append(now))
+    report = run_fetch(question, place, lambda stage: lambda *now: seen.update({stage: now}))
     assert counts(report) == {"fetched": 30, "failed": 2}
     assert ids_in(place) == set(specids)
     assert len(server.paths("POST")) == 2  # 25 spectra a request
-    assert seen[-1][:2] == (31, 31)
+    assert seen["fetch"] == (31, 31, "1 failed") and seen["ingest"] == (30, 30, "")
     assert place.into
     stored = Survey.open(place.into)[next(iter(specids))]
     np.testing.assert_allclose(stored.flux[~stored.bad], spectra.flux[0][~stored.bad], rtol=1e-5)
@@ -405,7 +405,7 @@ PICKLE = b"\x80\x04\x95"
         (Answer(b'{"errorMessage": "no"}'), "unexpected answer"),
         (Answer(PICKLE + b"cposix\nsystem\n"), "not JSON"),
         (Answer(b'[{}, {"sparcl_id": "00000000-b1ff-48ed-b162-46d9d65f829c", "flux": [1]}]'), "a record without"),
-        (Answer(b"[{}, {", length=100), "cut"),
+        (Answer(b"[{}, {", length=100), "ended early"),
     ],
 )
 def test_answers_of_sparcl_that_are_no_spectra(server: ArchiveServer, place: Place, answer: Answer, words: str) -> None:

@@ -194,7 +194,7 @@ def test_what_cannot_be_read_is_told_with_the_row(tmp_path, content, said):
 
 def test_names_and_forms_that_do_not_exist(tmp_path):
     for use in (lambda: read_labels(tmp_path / "a.xlsx"), lambda: write_labels(tmp_path / "a.fits", [])):
-        with pytest.raises(WrongUseError, match=r"\.csv and \.ecsv"):
+        with pytest.raises(WrongUseError, match=r"\.csv or \.ecsv"):
             use()
     with pytest.raises(WrongUseError, match="no such file"):
         read_labels(tmp_path / "a.csv")

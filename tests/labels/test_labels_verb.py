@@ -93,7 +93,7 @@ def test_looking_creates_nothing(survey, log):
 def test_export_and_import_into_another_log(survey, log, tmp_path):
     table, other = tmp_path / "t.csv", tmp_path / "b.sqlite"
     result = rarespec_labels(survey.path, "--log", log, "--export", table)
-    assert result.exit_code == 0 and "3 labels in" in result.output and "who" not in result.stdout
+    assert result.exit_code == 0 and "3 labels written to" in result.output and "who" not in result.stdout
     for told in ("3 events added", "0 events added to"):
         result = rarespec_labels(survey.path, "--log", other, "--import", table)
         assert result.exit_code == 0 and told in result.output

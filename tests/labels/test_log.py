@@ -139,7 +139,7 @@ def test_an_undo_of_an_undo(log):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"person": "Bea"}, "of Ada; Bea cannot"),
+        ({"person": "Bea"}, "made by Ada; Bea cannot"),
         ({"spectrum": "s2"}, "about s1"),
         ({"undoes": new_event_id()}, "no event"),
     ],
@@ -351,7 +351,7 @@ def test_a_place_is_looked_at_without_making_a_log(path, tmp_path):
 
 def test_a_log_opened_to_be_read_takes_no_label(path):
     LabelLog(path).close()
-    with LabelLog(path, read_only=True) as log, pytest.raises(WrongUseError, match="read only"):
+    with LabelLog(path, read_only=True) as log, pytest.raises(WrongUseError, match="read-only"):
         log.append(label())
 
 
