@@ -104,7 +104,7 @@ def test_info_for_people_and_for_programs(survey):
 def test_verify_sound_and_damaged(files, tmp_path):
     rarespec("ingest", files, "--into", tmp_path / "a.survey")
     sound = rarespec("verify", tmp_path / "a.survey")
-    assert sound.exit_code == 0 and "sound; 30 spectra" in sound.stdout
+    assert sound.exit_code == 0 and "OK; 30 spectra" in sound.stdout
     chunk = tmp_path / "a.survey/flux/c/0/0"
     content = bytearray(chunk.read_bytes())
     content[1000] ^= 4
@@ -163,7 +163,7 @@ def test_simulated_files_can_be_ingested(layout, tmp_path):
 def test_the_demo_runs_and_draws(tmp_path):
     result = rarespec("demo", "--out", tmp_path / "demo")
     assert result.exit_code == 0, result.output
-    assert result.stdout.count("for your own data:") == 6
+    assert result.stdout.count("with your own data:") == 6
     assert (tmp_path / "demo" / "spectra.png").stat().st_size > 20_000
     report = (tmp_path / "demo" / "report" / "report.html").read_text()
     assert report.count("<h3") >= 20 and (tmp_path / "demo" / "report" / "contact-sheet.pdf").exists()

@@ -40,7 +40,7 @@ def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
         assert process.stdout is not None and process.stderr is not None
         try:
             line = process.stdout.readline()
-            assert line.startswith("the page: "), process.stderr.read()
+            assert line.startswith("open http"), process.stderr.read()
             yield process, line.split()[-1]
         finally:
             process.kill()

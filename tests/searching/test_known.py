@@ -200,7 +200,7 @@ TABLE = Table(
     }
 )
 SAID = (
-    ": ids that are not in the survey: 1, of which 1 found by position",
+    ": ids that are not in the survey: 1, 1 of them found by position",
     ", row 5 (180.00000 +45.00000): no spectrum within 2 arcsec; the nearest, s00039, is at 135.0 degrees",
     ", row 4: no spectrum has the id 'lost'",
     ", row 6: neither an id nor a position",
@@ -405,7 +405,7 @@ def test_the_same_spectrum_twice_and_another_of_its_name(survey):
     assert examples.ids == ["a00000", "a00000#2"] == examples.spectra.ids
     np.testing.assert_array_equal(examples.spectra.flux[1], other.flux)
     assert sum("given twice" in problem for problem in examples.problems) == 2
-    assert sum("is called a00000#2" in problem for problem in examples.problems) == 1
+    assert sum("is renamed a00000#2" in problem for problem in examples.problems) == 1
 
 
 def test_spectra_that_cannot_be_placed(survey):
@@ -505,7 +505,7 @@ def test_a_survey_or_an_empty_folder_is_no_example(survey, tmp_path):
     examples = examples_of(survey, ["s00001", tmp_path / "empty", survey.path])
     assert [problem.rsplit(": ")[1] for problem in examples.problems] == [
         "no files found",
-        "left out (survey of rarespec)",
+        "skipped (survey of rarespec)",
     ]
 
 

@@ -85,7 +85,7 @@ class ExampleRows:
     def _tell_of_ids(self, table: ExampleTable, ids: list[str], matched: NDArray[np.bool_]) -> None:
         unknown = np.array([bool(id) for id in ids])
         if unknown.any():
-            counts = f"{unknown.sum()}, of which {(unknown & matched).sum()} were found by position"
+            counts = f"{unknown.sum()}, {(unknown & matched).sum()} of them found by position"
             self.problems.append(f"{table.where}: ids that are not in the survey: {counts}")
 
     def _nearest_in_words(self, row: int, arcsec: float) -> str:

@@ -108,7 +108,8 @@ def _yield(ranking: Ranking, pictures: Pictures) -> list[Html]:
     why = element("p", sentence(ranking.yield_curve.why))
     if pictures.yield_curve is None:
         return [why]
-    caption = "Expected number of true objects among the first k candidates, its 90 % interval, and where to stop."
+    interval = f"{100 * ranking.yield_curve.confidence:.0f} % interval"
+    caption = f"Expected number of true objects among the first k candidates, its {interval}, and where to stop."
     return [why, element("figure", pictures.yield_curve, element("figcaption", caption), class_="picture")]
 
 

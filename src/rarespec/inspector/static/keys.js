@@ -7,7 +7,7 @@ export const KEYS = [
   { group: "Label", keys: ["u"], action: "unsure", says: "unsure", once: true },
   { group: "Label", keys: ["b"], action: "bad", says: "bad data", once: true },
   { group: "Label", keys: ["z", "Ctrl+z"], action: "undo", says: "undo the last label", once: true },
-  { group: "Label", keys: ["c"], action: "comment", says: "write a comment (Enter saves it)", once: true },
+  { group: "Label", keys: ["c"], action: "comment", says: "write a comment (Enter to save)", once: true },
   { group: "Rank", keys: ["r"], action: "relearn", says: "re-rank now with the labels so far", once: true },
   { group: "Rank", keys: ["m"], action: "order", says: "most likely first, or most informative first", once: true },
   { group: "Rank", keys: ["d"], action: "disagreements", says: "where people disagree", once: true },
