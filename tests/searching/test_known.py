@@ -201,7 +201,7 @@ TABLE = Table(
 )
 SAID = (
     ": ids that are not in the survey: 1, 1 of them found by position",
-    ", row 5 (180.00000 +45.00000): no spectrum within 2 arcsec; the nearest, s00039, is at 135.0 degrees",
+    ", row 5 (180.00000 +45.00000): no spectrum within 2 arcsec; the nearest, s00039, is 135.0 degrees away",
     ", row 4: no spectrum has the id 'lost'",
     ", row 6: neither an id nor a position",
 )

@@ -29,7 +29,7 @@ def test_others_are_hidden_until_one_has_labelled(blind: tuple[Running, Visit]) 
     _, visit = blind
     visit.see("#blind").to_be_visible()
     visit.open_detail()
-    visit.see("#object-others").to_have_text("Hidden until you have labelled it.")
+    visit.see("#object-others").to_have_text("Hidden until you label this spectrum.")
     visit.see("#progress-counts").to_contain_text("Inspected 0")
     assert "Bob" not in visit.page.content() and "only noise" not in visit.page.content()
     visit.press("y")
@@ -39,7 +39,7 @@ def test_others_are_hidden_until_one_has_labelled(blind: tuple[Running, Visit]) 
     visit.see("#place-0 .differs").to_have_text("≠")
     visit.see("#place-1 .differs").to_have_text("")
     visit.press("z")
-    visit.see("#object-others").to_have_text("Hidden until you have labelled it.")
+    visit.see("#object-others").to_have_text("Hidden until you label this spectrum.")
     visit.see("#place-0 .differs").to_have_text("")
 
 
