@@ -88,4 +88,4 @@ def test_blind_the_terminal_counts_ones_own_labels_alone(
             log.append(LabelEvent(new_event_id(), id, Label.YES, person=person))
     labels = ("--known", "s000,s001,s002", "--labels", str(tmp_path / "a.sqlite"), *QUICK)
     assert "already there: 3 yes" in inspect(survey, *labels).output
-    assert "count: 1 yes" in inspect(survey, *labels, "--blind").output
+    assert "already there: 1 yes" in inspect(survey, *labels, "--blind").output

@@ -11,7 +11,7 @@ from rarespec.doctor.checkup import Checkup
 from rarespec.doctor.places import Place
 from rarespec.doctor.software import OPTIONAL_PARTS, Package
 
-WIDTH, INDENT = 79, 18
+WIDTH, INDENT = 79, 20
 
 
 def as_text(checkup: Checkup) -> str:

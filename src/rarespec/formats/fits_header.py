@@ -70,7 +70,7 @@ def _check_characters(cards: bytes, label: str) -> None:
         at = int(np.flatnonzero((codes < 32) | (codes > 126))[0])
         raise DefectError(
             Reason.CORRUPT,
-            f"{label} holds the byte 0x{codes[at]:02x} at {at}, which is not allowed in a FITS card; fetch it again",
+            f"{label} has the byte 0x{codes[at]:02x} at {at}, which is not allowed in a FITS card; fetch it again",
         )
 
 

@@ -69,7 +69,7 @@ def _left(whole: YieldCurve, n_looked: int, n_found: int, n_hidden: int) -> Yiel
 
 def _in_words(left: YieldCurve) -> str:
     stop = left.stopping_rank
-    whole = f"All that is left holds {_about(left, len(left.expected))}."
+    whole = f"The rest of the list contains {_about(left, len(left.expected))}."
     if not stop:
         return f"Stop here: of the next candidates, fewer than one in ten is expected to be a true object. {whole}"
     return f"Expect {_about(left, stop)} true objects in the next {stop} candidates, then stop. {whole}"

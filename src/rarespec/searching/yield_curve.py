@@ -150,7 +150,7 @@ def _said(stop: int, expected: Floats, low: Floats, high: Floats, basis: str) ->
         middle = f"about {expected[k - 1]:.0f}" if expected[k - 1] >= 0.5 else "fewer than one"
         return f"{middle} ({low[k - 1]:.0f} to {high[k - 1]:.0f})"
 
-    whole = f"The whole list holds {about(len(expected))}. Estimated {basis}, and from how the scores fall."
+    whole = f"The whole list contains {about(len(expected))}. Estimated {basis}, and from how the scores fall."
     if stop == 0:
         return f"Even at the top of the list, fewer than one in ten is expected to be a true object. {whole}"
     return f"Expect {about(stop)} true objects in the first {stop} candidates, then stop. {whole}"
