@@ -1,4 +1,4 @@
-"""The table of candidates: catalogue columns of the best rows, with score, expected precision, nearest known, flags."""
+"""The table of candidates: catalogue columns of the best rows, with score, chance, nearest known, flags."""
 
 from __future__ import annotations
 
