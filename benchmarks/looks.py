@@ -84,7 +84,7 @@ class RankedLooks:
         if order == "likely":
             return np.full(len(self.order), np.nan)
         curve = yield_after_looks(self.falling, self.hidden, len(self.start), self.n_looked, self.n_found)
-        return curve.precision[:LISTED]
+        return curve.chance[:LISTED]
 
 
 class ForestLooks:

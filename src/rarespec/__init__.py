@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, overload
 from rarespec._version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rarespec.features.recipe import Recipe
     from rarespec.fetching import fetch as fetch
     from rarespec.formats import read as read
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from rarespec.hats.search import search_hats as search_hats
     from rarespec.hats.writing import write_hats as write_hats
     from rarespec.mock import MockSky as MockSky
+    from rarespec.progress import Progress
     from rarespec.searching.model import save_search as save_search
     from rarespec.searching.ranking import Ranking
     from rarespec.searching.request import SearchRequest as SearchRequest
@@ -79,7 +78,7 @@ def search(
     recipe: Recipe | str = "paper",
     selection: Selection | None = None,
     radius_arcsec: float = 2.0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
     engine: AnyEngine = None,
     device: str | None = None,
 ) -> Any:

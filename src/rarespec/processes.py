@@ -69,7 +69,7 @@ class WorkerTooSlowError(Exception):
 def _describe_end(status: int) -> str:
     if status >= 0:
         return f"exit status {status}"
-    return f"signal {-status}, {signal.strsignal(-status) or 'of a kind unknown here'}"
+    return f"signal {-status}, {signal.strsignal(-status) or 'unknown'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +289,7 @@ class _Worker:
             status = self._process.wait()
         self.is_spoilt = True
         if status == -signal.SIGALRM:
-            raise WorkerTooSlowError("no result in the time that was given")
+            raise WorkerTooSlowError("no result within the time limit")
         raise WorkerDiedError(status)
 
 

@@ -104,7 +104,7 @@ def test_info_for_people_and_for_programs(survey):
 def test_verify_sound_and_damaged(files, tmp_path):
     rarespec("ingest", files, "--into", tmp_path / "a.survey")
     sound = rarespec("verify", tmp_path / "a.survey")
-    assert sound.exit_code == 0 and "sound; 30 spectra" in sound.stdout
+    assert sound.exit_code == 0 and "OK; 30 spectra" in sound.stdout
     chunk = tmp_path / "a.survey/flux/c/0/0"
     content = bytearray(chunk.read_bytes())
     content[1000] ^= 4
@@ -116,15 +116,18 @@ def test_verify_sound_and_damaged(files, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["info", "nowhere"], "not a survey (there is nothing of this name)"),
+        (["info", "nowhere"], "not a survey (it does not exist)"),
         (["verify", "nowhere"], "not a survey"),
         (["info", "afile"], "not a survey (no manifest.json)"),
         (["ingest", "x.fits", "--into", "afile"], "is a file"),
         (["ingest", "x.fits", "--into", "a.survey", "--bad-bits", "xx"], "0xFFFF0000"),
-        (["simulate", "--n", "5", "--as", "sdss", "--out", "d", "--grid", "paper"], "leave out --grid"),
+        (
+            ["simulate", "--n", "5", "--as", "sdss", "--out", "d", "--grid", "paper"],
+            "--grid and --as exclude each other",
+        ),
         (["demo", "--out", "."], "not made by the demo"),
-        (["ingest", "x.fits", "--into", "a.survey", "--grid", "papre"], "no wavelength grid"),
-        (["ingest", "x.fits", "--into", "a.survey", "--format", "pdf"], "no reader is called 'pdf'"),
+        (["ingest", "x.fits", "--into", "a.survey", "--grid", "papre"], "not a wavelength grid"),
+        (["ingest", "x.fits", "--into", "a.survey", "--format", "pdf"], "there is no reader 'pdf'"),
         (["simulate", "--n", "5"], "either --into"),
         (["simulate", "--n", "5", "--into", "a.survey", "--rare", "unicorn=3"], "no class 'unicorn'"),
         (["simulate", "--n", "5", "--into", "a.survey", "--rare", "carbon"], "CLASS=NUMBER"),
@@ -160,12 +163,12 @@ def test_simulated_files_can_be_ingested(layout, tmp_path):
 def test_the_demo_runs_and_draws(tmp_path):
     result = rarespec("demo", "--out", tmp_path / "demo")
     assert result.exit_code == 0, result.output
-    assert result.stdout.count("for your own data:") == 6
+    assert result.stdout.count("with your own data:") == 6
     assert (tmp_path / "demo" / "spectra.png").stat().st_size > 20_000
     report = (tmp_path / "demo" / "report" / "report.html").read_text()
     assert report.count("<h3") >= 20 and (tmp_path / "demo" / "report" / "contact-sheet.pdf").exists()
     assert len(Table.read(tmp_path / "demo" / "candidates.ecsv")) == 200
-    found = re.search(r"of the 27 other carbon stars (\d+) are among the first 27", result.stdout)
+    found = re.search(r"of the 27 other carbon stars, (\d+) are in the first 27", result.stdout)
     assert found and int(found[1]) > 15
     assert "defects by reason" in result.stdout
     assert f"rarespec inspect {tmp_path}/demo/demo.survey --known " in result.stdout.splitlines()[-1]
@@ -175,7 +178,7 @@ def test_the_demo_never_removes_labels(tmp_path):
     (tmp_path / ".rarespec-demo").touch()
     (tmp_path / "demo.survey.labels.sqlite").write_text("precious")
     result = rarespec("demo", "--out", tmp_path)
-    assert result.exit_code == 2 and "holds labels" in result.stderr
+    assert result.exit_code == 2 and "contains labels" in result.stderr
     assert (tmp_path / "demo.survey.labels.sqlite").read_text() == "precious"
 
 

@@ -30,7 +30,7 @@ def doctor(*words: object):
 
 def test_all_is_well() -> None:
     done = doctor()
-    assert done.exit_code == 0 and "numpy" in done.stdout and "Nothing is wrong." in done.stdout
+    assert done.exit_code == 0 and "numpy" in done.stdout and "No problems found." in done.stdout
 
 
 def test_a_problem_sets_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:

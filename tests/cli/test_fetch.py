@@ -59,8 +59,8 @@ def test_from_the_archive_to_a_survey_that_can_be_searched(
     survey = tmp_path / "x.survey"
     result = rarespec("fetch", "sdss", "--table", tmp_path / "ids.txt", "--into", survey)
     assert result.exit_code == 0, result.output
-    assert "72 objects asked for" in result.stdout
-    assert "compared with the checksum of the archive: 72; it has none: 0" in result.stdout
+    assert "72 objects requested" in result.stdout
+    assert "72 match the archive's checksum; for 0 the archive has none" in result.stdout
     assert f"{survey}: 72 spectra" in result.stdout
     opened = Survey.open(survey)
     carbon = [id for id, kind in zip(opened.ids, opened.catalogue["subclass"], strict=True) if "Carbon" in str(kind)]
@@ -83,7 +83,7 @@ def test_counts_reasons_and_exit_code_when_some_fail(
         "already there 0",
         "failed 1",
     ]
-    assert "9999-51000-0001: not in the archive (HTTP 404), at none of 3 addresses" in result.stdout
+    assert "9999-51000-0001: not in the archive (HTTP 404), at all 3 addresses" in result.stdout
     assert str(tmp_path / "out" / ".failed.csv") in result.stdout
     again = json.loads(rarespec(*words, "--json").stdout)
     assert again["objects"] == {"asked": 4, "fetched": 0, "already there": 3, "failed": 1}
@@ -126,9 +126,9 @@ def test_a_dry_run_says_that_a_size_is_unknown(server: ArchiveServer, spectra: l
     server.replies["/dr10/v2.0/spectrum/fits/1"] = Answer(b"", 405)
     result = rarespec("fetch", "lamost", "1", "--dry-run")
     assert "size unknown" in result.stdout
-    assert "1 files to fetch, of unknown size" in result.stdout
+    assert "1 files to fetch, size unknown" in result.stdout
     sizes = rarespec("fetch", "sparcl", "00000000-b1ff-48ed-b162-46d9d65f829c", "--dry-run").stdout
-    assert "1 files to fetch, of unknown size" in sizes
+    assert "1 files to fetch, size unknown" in sizes
 
 
 def test_the_token_is_printed_nowhere(
@@ -167,13 +167,13 @@ def test_sparcl(server: ArchiveServer, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("sdss", "--into", "x"), "say what to fetch"),
-        (("sdss", "0355-51788-0579"), "say where to"),
-        (("sdss", "0355", "--out", "x"), "0355: no id of SDSS"),
+        (("sdss", "--into", "x"), "give one of these"),
+        (("sdss", "0355-51788-0579"), "give --into SURVEY"),
+        (("sdss", "0355", "--out", "x"), "0355: not an SDSS id"),
         (("lamost", "--table", "missing.csv", "--out", "x"), "missing.csv: No such file"),
         (("sdss", "0355-51788-0579", "--out", "x", "--archives", "missing.toml"), "missing.toml"),
         (("desi", "main-dark-1", "--out", "x", "--release", "dr9"), "no release 'dr9'"),
-        (("sdss", "0355-51788-0579", "--out", "x", "--connections", "99"), "politeness"),
+        (("sdss", "0355-51788-0579", "--out", "x", "--connections", "99"), "to spare the archive"),
     ],
 )
 def test_wrong_use(server: ArchiveServer, words: tuple[str, ...], message: str) -> None:

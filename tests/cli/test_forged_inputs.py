@@ -37,7 +37,7 @@ def rarespec(*words: object) -> Result:
 
 def check(result: Result, what: object) -> None:
     assert result.exit_code in (0, 1, 2, 3), (what, result.output)
-    assert "fault of rarespec's own" not in result.output, (what, result.output)
+    assert "bug in rarespec" not in result.output, (what, result.output)
     assert result.exit_code < 2 or result.stderr.startswith(("rarespec: ", "/")), (what, result.output)
 
 

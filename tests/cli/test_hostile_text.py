@@ -72,7 +72,7 @@ def rarespec(*words: object) -> Result:
 def check_plain(result: Result, code: int | tuple[int, ...] = 0) -> None:
     text = result.stdout + result.stderr
     assert result.exit_code in (code if isinstance(code, tuple) else (code,)), text
-    assert "fault of rarespec's own" not in text and "Traceback" not in text
+    assert "bug in rarespec" not in text and "Traceback" not in text
     bad = sorted({character for character in text if character != "\n" and not character.isprintable()})
     assert not bad, (bad, text)
     assert "\nrarespec: sound" not in text
@@ -80,7 +80,7 @@ def check_plain(result: Result, code: int | tuple[int, ...] = 0) -> None:
 
 def strict(result: Result) -> Any:
     def refuse(name: str) -> None:
-        raise AssertionError(f"{name} is no JSON")
+        raise AssertionError(f"{name} is not JSON")
 
     assert result.stdout.isascii() and "\x7f" not in result.stdout
     return json.loads(result.stdout, parse_constant=refuse)

@@ -40,7 +40,7 @@ def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
         assert process.stdout is not None and process.stderr is not None
         try:
             line = process.stdout.readline()
-            assert line.startswith("the page: "), process.stderr.read()
+            assert line.startswith("open http"), process.stderr.read()
             yield process, line.split()[-1]
         finally:
             process.kill()
@@ -55,14 +55,14 @@ def test_it_serves_and_stops_cleanly(survey: Path) -> None:
         assert process.stdout is not None and f"ssh -L {port}:127.0.0.1:{port} " in process.stdout.readline()
         process.send_signal(signal.SIGINT)
         told = process.communicate()[1]
-        assert process.returncode == 0 and "stopped; every label is in" in told and "Traceback" not in told
+        assert process.returncode == 0 and "stopped; all labels are saved in" in told and "Traceback" not in told
     assert survey.with_name("a.survey.labels.sqlite").is_file()
     with LabelLog.beside(Survey.open(survey)) as log:
         log.append(LabelEvent(new_event_id(), "s012", Label.YES, person="Ada"))
     with started(str(survey), "--no-browser", "--person", "Ada") as (process, address):  # goes on
         process.send_signal(signal.SIGTERM)
         told = process.communicate()[1]
-        assert "4 known" in told and "labels that are there count: 1 yes" in told
+        assert "4 known" in told and "using the labels already there: 1 yes" in told
 
 
 def _refused(*arguments: str) -> str:
@@ -80,8 +80,8 @@ def test_wrong_use_is_told_before_anything_is_searched(survey: Path, tmp_path: P
     assert "the name" in _refused(str(survey), "--known", KNOWN, "--person", " ")
     assert "not a survey" in _refused(str(tmp_path / "none"), "--known", KNOWN)
     assert not (tmp_path / "none.labels.sqlite").exists()
-    assert "no campaign was kept" in _refused(str(survey), *labels)
-    assert "give --known" in _refused(str(survey), *labels, "--top", "5")
+    assert "there is no campaign to continue" in _refused(str(survey), *labels)
+    assert "add --known" in _refused(str(survey), *labels, "--top", "5")
     with listening(0) as taken:
         port = str(taken.getsockname()[1])
         assert f"port {port}: " in _refused(str(survey), "--known", "no such id", "--port", port, *labels)

@@ -77,8 +77,8 @@ def test_a_model_is_kept_and_used(survey, carbon, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "say what is known"),
-        (("--known", "x", "--model", "y"), "say what is known"),
+        ((), "give either --known"),
+        (("--known", "x", "--model", "y"), "give either --known"),
         (("--known", "x", "--cone", "1,2"), "--cone 1,2"),
         (("--known", "x", "--param", "n_bags"), "--param n_bags"),
         (("--known", "nobody"), "nobody"),
@@ -101,8 +101,16 @@ def test_the_list_on_the_terminal_has_whole_ids_under_the_right_headings(survey,
     result = rarespec("search", survey.path, "--known", ",".join(carbon[:4]), "--method", "matched_filter", "--top", 3)
     lines = result.stdout.splitlines()
     heading = next(i for i, line in enumerate(lines) if line.startswith("rank "))
-    assert lines[heading].split() == ["rank", "id", "class", "S/N", "chance", "like", "flags"]
+    assert lines[heading].split() == ["rank", "id", "class", "S/N", "chance", "nearest", "known", "flags"]
     first = lines[heading + 1].split()
     assert first[0] == "1" and first[1] in survey.ids and set(first) & set(carbon[:4])
-    at = lines[heading].index("like")
+    at = lines[heading].index("nearest known")
     assert lines[heading + 1][at:].split()[0] in carbon[:4]
+
+
+def test_the_first_line_says_how_many_to_expect_and_only_verbose_how_they_were_ranked(survey, carbon):
+    words = ("search", survey.path, "--known", ",".join(carbon[:4]), "--method", "matched_filter", "--top", 3)
+    plain, verbose = rarespec(*words).stdout, rarespec(*words, "--verbose").stdout
+    assert plain.startswith("Expect about ") and ", then stop" in " ".join(plain.split())
+    added = [line for line in verbose.splitlines() if line not in plain.splitlines()]
+    assert added == ["method matched_filter: ranked by MatchedFilter from 4 known examples"]

@@ -85,5 +85,5 @@ def test_an_item_that_takes_processes_down_is_an_error_that_names_it(engine):
         pytest.skip("it would take this process down")
     results = engine.map(run.die_at_three, 0, range(5))
     assert [next(results) for _ in range(3)] == [0, 1, 2]
-    with pytest.raises(EngineError, match=r"^3 took"):
+    with pytest.raises(EngineError, match=r"^3 crashed"):
         next(results)

@@ -76,7 +76,7 @@ class Injection:
             return
         if ended.code not in ((0, 1, 3) if fault else (0, 1)):
             yield f"it ended with {ended.code}: {_last_line(ended.said)}"
-        elif "fault of rarespec" in ended.said:
+        elif "bug in rarespec" in ended.said:
             yield f"a traceback: {_last_line(ended.said)}"
         elif self.change.result_matters and ended.code == 0 and ended.result != self.result:
             yield "it gave another result"

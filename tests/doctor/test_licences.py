@@ -31,8 +31,8 @@ def facts(*lines: tuple[str, str]) -> Message:
             [("License", "A long text\nof many lines"), ("Classifier", "License :: OSI Approved :: MIT License")],
             "MIT License",
         ),
-        ([("License", "UNKNOWN"), ("Classifier", "License :: OSI Approved")], "see the files of the package"),
-        ([], "see the files of the package"),
+        ([("License", "UNKNOWN"), ("Classifier", "License :: OSI Approved")], "see the package files"),
+        ([], "see the package files"),
     ],
 )
 def test_where_a_licence_is_written(lines: list[tuple[str, str]], licence: str) -> None:

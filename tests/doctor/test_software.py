@@ -51,7 +51,7 @@ def test_too_old_absent_and_broken(packages: Path) -> None:
         for name in ("madeup_good>=1", "madeup_good>=2", "madeup_absent", "madeup_broken")
     }
     assert examined["madeup_good>=1"].problem is None and examined["madeup_good>=1"].version == "1.0"
-    assert examined["madeup_good>=2"].problem == "version 1.0 is installed, >=2 is needed"
+    assert examined["madeup_good>=2"].problem == "version 1.0 is installed, but >=2 is required"
     assert examined["madeup_absent"].version is None and examined["madeup_absent"].problem == "not installed"
     assert examined["madeup_broken"].problem == "cannot be imported: RuntimeError: lib.so: no such file"
 

@@ -97,7 +97,7 @@ def test_a_worker_without_rarespec(tmp_path, monkeypatch):
     (tmp_path / "rarespec" / "__init__.py").write_text("raise ModuleNotFoundError('no rarespec here')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.syspath_prepend(tmp_path)
-    refused = pytest.raises(EngineError, match=r"worker 0 at .* has no rarespec")
+    refused = pytest.raises(EngineError, match=r"worker 0 at .* does not have rarespec")
     with cluster_here(n_workers=1) as bare, DaskCluster(bare.scheduler_address) as engine, refused:
         engine.require(Path("/"))
 
@@ -113,7 +113,7 @@ def test_a_stalled_worker_is_named_and_its_work_goes_to_others():
                 warnings.simplefilter("always")
                 assert list(engine.map(run.plus, 0, range(8))) == list(range(8))
             (told,) = [str(one.message) for one in said if "stalled" in str(one.message)]
-            assert stalled in told and "no sign of life for 2 s" in told
+            assert stalled in told and "no heartbeat for 2 s" in told
             assert stalled not in cluster.scheduler.workers
         finally:
             os.kill(pid, signal.SIGKILL)

@@ -45,7 +45,7 @@ def test_judged_are_the_rows_that_the_ranker_was_not_told_about() -> None:
 
 
 def test_one_known_example_cannot_be_hidden() -> None:
-    with pytest.raises(ValueError, match="with one known example none can be hidden"):
+    with pytest.raises(ValueError, match="a single known example cannot be hidden"):
         hide_known([1, 0, 0])
 
 

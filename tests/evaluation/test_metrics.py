@@ -71,7 +71,7 @@ def test_the_loss_at_its_ends() -> None:
     assert top_loss([1, 1, 0, 0]) == 0 and top_loss([0, 1, 1]) == 1 and top_loss([1, 0, 1, 1]) == pytest.approx(2 / 3)
     assert top_loss([1, 1]) == 0
     assert top_loss([[1, 0, 1], [1, 1, 0], [0, 0, 1]]).tolist() == [0.5, 0, 1]
-    with pytest.raises(ValueError, match="nothing to find"):
+    with pytest.raises(ValueError, match="value is undefined"):
         top_loss([0, 0])
 
 
@@ -235,11 +235,11 @@ def test_what_are_no_depths(k: object) -> None:
 def test_scores_must_be_orderable() -> None:
     with pytest.raises(ValueError, match="1 of 2 scores are NaN"):
         relevance_in_order([np.nan, 1.0], [0, 1])
-    with pytest.raises(ValueError, match="one score is needed for each row"):
+    with pytest.raises(ValueError, match="give one score per row"):
         roc_auc_of_scores([1.0], [0, 1])
-    with pytest.raises(ValueError, match="one score is needed for each row"):
+    with pytest.raises(ValueError, match="give one score per row"):
         roc_auc_of_scores([[1.0, 2.0, 3.0]], [0, 1])
-    with pytest.raises(ValueError, match="must be one list"):
+    with pytest.raises(ValueError, match="must be one-dimensional"):
         relevance_in_order([[1.0, 2.0]], [0, 1])
     with pytest.raises(ValueError, match="'worst' or 'best'"):
         relevance_in_order([1.0, 2.0], [0, 1], ties="middle")  # type: ignore[arg-type]

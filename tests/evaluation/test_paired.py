@@ -72,7 +72,7 @@ def test_what_cannot_be_paired() -> None:
     with pytest.raises(ValueError, match="2 and 3 values"):
         paired_difference([1.0, 2.0], [1.0, 2.0, 3.0])
     for empty in ([], [[1.0]], 1.0):
-        with pytest.raises(ValueError, match="one value is needed for each draw"):
+        with pytest.raises(ValueError, match="give one value per draw"):
             paired_difference(empty, empty)
     with pytest.raises(ValueError, match="1 of 2 values are not finite"):
         paired_difference([np.nan, 1.0], [1.0, 2.0])

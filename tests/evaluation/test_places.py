@@ -109,8 +109,8 @@ def test_a_survey_of_the_size_of_the_paper() -> None:
         ([[1.0, 2.0]], "whole numbers"),
         ([[0, 2]], "from 1 to 5, not from 0 to 2"),
         ([[1, 6]], "from 1 to 5, not from 1 to 6"),
-        ([[2, 1]], "ascend"),
-        ([[1, 2], [3, 3]], "ascend"),
+        ([[2, 1]], "increase"),
+        ([[1, 2], [3, 3]], "increase"),
     ],
 )
 def test_what_are_no_places(places: object, said: str) -> None:
@@ -125,7 +125,7 @@ def test_what_has_no_places() -> None:
         Places.of_scores([2.0, 1.0], [0, 0])
     with pytest.raises(ValueError, match="1 of 2 scores are NaN"):
         Places.of_scores([np.nan, 1.0], [0, 1])
-    with pytest.raises(ValueError, match="nothing to tell them from"):
+    with pytest.raises(ValueError, match="value is undefined"):
         Places([[1, 2]], 2).auc()  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="k must be"):
         Places([[1, 2]], 2).recall(0)  # type: ignore[arg-type]

@@ -186,7 +186,7 @@ def test_wrong_parameters_are_named() -> None:
     for wrong, message in [
         ({"grid": "mine"}, "grid must be 'paper'"),
         ({"grid": {"colour": [1]}}, "grid has colour; OneColumn has column, sign"),
-        ({"grid": "paper"}, "OneColumn has no name"),
+        ({"grid": "paper"}, "OneColumn is not one of the rankers"),
         ({"grid": {"column": [1]}, "metric": "f1"}, "metric must be"),
         ({"grid": {"column": [1]}, "n_splits": 1}, "n_splits must be"),
     ]:

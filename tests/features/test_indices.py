@@ -438,7 +438,7 @@ def test_files_without_indices_are_refused(tmp_path: Path, text: str) -> None:
 
 def test_bytes_that_are_no_text_are_refused_and_a_missing_file_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "raw.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DefinitionError, match=r"raw\.toml: no TOML"):
+    with pytest.raises(DefinitionError, match=r"raw\.toml: not a TOML"):
         load_definitions(tmp_path / "raw.toml")
     with pytest.raises(FileNotFoundError, match="absent"):
         load_definitions(tmp_path / "absent.toml")
@@ -558,7 +558,7 @@ def test_missing_indices_become_the_fitted_median_but_lost_rows_stay_lost() -> N
 def test_transformer_refuses_what_it_cannot_place(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="100 pixels, but the paper's grid"):
         LineIndices().fit(np.ones((2, 100)))
-    with pytest.raises(ValueError, match="missing is"):
+    with pytest.raises(ValueError, match="missing must be"):
         LineIndices(missing="zero").fit(np.ones((2, 3601)))  # type: ignore[arg-type]
     mine = LineIndices(LINEAR_GRID, written(tmp_path))
     assert mine.fit_transform(rough_spectra(2, LINEAR_GRID)).shape == (2, 1)

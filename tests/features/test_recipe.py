@@ -273,7 +273,7 @@ def test_steps_that_cannot_learn_from_blocks_are_refused(survey):
 def test_without_a_median_filter_bad_pixels_are_bridged_by_a_step_of_their_own(survey):
     unbridged = features_of(survey, Recipe([UnitNorm(), StreamingPCA(3)]))
     assert unbridged.usable.mean() < 0.5
-    assert all("StreamingPCA: a NaN" in defect.detail for defect in unbridged.defects)
+    assert all("StreamingPCA: the row contains NaN" in defect.detail for defect in unbridged.defects)
     assert features_of(survey, Recipe([Bridge(), UnitNorm(), StreamingPCA(3)])).usable.all()
 
 

@@ -204,7 +204,7 @@ def test_a_spectrum_below_zero_has_no_continuum():
 def test_an_unknown_method_and_a_wrong_grid_are_told():
     with pytest.raises(ValueError, match="'median' or 'polynomial'"):
         ContinuumNormalised(method="spline").fit_transform(spectra())
-    with pytest.raises(ValueError, match="3601 pixels, the flux 300"):
+    with pytest.raises(ValueError, match="3601 pixels but the flux has 300"):
         ContinuumNormalised(method="polynomial", grid=PAPER_GRID).fit_transform(spectra())
 
 

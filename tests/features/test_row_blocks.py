@@ -74,7 +74,7 @@ def test_where_few_rows_are_finite_the_sample_is_drawn_among_those(solver):
 
 @pytest.mark.parametrize("solver", ["exact", "randomised"])
 def test_no_finite_row_is_refused(solver):
-    with pytest.raises(ValueError, match="no row to fit: 30 rows"):
+    with pytest.raises(ValueError, match="no rows to fit: none of 30 rows"):
         StreamingPCA(2, solver=solver).fit_blocks(cut(np.full((30, 8), np.nan), 20))
 
 

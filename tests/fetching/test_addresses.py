@@ -55,7 +55,7 @@ def _by_variable(own: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [("[sdsss]\n", "no archive is called sdsss"), ("[sdss", "not TOML"), (None, "No such file")],
+    [("[sdsss]\n", "there is no archive sdsss"), ("[sdss", "not TOML"), (None, "No such file")],
 )
 def test_a_table_that_cannot_be_used(tmp_path: Path, content: str | None, words: str) -> None:
     own = tmp_path / "own.toml"
@@ -72,5 +72,5 @@ def test_an_unknown_release() -> None:
 
 @pytest.mark.parametrize("template", ["https://a/{nothing}", "https://a/{plate:04q}", "https://a/{}", "https://a/{"])
 def test_a_template_that_cannot_be_filled(template: str) -> None:
-    with pytest.raises(WrongUseError, match="cannot be filled in; its fields may be release, plate"):
+    with pytest.raises(WrongUseError, match="cannot be filled in; allowed fields are release, plate"):
         archive(load_addresses(), "sdss", "17").filled(template, plate=3)

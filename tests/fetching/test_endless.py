@@ -138,7 +138,7 @@ def test_the_next_file_comes_all_the_same(server: ArchiveServer, tmp_path: Path)
         wanted = [Wanted((n,), f"{n}.fits", (f"{server.base}/{n}.fits",), "", MOST) for n in ("bad", "good")]
         results = [downloads.fetch(one) for one in wanted]
     assert [result.outcome for result in results] == [Outcome.FAILED, Outcome.FETCHED]
-    assert "more than 1 MiB" in results[0].reason
+    assert "larger than 1 MiB" in results[0].reason
     assert left_behind(tmp_path / "to") == ["good.fits"]
 
 
@@ -204,5 +204,5 @@ def test_spectra_of_sparcl_without_end(tmp_path: Path, monkeypatch: pytest.Monke
         downloads = sparcl.SparclDownloads(web, tmp_path, Record(tmp_path), archive)
         (task,) = downloads.tasks([Wanted(("x",), "x.parquet", ("x",))])
         (result,) = task.work()
-    assert result.outcome == Outcome.FAILED and "more than" in result.reason
+    assert result.outcome == Outcome.FAILED and "larger than" in result.reason
     assert json.dumps(result.to_json())

@@ -124,7 +124,7 @@ def test_forged_tables_at_full_size(tmp_path: Path) -> None:
     "field", ["{plate.__class__}", "{plate[0]}", "{plate!r}", "{plate:999999999d}", "{plate:{mjd}}"]
 )
 def test_fields_are_plain_names(field: str) -> None:
-    with pytest.raises(WrongUseError, match="is no field"):
+    with pytest.raises(WrongUseError, match="is not a field"):
         Archive("sdss", "17", {}).filled(f"http://a/{field}", a=1, b=2)
 
 

@@ -118,7 +118,7 @@ def test_failures_do_not_stop_the_rest(server: ArchiveServer, place: Place, sdss
     reasons = {result.asked[0]: result.reason for result in report.failures}
     assert reasons[broken].startswith("HTTP status 500")
     assert reasons["9999-51000-0001"].startswith("not in the archive")
-    assert reasons["nonsense"].startswith("no id of SDSS")
+    assert reasons["nonsense"].startswith("not an SDSS id")
     assert ids_in(place) == set(good)
     listed = Table.read(report.folder / ".failed.csv", format="ascii.csv")
     assert set(listed["id"]) == set(reasons)
@@ -346,7 +346,7 @@ def test_a_coadd_waits_for_its_classes(server: ArchiveServer, place: Place, desi
 @pytest.mark.parametrize("answer", [Answer(b"", 500), Answer(b"<VOTABLE>error</VOTABLE>"), Answer(b"oh\n")])
 def test_a_lookup_that_fails_says_what_to_do_instead(server: ArchiveServer, place: Place, answer: Answer) -> None:
     server.replies["/tap/sync"] = answer
-    with pytest.raises(SurveyError, match=r"cannot be looked up.*give a table with the columns TARGETID"):
+    with pytest.raises(SurveyError, match=r"cannot look up.*give a table with the columns TARGETID"):
         run_fetch(Question("desi", ("39627652591521181",)), place)
 
 
@@ -356,13 +356,13 @@ def test_a_lookup_that_fails_says_what_to_do_instead(server: ArchiveServer, plac
 def test_sparcl(server: ArchiveServer, place: Place) -> None:
     spectra = make_spectra(30)
     specids = serve_sparcl(server, spectra)
-    seen: list[tuple[int, int, str]] = []
+    seen: dict[str, tuple[int, int, str]] = {}
     question = Question("sparcl", (*specids, "ffffffff-b1ff-48ed-b162-46d9d65f829c", "x"))
-    report = run_fetch(question, place, lambda stage: lambda *now: seen.append(now))
+    report = run_fetch(question, place, lambda stage: lambda *now: seen.update({stage: now}))
     assert counts(report) == {"fetched": 30, "failed": 2}
     assert ids_in(place) == set(specids)
     assert len(server.paths("POST")) == 2  # 25 spectra a request
-    assert seen[-1][:2] == (31, 31)
+    assert seen["fetch"] == (31, 31, "1 failed") and seen["ingest"] == (30, 30, "")
     assert place.into
     stored = Survey.open(place.into)[next(iter(specids))]
     np.testing.assert_allclose(stored.flux[~stored.bad], spectra.flux[0][~stored.bad], rtol=1e-5)
@@ -402,10 +402,10 @@ PICKLE = b"\x80\x04\x95"
     [
         (Answer(b"", 500), "HTTP status 500"),
         (Answer(b"<html><title>down</title></html>"), "a web page instead of data: 'down'"),
-        (Answer(b'{"errorMessage": "no"}'), "an answer of an unknown form"),
-        (Answer(PICKLE + b"cposix\nsystem\n"), "no JSON"),
+        (Answer(b'{"errorMessage": "no"}'), "unexpected answer"),
+        (Answer(PICKLE + b"cposix\nsystem\n"), "not JSON"),
         (Answer(b'[{}, {"sparcl_id": "00000000-b1ff-48ed-b162-46d9d65f829c", "flux": [1]}]'), "a record without"),
-        (Answer(b"[{}, {", length=100), "cut"),
+        (Answer(b"[{}, {", length=100), "ended early"),
     ],
 )
 def test_answers_of_sparcl_that_are_no_spectra(server: ArchiveServer, place: Place, answer: Answer, words: str) -> None:
@@ -461,13 +461,13 @@ def test_sizes_that_the_archive_does_not_tell_are_unknown(server: ArchiveServer,
 @pytest.mark.parametrize(
     ("question", "words"),
     [
-        (Question("sdss"), "say what to fetch"),
-        (Question("sdss", ("a",), paper=True), "in one way"),
-        (Question("desi", sql="select 1"), "for sdss, not for desi"),
-        (Question("gaia", ("1",)), "no archive is called 'gaia'"),
-        (Question("sdss", ("0355",)), "0355: no id of SDSS"),
-        (Question("lamost", ("12x",)), "12x: no obsid"),
-        (Question("sdss", (" ",)), "no object is given"),
+        (Question("sdss"), "give one of these"),
+        (Question("sdss", ("a",), paper=True), "give one of these"),
+        (Question("desi", sql="select 1"), "only with sdss, not with desi"),
+        (Question("gaia", ("1",)), "there is no archive 'gaia'"),
+        (Question("sdss", ("0355",)), "0355: not an SDSS id"),
+        (Question("lamost", ("12x",)), "12x: not a LAMOST obsid"),
+        (Question("sdss", (" ",)), "no objects given"),
         (Question("sdss", ("0355-51788-0579",), release="99"), "no release '99'"),
     ],
 )
@@ -478,9 +478,9 @@ def test_wrong_questions(place: Place, question: Question, words: str) -> None:
 
 def test_wrong_places(tmp_path: Path) -> None:
     question = Question("sdss", ("0355-51788-0579",))
-    with pytest.raises(WrongUseError, match="say where to"):
+    with pytest.raises(WrongUseError, match="give --into SURVEY"):
         run_fetch(question, Place())
-    with pytest.raises(WrongUseError, match="politeness"):
+    with pytest.raises(WrongUseError, match="to spare the archive"):
         run_fetch(question, Place(tmp_path, connections=64))
 
 

@@ -57,7 +57,7 @@ def test_an_archive_that_only_fails_is_left_alone() -> None:
     results = run_all(tasks, 2, quiet, quiet, quiet)
     assert len(results) == 200
     assert GIVE_UP_AFTER <= len(calls) <= GIVE_UP_AFTER + 4
-    assert results[-1].reason.startswith("not asked for: 25 files in a row had failed")
+    assert results[-1].reason.startswith("not requested, because 25 files in a row failed")
     assert "HTTP status 500" in results[-1].reason
 
 

@@ -66,7 +66,7 @@ def test_an_example_that_kills_its_reader_is_told_and_the_others_count(
 
     monkeypatch.setattr(example_file, "_examples_here", examples_that_die)
     (told,) = example_file.examples_in(tmp_path / "a.fits")
-    assert isinstance(told, example_file.Unusable) and "took the process down" in told.problem
+    assert isinstance(told, example_file.Unusable) and "crashed the process" in told.problem
 
 
 CHILDREN = """

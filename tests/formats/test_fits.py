@@ -234,7 +234,7 @@ def test_zeros_after_the_last_hdu_are_fine_and_anything_else_is_not(tmp_path: Pa
     content = small_fits.as_bytes(small_fits.sdss_spec())
     assert len(opened(tmp_path / "f.fits", content + bytes(3 * BLOCK)).hdus) == 4
     error = defect(tmp_path / "g.fits", content + b"junk".ljust(BLOCK, b"\0"))
-    assert error.reason == Reason.CORRUPT and "no FITS extension" in error.detail
+    assert error.reason == Reason.CORRUPT and "not a FITS extension" in error.detail
 
 
 def test_missing_padding_is_fine_and_missing_data_is_not(tmp_path: Path) -> None:

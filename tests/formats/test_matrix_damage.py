@@ -198,7 +198,7 @@ def test_zarr_that_would_have_to_be_unpickled(tmp_path: Path) -> None:
     (path / "zarr.json").unlink()
     (path / ".zgroup").write_text('{"zarr_format": 2}')
     found = defect(path)
-    assert found.reason is Reason.LAYOUT and "id" in found.detail and "unpickled" in found.detail
+    assert found.reason is Reason.LAYOUT and "id" in found.detail and "never unpickles" in found.detail
 
 
 def test_objects_are_never_unpickled(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def test_an_unknown_device_is_refused():
 
 def test_without_torch_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setattr(device, "find_spec", lambda name: None)
-    with pytest.warns(NoGPUWarning, match=r"rarespec\[gpu\].*the CPU does the work"):
+    with pytest.warns(NoGPUWarning, match=r"rarespec\[gpu\].*using the CPU"):
         assert usable_device("cuda") is None
 
 

@@ -106,6 +106,6 @@ def test_a_graph_on_a_device_is_that_of_the_cpu(gpu):
 def test_a_graph_without_a_gpu_is_built_by_the_cpu(monkeypatch):
     monkeypatch.setattr("rarespec.gpu.device.find_spec", lambda name: None)
     X = made_up.features(100, 5)
-    with pytest.warns(UserWarning, match="the CPU does the work"):
+    with pytest.warns(UserWarning, match="using the CPU"):
         graph = neighbours_on("cuda", X, 3)
     assert np.array_equal(graph.indices, build_neighbours(X, 3).indices)

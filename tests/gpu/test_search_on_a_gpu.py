@@ -60,8 +60,7 @@ def test_bags_are_solved_on_the_device(survey, monkeypatch):
     given, fit = [], BaggingTopPush._fit
     monkeypatch.setattr(BaggingTopPush, "_fit", lambda self, X, known: given.append(type(X)) or fit(self, X, known))
     here, there = (
-        fitting.prepare(BaggingTopPush(random_state=0), rows, device).fit(rows.known).ranker
-        for device in (None, "cpu")
+        fitting.prepare(BaggingTopPush(random_state=0), rows, device).fit(rows.known).ranker for device in (None, "cpu")
     )
     assert given == [np.ndarray, torch.Tensor]
     assert np.allclose(there.coef_, here.coef_, rtol=1e-4, atol=1e-4 * np.abs(here.coef_).max())

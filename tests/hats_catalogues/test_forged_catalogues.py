@@ -56,5 +56,5 @@ def test_properties_and_partitions(catalogue: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", ["hats_primary_table_url", "all_margins", "all_extensions"])
 def test_a_collection_names_what_is_in_it_alone(tmp_path: Path, named: str, key: str) -> None:
     (tmp_path / "collection.properties").write_text(f"obs_collection=x\n{key}={named}\n")
-    with pytest.raises(WrongUseError, match=f"{key} names .* not in the collection"):
+    with pytest.raises(WrongUseError, match=f"{key} names .* the collection has no such catalogue"):
         open_catalogue(tmp_path)

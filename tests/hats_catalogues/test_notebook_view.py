@@ -52,4 +52,4 @@ def test_names_of_catalogues_are_no_markup(ranking: HatsRanking) -> None:
 def test_a_yield_is_said_to_be_that_of_the_sample(ranking: HatsRanking, sample_yield: YieldCurve) -> None:
     assert "sample" not in ranking._repr_html_()
     shown = replace(ranking, sample_yield=sample_yield)._repr_html_()
-    assert "In the sample that was learned from: " in shown and "expected to be true objects" in shown
+    assert "Estimate for the training sample only: " in shown and "true objects in the first" in shown

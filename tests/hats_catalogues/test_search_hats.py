@@ -245,7 +245,7 @@ def test_what_has_no_position_is_told(ranking, tmp_path):
         path = write_hats(table, tmp_path / "a.hats")
     assert len(lsdb.open_catalog(path).compute(progress_bar=False)) == 9
     table["ra"] = np.nan
-    with pytest.raises(WrongUseError, match="not one has any"):
+    with pytest.raises(WrongUseError, match="but none has one"):
         write_hats(table, tmp_path / "b.hats")
     with pytest.raises(WrongUseError, match="no column ra"):
         write_hats(Table({"id": ["a"], "dec": [1.0]}), tmp_path / "b.hats")
@@ -265,7 +265,7 @@ def test_the_command_takes_a_catalogue(catalogue, model, ranking, carbon, tmp_pa
     answer = json.loads(result.stdout)
     assert [row["id"] for row in answer["candidates"]] == ranking.table["id"].tolist()
     assert answer["account"]["read"] == 275 and is_hats(tmp_path / "c.hats")
-    assert "spectra read 275, scored 272, not usable 3" in result.stderr
+    assert "read 275 spectra, scored 272, could not use 3" in result.stderr
     kept = tmp_path / "again.safetensors"
     words = ("--known", ",".join([*carbon[:3], "nobody"]), "--method", "matched_filter", "--save-model", kept)
     result = rarespec("search", catalogue, *words, "--top", 20)
@@ -275,7 +275,7 @@ def test_the_command_takes_a_catalogue(catalogue, model, ranking, carbon, tmp_pa
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "say what is known"),
+        ((), "give either known examples"),
         (("--known", "x", "--min-snr", "3"), "filter the catalogue with LSDB"),
         (("--known", "x", "--device", "cuda"), "leave --device out"),
         (("--known", "x", "--method", "magic"), "no method called 'magic'"),

@@ -38,7 +38,7 @@ def inspect(survey: Survey, *arguments: str) -> Result:
     [
         (("--known", "no-such-id"), "no-such-id"),
         (("--known", "s000,s001", "--method", "no_such_method"), "no_such_method"),
-        ((), "no campaign was kept"),
+        ((), "there is no campaign to continue"),
     ],
 )
 def test_a_start_that_is_refused_leaves_nothing_behind(
@@ -53,7 +53,7 @@ def test_a_start_that_is_refused_leaves_nothing_behind(
 
 def test_a_place_where_no_label_can_be_kept_is_told_before_the_search(survey: Survey, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no database, but long enough to be taken for one, by its name alone\n" * 9)
-    for place, told in (("none/a.sqlite", "there is no folder"), ("notes.txt", "not a log of labels")):
+    for place, told in (("none/a.sqlite", "does not exist; create it first"), ("notes.txt", "not a label log")):
         result = inspect(survey, "--known", "no-such-id", "--labels", str(tmp_path / place))
         assert result.exit_code == 2 and told in result.output, result.output
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
@@ -76,7 +76,7 @@ def test_a_blind_campaign_stays_blind_until_it_is_told_otherwise(
         result = inspect(survey, *labels, *arguments)
         assert result.exit_code == 0, result.output
         assert served[-1][-1] is is_blind, arguments
-        assert ("blind: what others say" in result.output) is is_blind
+        assert ("blind: other people's labels" in result.output) is is_blind
         assert CampaignStart.read(tmp_path / "a.sqlite.campaign.json").blind is is_blind
 
 
@@ -87,5 +87,5 @@ def test_blind_the_terminal_counts_ones_own_labels_alone(
         for person, id in (("Ada", "s012"), ("Bob", "s013"), ("Bob", "s014")):
             log.append(LabelEvent(new_event_id(), id, Label.YES, person=person))
     labels = ("--known", "s000,s001,s002", "--labels", str(tmp_path / "a.sqlite"), *QUICK)
-    assert "count: 3 yes" in inspect(survey, *labels).output
-    assert "count: 1 yes" in inspect(survey, *labels, "--blind").output
+    assert "already there: 3 yes" in inspect(survey, *labels).output
+    assert "already there: 1 yes" in inspect(survey, *labels, "--blind").output

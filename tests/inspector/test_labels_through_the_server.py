@@ -65,7 +65,7 @@ def test_a_label_that_could_not_be_stored_is_not_acknowledged(server: Running) -
 def test_a_fault_of_our_own_is_an_answer_too(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LabelLog, "append", lambda log, event: 1 / 0)
     answer = server.post("/api/labels", label_of("s012"))
-    assert answer.status == 500 and "fault" in answer.json["error"]
+    assert answer.status == 500 and "bug in rarespec" in answer.json["error"]
     assert "content-security-policy" in answer.headers
 
 

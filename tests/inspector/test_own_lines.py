@@ -51,8 +51,8 @@ REFUSED = {
     "5000\n": "line 1",
     ", 5000\n": "name",
     f"{'x' * 41}, 5000\n": "name",
-    "": "no line",
-    "# nothing\nname,wavelength\n": "no line",
+    "": "contains no lines",
+    "# nothing\nname,wavelength\n": "contains no lines",
     "A,5000\n" * 2001: "2001 lines",
 }
 

@@ -203,7 +203,7 @@ def test_a_survey_without_errors_and_without_an_answer(tmp_path: Path) -> None:
         told = server.get("/api/yield").json
         assert told["can_tell"] is False and told["stopping_rank"] is None and told["k"] == told["expected"] == []
         row = server.get("/api/candidates?n=1").json["candidates"][0]
-        assert row["expected_precision"] is None
+        assert row["chance"] is None
         assert server.get("/api/progress").json["expected_remaining"] is None
         header, curves = spectrum(server, "s004")
         assert header["has_errors"] is False and np.isnan(curves["sigma"]).all()

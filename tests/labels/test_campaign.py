@@ -78,7 +78,7 @@ def test_what_it_learns_is_what_a_new_search_learns(survey: Survey, rare: list[s
     campaign.relearn(dict.fromkeys(yes, YES) | dict.fromkeys(no, NO))
     campaign.examine()
     again = given | {"params": {"balanced": True}} if method == "auto" else given  # found by looking
-    assert_same_candidates(campaign.ranking, search(survey, rare[:6], non_members=no, **again), "expected_precision")
+    assert_same_candidates(campaign.ranking, search(survey, rare[:6], non_members=no, **again), "chance")
     assert campaign.known_ids == rare[:3] and campaign.ranking.provenance["known_ids"] == rare[:6]
     assert campaign.ranking.provenance["labelled_no"] == sorted(no)
 
@@ -161,7 +161,7 @@ def test_labels_go_before_what_was_given_at_the_start(survey: Survey, rare: list
     assert campaign.ranking.rows.known_ids == [*rare[1:3], survey.ids[50]]
     said = " ".join(campaign.ranking.problems)
     assert f"{rare[0]}: given as known at the start" in said and f"{survey.ids[50]}: given as a non-member" in said
-    with pytest.raises(WrongUseError, match="no known example is left"):
+    with pytest.raises(WrongUseError, match="all known examples were labelled as non-members"):
         campaign.relearn(dict.fromkeys(rare[:3], NO))
     assert campaign.revision == 1  # what was there before is still there
 
@@ -239,7 +239,7 @@ def test_each_order_has_its_own_places(survey: Survey, rare: list[str]) -> None:
     assert sorted(informative) == sorted(campaign.listed()) and at > 0
     campaign.relearn({id: NO})
     assert campaign.listed("informative")[0] == id and campaign.listed()[at] == id
-    with pytest.raises(WrongUseError, match="no order called 'best'"):
+    with pytest.raises(WrongUseError, match="there is no order 'best'"):
         campaign.listed("best")
 
 
@@ -250,7 +250,7 @@ def test_when_all_are_labelled_the_last_list_stays(survey: Survey, rare: list[st
     labels = {id: YES if id in rare else NO for id in listed}
     change = campaign.relearn(labels)
     assert (change.revision, change.moved, change.n_yes) == (0, {}, len(listed)) and campaign.listed() == listed
-    assert campaign.progress(labels).suggestion == "Stop: every candidate of the list has a label."
+    assert campaign.progress(labels).suggestion == "Stop: every candidate in the list has a label."
     again = Campaign.resume(survey, labels, campaign.keep(tmp_path / "c.json"))
     assert again.listed() == listed
     assert campaign.relearn(dict(list(labels.items())[1:])).revision == 1  # one was taken back
@@ -310,7 +310,7 @@ def test_it_is_kept_beside_the_survey(campaign: Campaign, survey: Survey) -> Non
     assert place == start_beside(survey) and place.name == "a.survey.campaign.json"
     assert Campaign.resume(survey).listed() == campaign.listed()
     place.unlink()
-    with pytest.raises(WrongUseError, match=r"a\.survey\.campaign\.json: no campaign was kept"):
+    with pytest.raises(WrongUseError, match=r"a\.survey\.campaign\.json: there is no campaign to continue"):
         Campaign.resume(survey)
 
 

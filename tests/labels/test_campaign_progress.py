@@ -19,9 +19,9 @@ def ranking_with(precision: list[float], total: tuple[float, float, float] | Non
     chances = np.array(precision)
     low, middle, high = total or (0.0, np.nan, 100.0)
     curve = SimpleNamespace(
-        precision=chances,
+        chance=chances,
         can_tell=total is not None,
-        why="with 1 known it cannot be told",
+        why="There is no estimate.",
         n_total=middle,
         n_total_low=low,
         n_total_high=high,
@@ -55,22 +55,22 @@ def test_what_was_looked_at_since_is_taken_off() -> None:
 
 def test_it_is_none_where_nothing_can_be_told() -> None:
     said = progress_of(SILENT, looked(1))
-    assert said.expected_remaining is None and said.suggestion == "Go on. With 1 known it cannot be told."
+    assert said.expected_remaining is None and said.suggestion == "Continue. There is no estimate."
 
 
 @pytest.mark.parametrize(
     ("ranking", "labels", "begins"),
     [
-        (RICH, {}, "Go on: the next 20 are worth a look."),
-        (RICH, looked(RECENT - 1), "Go on"),
-        (RICH, looked(RECENT), f"Few are left: the last {RECENT} looks gave none."),
-        (RICH, looked(RECENT - 2, 2), f"Few are left: the last {RECENT} looks gave 2"),
-        (RICH, looked(RECENT - 3, 3), "Go on"),
-        (POOR, looked(3), "Few are left: of the next, fewer than one in ten"),
-        (POOR, looked(9, 1), "Go on: the last 10 looks gave 1"),
-        (POOR, looked(RECENT), f"Stop: the last {RECENT} looks gave none"),
-        (POOR, looked(RECENT - 1, 1), "Few are left: the last"),
-        (RICH, {str(i): YES for i in range(100)}, "Re-rank for more: every candidate of the list"),
+        (RICH, {}, "Continue: the next 20 are worth a look."),
+        (RICH, looked(RECENT - 1), "Continue"),
+        (RICH, looked(RECENT), f"Few are left: none of your last {RECENT} labels are yes."),
+        (RICH, looked(RECENT - 2, 2), f"Few are left: 2 of your last {RECENT} labels are yes"),
+        (RICH, looked(RECENT - 3, 3), "Continue"),
+        (POOR, looked(3), "Few are left: fewer than one in ten of the next"),
+        (POOR, looked(9, 1), "Continue: 1 of your last 10 labels is yes"),
+        (POOR, looked(RECENT), f"Stop: none of your last {RECENT} labels are yes"),
+        (POOR, looked(RECENT - 1, 1), "Few are left: 1 of your last"),
+        (RICH, {str(i): YES for i in range(100)}, "Re-rank for more: every candidate in the list"),
         (SILENT, looked(RECENT), "Few are left, or this ranking does not find them"),
     ],
 )

@@ -38,7 +38,7 @@ def test_what_was_found_is_no_longer_expected(n_looked: int) -> None:
     curve = after(n_looked, n_looked)
     left = N_MEMBERS - n_looked
     assert curve.n_total_low <= left <= curve.n_total_high and abs(curve.n_total - left) < 0.35 * N_MEMBERS
-    assert curve.precision[0] > 0.6 and len(curve.expected) == N - n_looked
+    assert curve.chance[0] > 0.6 and len(curve.expected) == N - n_looked
 
 
 def test_looks_that_find_nothing_lower_what_is_expected() -> None:
@@ -50,10 +50,10 @@ def test_looks_that_find_nothing_lower_what_is_expected() -> None:
 def test_the_curve_is_in_order(n_looked: int, n_found: int) -> None:
     curve = after(n_looked, n_found)
     k = np.arange(1, N - n_looked + 1)
-    assert (np.diff(curve.precision) <= 0).all() and (curve.low <= curve.expected).all()
+    assert (np.diff(curve.chance) <= 0).all() and (curve.low <= curve.expected).all()
     assert (curve.expected <= curve.high).all() and (curve.high <= k).all() and (curve.low >= 0).all()
     assert (np.diff(curve.low) >= 0).all() and (np.diff(curve.high) >= 0).all()
-    assert curve.n_total == curve.expected[-1] and f"{n_looked} looks since" in curve.why
+    assert curve.n_total == curve.expected[-1] and f"{n_looked} labels" in curve.why
 
 
 def test_where_nothing_can_be_told_nothing_is_told() -> None:

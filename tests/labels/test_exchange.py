@@ -125,7 +125,7 @@ def test_ecsv_is_read_by_astropy_with_types(tmp_path):
     write_labels(tmp_path / "a.ecsv", [event(rank=3, score=0.5), event("b")])
     table = Table.read(tmp_path / "a.ecsv")
     assert table["rank"][0] == 3 and table["rank"].mask.tolist() == [False, True] and table["disagree"].dtype == bool
-    assert "Who says so" in table["person"].description
+    assert "Person who gave the label" in table["person"].description
 
 
 def test_no_labels_at_all_are_a_table_without_rows(tmp_path):
@@ -178,12 +178,12 @@ def test_rows_without_a_label_are_counted(tmp_path):
         ("id,label,Label\na,yes,no\n", "two columns are called label"),
         ("id,label\na,maybe\n", "row 1: the label 'maybe'"),
         ("id,label\na,yes\nb\n", "row 2 has 1 cells"),
-        ("id,label,rank\na,yes,first\n", "row 1: rank 'first' is no number"),
+        ("id,label,rank\na,yes,first\n", "row 1: rank 'first' is not a number"),
         ("id,label,at\na,yes,2025-03-01 20:15\n", "row 1: .*no time zone"),
-        ("id,label,event_id\na,yes,17\n", "row 1: '17' is no event id"),
+        ("id,label,event_id\na,yes,17\n", "row 1: '17' is not an event id"),
         ("id,label\n,yes\n", "row 1: .*id of a spectrum"),
         ("id,label\n" + "a,x\n" * 9, "and 4 more rows"),
-        (b"id,label\n\xff,yes\n", "not in UTF-8"),
+        (b"id,label\n\xff,yes\n", "not UTF-8 text"),
         (f"{VI_NAMES}\n", "--format prospect"),
     ],
 )
@@ -194,7 +194,7 @@ def test_what_cannot_be_read_is_told_with_the_row(tmp_path, content, said):
 
 def test_names_and_forms_that_do_not_exist(tmp_path):
     for use in (lambda: read_labels(tmp_path / "a.xlsx"), lambda: write_labels(tmp_path / "a.fits", [])):
-        with pytest.raises(WrongUseError, match=r"\.csv and \.ecsv"):
+        with pytest.raises(WrongUseError, match=r"\.csv or \.ecsv"):
             use()
     with pytest.raises(WrongUseError, match="no such file"):
         read_labels(tmp_path / "a.csv")

@@ -90,7 +90,7 @@ def test_a_schema_that_is_not_ours_is_refused_before_any_query(good, strange):
                     pytest.skip(f"this SQLite has no such tables: {error}")
                 raise
     connection.close()
-    assert "not as rarespec makes" in refused(good)
+    assert "was not made by rarespec" in refused(good)
 
 
 def test_a_file_that_pretends_to_be_new_is_not_filled(tmp_path):

@@ -52,10 +52,10 @@ def test_who_said_what_when_and_where_people_disagree(survey, log):
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["id", "who", "label", "when", "(UTC)", "comment", "disagreement"]
-    assert " ".join(lines[1].split()) == "s00000 Ada yes 2025-03-01 20:15 C2 bands yes, together undecided"
+    assert " ".join(lines[1].split()) == "s00000 Ada yes 2025-03-01 20:15 C2 bands yes; combined: undecided"
     assert "[b]F star" in lines[2] and "\x1b" not in result.stdout
     assert " ".join(lines[3].split()) == "s00001 Ada yes 2025-03-01 20:15"
-    assert lines[4] == "3 labels of 2 spectra by 2 people: 1 yes, 1 undecided; disagreement about 1"
+    assert lines[4] == "3 labels of 2 spectra by 2 people: 1 yes, 1 undecided; people disagree on 1"
 
 
 def test_what_is_said_about_one_spectrum_is_together(survey, log):
@@ -93,7 +93,7 @@ def test_looking_creates_nothing(survey, log):
 def test_export_and_import_into_another_log(survey, log, tmp_path):
     table, other = tmp_path / "t.csv", tmp_path / "b.sqlite"
     result = rarespec_labels(survey.path, "--log", log, "--export", table)
-    assert result.exit_code == 0 and "3 labels in" in result.output and "who" not in result.stdout
+    assert result.exit_code == 0 and "3 labels written to" in result.output and "who" not in result.stdout
     for told in ("3 events added", "0 events added to"):
         result = rarespec_labels(survey.path, "--log", other, "--import", table)
         assert result.exit_code == 0 and told in result.output
@@ -103,7 +103,7 @@ def test_export_and_import_into_another_log(survey, log, tmp_path):
 
 def test_what_prospect_cannot_take_is_told_without_a_line_of_code(survey, log, tmp_path):
     result = rarespec_labels(survey.path, "--log", log, "--export", tmp_path / "vi.csv", "--format", "prospect")
-    assert result.exit_code == 0 and "3 ids are not the whole numbers" in result.stderr
+    assert result.exit_code == 0 and "3 ids are not whole numbers" in result.stderr
     assert "UserWarning" not in result.output
 
 
@@ -142,7 +142,7 @@ def test_a_log_about_another_survey_is_not_merged(survey, tmp_path):
     [
         (("--rule", "loudest"), "majority"),
         (("--only", "maybe"), "unsure"),
-        (("--merge", "missing.sqlite"), "missing.sqlite: no labels are kept there"),
+        (("--merge", "missing.sqlite"), "missing.sqlite: there is no label log here"),
         (("--import", "missing.csv"), "no such file"),
         (("--export", "x.doc"), ".ecsv"),
         (("--export", "x.csv", "--format", "marz"), "prospect"),

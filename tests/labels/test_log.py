@@ -139,7 +139,7 @@ def test_an_undo_of_an_undo(log):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"person": "Bea"}, "of Ada; Bea cannot"),
+        ({"person": "Bea"}, "made by Ada; Bea cannot"),
         ({"spectrum": "s2"}, "about s1"),
         ({"undoes": new_event_id()}, "no event"),
     ],
@@ -235,7 +235,7 @@ def test_one_that_others_use_with_a_write_ahead_log_is_refused_on_a_network_file
     monkeypatch.setattr(database, "WAIT_S", 0.1)
     with LabelLog(tmp_path / "a", file_system=lambda path: "ext4") as log:
         log.append(label())
-        with pytest.raises(LabelLogError, match=r"another process|close it there"):
+        with pytest.raises(LabelLogError, match=r"another process|close that first"):
             LabelLog(tmp_path / "a", file_system=lambda path: "nfs")
         log.append(label())
         assert len(log.events()) == 2
@@ -254,7 +254,7 @@ def test_paths_with_odd_characters(tmp_path):
 def test_a_file_that_is_no_database_is_named(path):
     path.write_text("id,label\n" * 300)
     for read_only in (False, True):
-        with pytest.raises(WrongUseError, match=rf"{path.name}: this is not a log of labels"):
+        with pytest.raises(WrongUseError, match=rf"{path.name}: this is not a label log"):
             LabelLog(path, read_only)
     assert path.read_text() == "id,label\n" * 300
 
@@ -265,7 +265,7 @@ def test_a_database_of_something_else_is_left_alone(path):
     other.close()
     before = path.read_bytes()
     for read_only in (False, True):
-        with pytest.raises(WrongUseError, match="no log of labels"):
+        with pytest.raises(WrongUseError, match="not a label log"):
             LabelLog(path, read_only)
     assert path.read_bytes() == before
 
@@ -290,11 +290,11 @@ def test_a_damaged_log_is_told(path):
 
 
 def test_folders_that_are_not_there_or_no_files(tmp_path):
-    with pytest.raises(WrongUseError, match="make it first"):
+    with pytest.raises(WrongUseError, match="create it first"):
         LabelLog(tmp_path / "no" / "a.sqlite")
-    with pytest.raises(WrongUseError, match="this is a folder"):
+    with pytest.raises(WrongUseError, match="this is a directory"):
         LabelLog(tmp_path)
-    with pytest.raises(WrongUseError, match="no labels are kept there"):
+    with pytest.raises(WrongUseError, match="there is no label log here"):
         LabelLog(tmp_path / "a.sqlite", read_only=True)
     assert list(tmp_path.iterdir()) == []
 
@@ -322,9 +322,9 @@ def test_in_a_folder_of_others_one_may_read_but_not_label(foreign_folder):
     with LabelLog(path) as log:
         event = log.append(label())
     become_a_stranger(foreign_folder)
-    with pytest.raises(WrongUseError, match=r"you may not write here; keep the labels in another file"):
+    with pytest.raises(WrongUseError, match=r"you cannot write here; save the labels in another file"):
         LabelLog(path)
-    with pytest.raises(WrongUseError, match=r"you may not write here"):
+    with pytest.raises(WrongUseError, match=r"you cannot write here"):
         LabelLog(foreign_folder / "new.sqlite")
     assert events_in(path) == [event]
 
@@ -342,16 +342,16 @@ def test_in_a_folder_of_others_what_is_still_in_the_write_ahead_log_is_read_too(
 def test_a_place_is_looked_at_without_making_a_log(path, tmp_path):
     check_place(path)
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(WrongUseError, match="no folder"):
+    with pytest.raises(WrongUseError, match="does not exist; create it first"):
         check_place(tmp_path / "none" / "a.sqlite")
     path.write_text("something else " * 100)
-    with pytest.raises(WrongUseError, match="not a log of labels"):
+    with pytest.raises(WrongUseError, match="not a label log"):
         check_place(path)
 
 
 def test_a_log_opened_to_be_read_takes_no_label(path):
     LabelLog(path).close()
-    with LabelLog(path, read_only=True) as log, pytest.raises(WrongUseError, match="read only"):
+    with LabelLog(path, read_only=True) as log, pytest.raises(WrongUseError, match="read-only"):
         log.append(label())
 
 
@@ -368,7 +368,7 @@ def test_who_waits_too_long_is_told_and_nothing_is_stored(path, monkeypatch):
     with LabelLog(path) as log:
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(LabelLogError, match="another process has kept the log"):
+        with pytest.raises(LabelLogError, match="another process has locked the log"):
             log.append(label())
         other.execute("ROLLBACK")
         other.close()
@@ -413,7 +413,7 @@ def test_a_full_disk_is_told_and_nothing_is_half_stored(path, file_system):
     command = [sys.executable, "-c", FULL_DISK, path, file_system]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     stored = int(said.split()[0])
-    assert stored > 5 and "full; nothing was stored" in said
+    assert stored > 5 and "full; nothing was saved" in said
     assert len(events_in(path)) == stored
     with LabelLog(path) as log:
         log.append(label())

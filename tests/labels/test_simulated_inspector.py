@@ -37,9 +37,9 @@ def test_the_next_that_nobody_looked_at_is_looked_at() -> None:
 
 
 def test_a_list_that_ends_is_told() -> None:
-    with pytest.raises(WrongUseError, match="ends after 3 looks of 4"):
+    with pytest.raises(WrongUseError, match="ends after 3 of 4 looks"):
         simulate_looks(Shelf("abc"), {"a"}, 4, 2, "informative")
-    with pytest.raises(WrongUseError, match="at least one"):
+    with pytest.raises(WrongUseError, match="at least 1"):
         simulate_looks(Shelf("abc"), {"a"}, 0)
 
 

@@ -329,7 +329,7 @@ def test_files_that_are_not_fits(tmp_path):
     np.save(path, np.zeros(3))
     assert not any(applies_to(kind, path) for kind in (*ON_FITS_BYTES, *VALID_FITS, "zeroed-tail", "bit-flip-gzip"))
     assert damage(path, "empty", tmp_path / "out", np.random.default_rng(0)).read_bytes() == b""
-    with pytest.raises(ValueError, match="no damage is called 'rust'"):
+    with pytest.raises(ValueError, match="there is no damage 'rust'"):
         applies_to("rust", path)
 
 

@@ -155,11 +155,11 @@ def test_other_grids() -> None:
     ("arguments", "message"),
     [
         ({"n": -1}, "n >= 0"),
-        ({"rare": {"unicorn": 3}}, "no class is called 'unicorn'"),
-        ({"rare": {"carbon": -3}}, "cannot be simulated"),
+        ({"rare": {"unicorn": 3}}, "there is no class 'unicorn'"),
+        ({"rare": {"carbon": -3}}, "must be at least 0"),
         ({"median_snr": 0.0}, "positive median"),
         ({"seed": -1}, "seed >= 0"),
-        ({"wavelength": np.linspace(1000, 9000, 500)}, "reaches from"),
+        ({"wavelength": np.linspace(1000, 9000, 500)}, "covers"),
         ({"wavelength": np.linspace(9000, 4000, 500)}, "increasing"),
     ],
 )

@@ -99,5 +99,5 @@ def test_spectra_without_errors_positions_or_class(tmp_path: Path) -> None:
 
 
 def test_a_report_of_nothing_is_refused(ranking: Ranking, tmp_path: Path) -> None:
-    with pytest.raises(WrongUseError, match="at least one candidate"):
+    with pytest.raises(WrongUseError, match="n must be at least 1"):
         write_report(ranking, tmp_path, 0)

@@ -97,7 +97,7 @@ def test_auto_covers_no_other_method() -> None:
 def test_one_trial_has_no_bars() -> None:
     figure = curves_figure(made_up_results(TWO, trials=1), RECALL)
     assert not any(panel.collections for panel in figure.axes)
-    assert figure.legends[0].get_title().get_text() == "one draw, without a spread"
+    assert figure.legends[0].get_title().get_text() == "one draw, no error bars"
 
 
 def test_a_method_looks_the_same_whoever_stands_beside_it() -> None:
@@ -139,7 +139,7 @@ def test_a_method_without_trials_is_named_in_its_panel() -> None:
     results = made_up_results(TWO)
     cells = {cell: trials for cell, trials in results.trials.items() if cell != ("lrga", 10)}
     titles = [panel.get_title() for panel in curves_figure(replace(results, trials=cells), PRECISION).axes]
-    assert ["no trials of LRGA" in title for title in titles] == [False, True, False]
+    assert ["no trials for LRGA" in title for title in titles] == [False, True, False]
 
 
 @given(st.sets(st.integers(1, 60), min_size=1))

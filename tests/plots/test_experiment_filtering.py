@@ -67,7 +67,7 @@ def test_a_line_that_is_cut_off_is_told(tmp_path: Path, spike: float) -> None:
     whole, zoomed = filtering_figure(survey, 0).axes
     (said,) = [text.get_text() for text in whole.texts]
     at = survey[survey.ids[0]].wavelength[1800]
-    assert said.startswith(f"cut: the line at {at:.0f} Å reaches {'-' if spike < 0 else ''}")
+    assert said.startswith(f"clipped: the line at {at:.0f} Å reaches {'-' if spike < 0 else ''}")
     assert not zoomed.texts
 
 

@@ -15,8 +15,8 @@ def test_lines_are_the_mean_number_found() -> None:
     assert perfect == [0, 1, 2, 3, 4] and drawn == [0, 1, 1.5, 1.5, 2] and fixed == [0, 0, 0.5, 1.5, 2]
     assert second.lines[0].get_ydata().tolist() == [0, 1, 2, 2, 2]  # three are known: two are to be found
     assert [panel.get_title() for panel in figure.axes] == [
-        "1 known example, 4 to be found",
-        "3 known examples, 2 to be found",
+        "1 known example, 4 to find",
+        "3 known examples, 2 to find",
     ]
     named = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert named == [WAYS["learning"][0], WAYS["fixed"][0], "every look finds one"]
+    assert named == [WAYS["learning"][0], WAYS["fixed"][0], "every spectrum is a member"]

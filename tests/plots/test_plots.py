@@ -45,7 +45,7 @@ def test_settings_of_plots_are_not_taken_from_the_current_folder(tmp_path):
         "import os, warnings; warnings.simplefilter('error')\n"
         "from rarespec.plots.folder_settings import ignore_folder_settings\n"
         "try: ignore_folder_settings()\n"
-        "except UserWarning as told: assert 'matplotlibrc is left out' in str(told)\n"
+        "except UserWarning as told: assert 'matplotlibrc is ignored' in str(told)\n"
         "else: raise SystemExit('nothing was said')\n"
         "warnings.simplefilter('ignore'); ignore_folder_settings()\n"
         "import matplotlib; print(matplotlib.rcParams['lines.linewidth'], os.getcwd())\n"

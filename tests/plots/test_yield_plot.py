@@ -46,5 +46,5 @@ def test_without_a_place_to_stop_no_line_is_drawn(curve: YieldCurve) -> None:
 
 def test_nothing_is_pretended(curve: YieldCurve) -> None:
     unknown = yield_curve(np.linspace(1, 0, 50), [], 1)
-    with pytest.raises(ValueError, match="no yield curve to draw"):
+    with pytest.raises(ValueError, match="no yield curve to plot"):
         draw_yield_curve(empty_figure(3, 2).subplots(), unknown)

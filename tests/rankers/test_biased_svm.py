@@ -220,5 +220,5 @@ def test_a_wrong_parameter_is_named_with_its_value(wrong):
 
 
 def test_rbf_refuses_more_rows_than_it_can_take():
-    with pytest.raises(ValueError, match="linear for more than 10000 rows, and there are 10001"):
+    with pytest.raises(ValueError, match="linear for more than 10000 rows, and X has 10001"):
         BiasedSVM(kernel="rbf").fit(np.zeros((10_001, 1)), np.arange(10_001) == 0)

@@ -86,5 +86,5 @@ def test_inverse_square_root_is_one_and_leaves_empty_directions_out() -> None:
 
 
 def test_no_row_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one row"):
+    with pytest.raises(ValueError, match="no rows are left"):
         mean_and_covariance(np.ones((3, 2)), np.zeros(3, dtype=bool))

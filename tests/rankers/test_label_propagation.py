@@ -67,7 +67,7 @@ def test_faint_scores_are_accurate_relative_to_themselves(alpha, sigma):
 
 
 @pytest.mark.parametrize("sigma", [1e-160, 1e-200, 1e160, 1e200])
-@pytest.mark.filterwarnings("ignore:.*rows are cut off")
+@pytest.mark.filterwarnings("ignore:.*rows are disconnected")
 def test_widths_whose_squares_overflow_or_vanish(sigma):
     X = rows()
     X[5] = X[6]
@@ -117,7 +117,7 @@ def test_every_reached_row_is_above_zero_even_where_rounding_is_larger_than_its_
 
 def test_weights_that_vanish_cut_rows_off_and_are_counted():
     X = rows() * 1e3
-    with pytest.warns(UserWarning, match=r"150 of 150 rows are cut off.*self-tuned") as warned:
+    with pytest.warns(UserWarning, match=r"150 of 150 rows are disconnected.*self-tuned") as warned:
         found = LabelPropagation().fit(X, np.arange(150) < 3)
     assert len(warned) == 1
     assert found.n_isolated_ == 150 and found.n_unreached_ == 147

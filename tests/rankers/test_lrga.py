@@ -24,7 +24,7 @@ from rarespec.rankers.ranker import Kept, best_first
 
 
 @parametrize_with_checks([LRGA(extra_factor=False), LRGA()])
-@pytest.mark.filterwarnings("ignore:.*neighbours were asked for")
+@pytest.mark.filterwarnings("ignore:.*neighbours requested")
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 

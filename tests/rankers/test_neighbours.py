@@ -235,7 +235,7 @@ def test_neighbours_of_new_rows_with_faiss(faiss_from_few_rows):
 
 
 def test_fewer_rows_than_neighbours():
-    with pytest.warns(UserWarning, match="5 neighbours were asked for and only 2 are possible"):
+    with pytest.warns(UserWarning, match="5 neighbours requested but only 2 are possible"):
         graph = build_neighbours(clusters(3), 5)
     assert graph.indices.shape == (3, 2)
     with pytest.warns(UserWarning, match="only 0"):

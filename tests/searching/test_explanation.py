@@ -85,10 +85,10 @@ def test_contributions_of_many_rows(case):
 def test_what_cannot_be_explained_says_why(case):
     survey, features, template, id, _ = case
     spectrum = survey[id]
-    with pytest.raises(WrongUseError, match=r"cannot be explained by wavelength\. No pixels"):
+    with pytest.raises(WrongUseError, match=r"no explanation by wavelength\. No pixels"):
         explain_score(NoTemplate("No pixels."), spectrum, features)
     short = Spectrum(id, WAVELENGTH[:9], spectrum.flux[:9], None, spectrum.bad[:9])
-    with pytest.raises(WrongUseError, match="has 9 pixels, the template 3601"):
+    with pytest.raises(WrongUseError, match="has 9 pixels, but the template has 3601"):
         explain_score(template, short, features)
     lost = Spectrum(id, WAVELENGTH, spectrum.flux, None, np.ones(len(WAVELENGTH), bool))
     with pytest.raises(WrongUseError, match="no features"):

@@ -46,7 +46,7 @@ def ranking(n: int = 3, **extra: Any) -> Table:
         "z": np.linspace(-1e-3, 1e-3, n),
         "snr": np.full(n, 12.5),
         "score": np.linspace(1, 0, n),
-        "expected_precision": np.full(n, np.nan),
+        "chance": np.full(n, np.nan),
         "nearest_known": np.full(n, "0394-51913-0113"),
         "flags": np.full(n, "low_snr,sky"),
     }
@@ -280,7 +280,7 @@ def test_parquet_tells_nan_from_a_missing_number(tmp_path: Path) -> None:
 
     table = ranking(2, targetid=MaskedColumn([1, 2], mask=[True, False]))
     found = pq.read_table(write_table(table, tmp_path / "t.parquet", {}))
-    assert (found["expected_precision"].null_count, found["targetid"].null_count) == (0, 1)
+    assert (found["chance"].null_count, found["targetid"].null_count) == (0, 1)
 
 
 def test_votable_spells_infinity_as_the_standard_does(tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_a_csv_keeps_commas_quotes_and_lines_and_has_its_provenance_beside_it(tm
         rows = list(csv.DictReader(file))
     assert [row["id"] for row in rows] == ids
     assert [row["targetid"] for row in rows] == [str(2**62 + 1), "", "3"]
-    assert [row["expected_precision"] for row in rows] == ["", "", ""]
+    assert [row["chance"] for row in rows] == ["", "", ""]
     assert json.loads((tmp_path / "t.csv.provenance.json").read_text()) == {"seed": 1}
     write_table(table, path, {"seed": 2})
     assert read_provenance(path) == {"seed": 2}
@@ -442,10 +442,10 @@ def test_a_wrong_name_is_told_with_the_formats_there_are(tmp_path: Path) -> None
     for name in ("t.txt", "t", "t.gz"):
         with pytest.raises(WrongUseError, match=r"\.ecsv, \.csv, \.fits.*\.parquet"):
             write_table(ranking(), tmp_path / name, {})
-    with pytest.raises(WrongUseError, match="no folder"):
+    with pytest.raises(WrongUseError, match="does not exist; create it first"):
         write_table(ranking(), tmp_path / "nowhere" / "t.csv", {})
     (tmp_path / "f.csv").mkdir()
-    with pytest.raises(WrongUseError, match="this is a folder"):
+    with pytest.raises(WrongUseError, match="this is a directory"):
         write_table(ranking(), tmp_path / "f.csv", {})
     assert write_table(ranking(), str(tmp_path / "T.FITS"), {}).is_file()
 

@@ -120,7 +120,7 @@ def test_only_a_few_suggestions_are_looked_up(survey):
 
 def test_missing_files_are_told_as_files(survey, tmp_path):
     for word in ("mine.csv", "SPEC.FITS", "some/where", str(tmp_path / "x"), "list.txt.gz"):
-        assert only_problem(examples_of(survey, ["s00001", word])) == f"{word}: there is no such file; check the path"
+        assert only_problem(examples_of(survey, ["s00001", word])) == f"{word}: no such file; check the path"
     assert "no such file" in only_problem(examples_of(survey, ["s00001", Path("s00002")]))
 
 
@@ -141,13 +141,13 @@ def test_nothing_given(survey, nothing):
 
 def test_a_table_without_rows_is_named(survey, tmp_path):
     (tmp_path / "found.csv").write_text("id,label\n")
-    with pytest.raises(WrongUseError, match=r"no examples were given: \S*found\.csv: no example is in it"):
+    with pytest.raises(WrongUseError, match=r"no examples were given: \S*found\.csv: contains no examples"):
         examples_of(survey, tmp_path / "found.csv")
-    assert "no example is in it" in only_problem(examples_of(survey, ["s00001", tmp_path / "found.csv"]))
+    assert "contains no examples" in only_problem(examples_of(survey, ["s00001", tmp_path / "found.csv"]))
 
 
 def test_nothing_usable_lists_the_first_problems(survey):
-    with pytest.raises(WrongUseError, match=r"none of the 9 .*'x0'.*'x4'; and 4 more\. To go on, give ids"):
+    with pytest.raises(WrongUseError, match=r"none of the 9 .*'x0'.*'x4'; and 4 more\. To fix this, give ids"):
         examples_of(survey, [f"x{i}" for i in range(9)])
 
 
@@ -177,7 +177,7 @@ def test_positions(survey):
 def test_the_radius_decides_and_the_nearest_is_named(survey):
     near = SkyCoord(RA[4], 1 / 3600, unit="deg")
     assert examples_of(survey, near, 1.01).rows.tolist() == [4]
-    with pytest.raises(WrongUseError, match=r"no spectrum within 0.99 arcsec; the nearest, s00004, is at 1.0 arcsec"):
+    with pytest.raises(WrongUseError, match=r"no spectrum within 0.99 arcsec; the nearest, s00004, is 1.0 arcsec away"):
         examples_of(survey, near, 0.99)
 
 
@@ -189,7 +189,7 @@ def test_several_positions_of_one_spectrum_count_once(survey):
 def test_several_spectra_near_one_position(survey):
     examples = examples_of(survey, SkyCoord([RA[4] + 0.0001], [0], unit="deg"), 5.0)
     assert examples.rows.tolist() == [4]
-    assert "positions with several spectra within 5 arcsec: 1; the nearest is taken" in only_problem(examples)
+    assert "positions with several spectra within 5 arcsec: 1; using the nearest" in only_problem(examples)
 
 
 TABLE = Table(
@@ -200,8 +200,8 @@ TABLE = Table(
     }
 )
 SAID = (
-    ": ids that are not in the survey: 1, of which 1 found by position",
-    ", row 5 (180.00000 +45.00000): no spectrum within 2 arcsec; the nearest, s00039, is at 135.0 degrees",
+    ": ids that are not in the survey: 1, 1 of them found by position",
+    ", row 5 (180.00000 +45.00000): no spectrum within 2 arcsec; the nearest, s00039, is 135.0 degrees away",
     ", row 4: no spectrum has the id 'lost'",
     ", row 6: neither an id nor a position",
 )
@@ -251,7 +251,7 @@ def test_sexagesimal_and_units(survey):
     assert examples_of(survey, hours).rows.tolist() == [4, 9]
     examples = examples_of(survey, {"id": ["s00001", "x", ""], "ra": ["", "here", "10"], "dec": ["", "5", "95"]})
     assert [problem.split(": ", 1)[0][-5:] for problem in examples.problems] == ["row 2", "row 3"]
-    assert all("its position cannot be understood" in problem for problem in examples.problems)
+    assert all("cannot read its position" in problem for problem in examples.problems)
 
 
 def test_a_table_that_names_nothing(survey):
@@ -270,14 +270,14 @@ def test_survey_rows_without_positions_are_counted(tmp_path):
     survey = Survey.create(tmp_path / "s", SMALL_GRID)
     survey.append(make_spectra(3, SMALL_GRID, ra=[1.0, None, 2.0], dec=[1.0, None, 2.0]))
     examples = examples_of(survey, SkyCoord(1, 1, unit="deg"))
-    assert only_problem(examples) == "spectra of the survey without a position, to which none can match: 1"
+    assert only_problem(examples) == "spectra of the survey that have no position and cannot match: 1"
 
 
 def test_a_survey_without_positions_says_so_once(tmp_path):
     survey = Survey.create(tmp_path / "s", SMALL_GRID)
     survey.append(make_spectra(3, SMALL_GRID))
     examples = examples_of(survey, ["s00001", SkyCoord(1, 1, unit="deg"), SkyCoord(2, 1, unit="deg")])
-    assert sum("no positions to match with" in problem for problem in examples.problems) == 1
+    assert sum("no positions to match" in problem for problem in examples.problems) == 1
     assert sum("no spectrum within" in problem for problem in examples.problems) == 2
 
 
@@ -334,7 +334,7 @@ def test_a_folder_of_tables(survey, tmp_path):
 
 def test_columns_of_unlike_length(survey):
     problem = only_problem(examples_of(survey, ["s00001", {"ra": [1.0, 2.0], "dec": [1.0]}]))
-    assert problem == "the dict given: unexpected layout: the columns ra, dec are not of one length"
+    assert problem == "the dict given: unexpected layout: the columns ra, dec differ in length"
 
 
 def test_ids_in_text_keep_their_zeros(tmp_path):
@@ -358,7 +358,7 @@ def test_a_measured_flux_makes_no_spectrum(survey, tmp_path):
         (b"<html>404</html>", "web page instead of data"),
         (b"\0\1\2\3", "unrecognised format"),
         (b"10.5 20.1\n11.5 20.2\n", "missing column: no column of ids"),
-        (b"id,ra\na,1\nb\n", "corrupt: row 2 has 1 cells, the header 2"),
+        (b"id,ra\na,1\nb\n", "corrupt: row 2 has 1 cells but the header has 2"),
         (b"<VOTABLE><oops", "corrupt: VOTable"),
         (b"PAR1 is not all", "corrupt: Parquet"),
         (b"SIMPLE  = T", "truncated"),
@@ -393,8 +393,8 @@ def test_a_spectrum_that_the_survey_has_is_its_row(survey):
     examples = examples_of(survey, [make_spectra(2, SMALL_GRID, seed=9), "s00000"])
     assert examples.rows.tolist() == [0, 1] and examples.spectra is None
     assert examples.problems == [
-        "s00000: the survey has a spectrum of this id, which is used instead",
-        "s00001: the survey has a spectrum of this id, which is used instead",
+        "s00000: the survey has a spectrum with this id; using that one",
+        "s00001: the survey has a spectrum with this id; using that one",
         "s00000: given 2 times; it counts once",
     ]
 
@@ -405,7 +405,7 @@ def test_the_same_spectrum_twice_and_another_of_its_name(survey):
     assert examples.ids == ["a00000", "a00000#2"] == examples.spectra.ids
     np.testing.assert_array_equal(examples.spectra.flux[1], other.flux)
     assert sum("given twice" in problem for problem in examples.problems) == 2
-    assert sum("is called a00000#2" in problem for problem in examples.problems) == 1
+    assert sum("is renamed a00000#2" in problem for problem in examples.problems) == 1
 
 
 def test_spectra_that_cannot_be_placed(survey):
@@ -426,7 +426,7 @@ def test_a_survey_at_rest_takes_examples_to_rest(tmp_path):
     moving = make_spectra(2, SMALL_GRID, prefix="m", z=[0.1, None])
     examples = examples_of(survey, moving)
     assert examples.ids == ["m00000"]
-    assert only_problem(examples).startswith("m00001: no redshift for the rest frame: the survey is at rest")
+    assert only_problem(examples).startswith("m00001: no redshift for the rest frame: the survey is in the rest frame")
     at_rest = next(iter(place(moving.take(np.array([0])), SMALL_GRID, rest_frame=True)))
     np.testing.assert_array_equal(examples.spectra.flux, at_rest.flux)
 
@@ -458,7 +458,10 @@ def test_a_catalogue_counts_when_given_by_name(tmp_path):
     redrock = next((tmp_path / "files").rglob("redrock*"))
     assert examples_of(survey, redrock).rows.tolist() == list(range(len(survey)))
     among = examples_of(survey, tmp_path / "files")
-    assert f"{redrock}: a table among spectra, left out; give it by name if it lists examples" in among.problems
+    assert (
+        f"{redrock}: skipped, because it is a table among spectra; give it by name if it lists examples"
+        in among.problems
+    )
 
 
 def test_files_of_the_survey_itself_are_its_rows(tmp_path):
@@ -466,7 +469,7 @@ def test_files_of_the_survey_itself_are_its_rows(tmp_path):
     survey = ingest(paths, tmp_path / "s", jobs=1)
     examples = examples_of(survey, [paths[2], paths[1]])
     assert examples.rows.tolist() == [2, 1] and examples.spectra is None
-    assert all("which is used instead" in problem for problem in examples.problems)
+    assert all("using that one" in problem for problem in examples.problems)
     assert str(paths[2]) in examples.problems[0]
 
 
@@ -501,8 +504,8 @@ def test_a_survey_or_an_empty_folder_is_no_example(survey, tmp_path):
     (tmp_path / "empty").mkdir()
     examples = examples_of(survey, ["s00001", tmp_path / "empty", survey.path])
     assert [problem.rsplit(": ")[1] for problem in examples.problems] == [
-        "no file is in it",
-        "left out (survey of rarespec)",
+        "no files found",
+        "skipped (survey of rarespec)",
     ]
 
 

@@ -29,7 +29,7 @@ def test_yield_method_first_rows_and_problems(ranking: Ranking) -> None:
     shown = ranking._repr_html_()
     assert shown.count("<tr>") == 11 and "and 30 more" in shown
     assert str(ranking.table["id"][0]) in shown and str(ranking.table["id"][12]) not in shown
-    assert "expected to be true objects" in shown and "matched_filter" in shown
+    assert "true objects in the first" in shown and "matched_filter" in shown
     assert "&#x27;no-such-id&#x27;" in shown
 
 
@@ -58,7 +58,7 @@ def test_known_examples_out_of_astropy(survey: Survey) -> None:
         assert examples_of(survey, known).ids == ids
     assert examples_of(survey, table[1]).ids == ids[1:2] and examples_of(survey, np.array(ids[2])).ids == ids[2:]
     partly = examples_of(survey, MaskedColumn(ids, mask=[False, True, False]))
-    assert partly.ids == [ids[0], ids[2]] and partly.n_given == 3 and partly.problems == ["a masked cell: no id"]
+    assert partly.ids == [ids[0], ids[2]] and partly.n_given == 3 and partly.problems == ["a masked value is not an id"]
 
 
 def test_known_examples_out_of_specutils(survey: Survey) -> None:

@@ -103,7 +103,7 @@ def test_every_candidate_has_its_row(ranking: Ranking, page: Reader) -> None:
     for row, words in zip(ranking.table, page.words["article"], strict=True):
         for told in (f"{row['rank']}. ", printable(row["id"]), f"{row['snr']:.1f}", f"{row['score']:.4g}"):
             assert told in words
-        assert f"{row['expected_precision']:.2f}" in words and printable(row["nearest_known"]) in words
+        assert f"{row['chance']:.2f}" in words and printable(row["nearest_known"]) in words
 
 
 def test_flags_come_with_their_meaning(ranking: Ranking, page: Reader) -> None:
@@ -130,8 +130,8 @@ def test_a_curve_that_cannot_tell_is_words_alone(survey: Survey) -> None:
     ranking = ranking_of(survey, n_known=1)
     assert not ranking.yield_curve.can_tell
     page = Reader(page_of(ranking, 2))
-    assert "cannot be told" in page.words["p"][0] and sentence(ranking.yield_curve.why) in page.words["p"]
-    assert "cannot be told" in page.words["article"][0] and "nan" not in page.words["article"][0]
+    assert "no estimate" in page.words["p"][0] and sentence(ranking.yield_curve.why) in page.words["p"]
+    assert "no estimate" in page.words["article"][0] and "nan" not in page.words["article"][0]
 
 
 def test_what_was_found_in_one_sentence(ranking: Ranking) -> None:
@@ -139,7 +139,7 @@ def test_what_was_found_in_one_sentence(ranking: Ranking) -> None:
     for name, values in (("expected", [1, 1.9, 2.6, 2.7]), ("low", [0, 1, 1, 1]), ("high", [1, 2, 3, 4])):
         curve = replace(curve, **{name: np.array(values, float)})
     said = describe_yield(replace(ranking, yield_curve=curve))
-    assert said == "Of the first 3, about 3 (1 to 3) are expected to be true; this is where to stop."
+    assert said == "Of the first 3, about 3 (1 to 3) are expected to be true; stop there."
     assert "Even at the top" in describe_yield(replace(ranking, yield_curve=replace(curve, stopping_rank=0)))
 
 

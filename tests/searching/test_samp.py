@@ -101,7 +101,7 @@ def test_one_program_can_be_chosen_by_name(hub: SAMPHubServer, table: Table) -> 
         assert send_table(table, "t", to="topcat") == ["TOPCAT"]
         assert sorted(send_table(table, "t")) == ["Aladin", "TOPCAT"]
         assert (len(topcat.tables), len(aladin.tables)) == (2, 1)
-        with pytest.raises(WrongUseError, match=r"'ds9'; there are (TOPCAT, Aladin|Aladin, TOPCAT)"):
+        with pytest.raises(WrongUseError, match=r"'ds9'; choose from (TOPCAT, Aladin|Aladin, TOPCAT)"):
             send_table(table, "t", to="ds9")
 
 

@@ -94,7 +94,7 @@ def test_non_members_are_not_listed(survey, carbon, ranking):
     again = rs.search(survey, known=carbon[:5], non_members=refused, top=100)
     assert not set(refused) & set(again.table["id"]) and again.n_listed == ranking.n_listed - 3
     both = rs.search(survey, known=carbon[:5], non_members=carbon[:1], top=10)
-    assert any("given as known and as non-member" in problem for problem in both.problems)
+    assert any("given both as known and as a non-member" in problem for problem in both.problems)
 
 
 def test_selection_changes_what_is_listed_and_not_what_is_learned(survey, carbon, ranking):
@@ -116,9 +116,9 @@ def test_what_is_wrong_with_examples_is_told_and_the_rest_is_used(survey, carbon
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"method": "magic"}, "no method called 'magic'"),
+        ({"method": "magic"}, "there is no method 'magic'"),
         ({"params": {"magic": 1}}, "no parameter magic"),
-        ({"recipe": "magic"}, "no recipe called 'magic'"),
+        ({"recipe": "magic"}, "there is no recipe 'magic'"),
         ({"top": 0}, "top"),
     ],
 )

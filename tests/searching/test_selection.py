@@ -82,7 +82,7 @@ def test_a_class_that_is_not_there_is_refused_with_those_that_are(survey):
 def test_a_survey_without_classes_says_so(tmp_path):
     survey = Survey.create(tmp_path / "s", SMALL_GRID)
     survey.append(make_spectra(3, SMALL_GRID))
-    with pytest.raises(WrongUseError, match="names no classes: ingest with --join"):
+    with pytest.raises(WrongUseError, match="has no classes; ingest again with --join"):
         Selection(classes=("M",)).choose(survey)
     assert Selection(cone=(1, 2, 3)).choose(survey).said == ["not listed: 3 of unknown position"]
 

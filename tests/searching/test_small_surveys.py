@@ -131,7 +131,7 @@ def on_the_command_line(survey, known, refused, method):
     words += ["--non-members", ",".join(refused)] if refused else []
     result = rarespec("search", survey.path, *words)
     assert result.exit_code in (0, 1, 2, 3) and "Traceback" not in result.output, result.output
-    assert "fault of rarespec" not in result.output and result.output.strip()
+    assert "bug in rarespec" not in result.output and result.output.strip()
 
 
 @pytest.mark.parametrize(("n", "case"), [(30, "none usable"), (30, "all labelled"), (1, "one known"), (3, "one known")])
@@ -153,7 +153,7 @@ def test_fewer_components_are_told_each_time(tmp_path):
     survey = written(tmp_path / "a.survey", make_spectra(30, SMALL_GRID))
     with pytest.warns(UserWarning, match="30 rows to learn from: 29 components instead of 50"):
         assert features_of(survey, PaperFeatures()).values.shape == (30, 29)
-    with pytest.warns(UserWarning, match="a.survey: 30 spectra were too few to learn all components"):
+    with pytest.warns(UserWarning, match="a.survey: 30 spectra were too few to learn all the components"):
         assert features_of(survey, PaperFeatures()).values.shape == (30, 29)
 
 
@@ -162,7 +162,7 @@ def test_once_there_are_enough_spectra_all_components_are_learned(tmp_path):
     with pytest.warns(UserWarning, match="29 components"):
         features_of(survey, PaperFeatures())
     survey.append(make_spectra(40, SMALL_GRID, seed=3, prefix="t"))
-    with pytest.warns(UserWarning, match="learned anew from 70"):
+    with pytest.warns(UserWarning, match="learning them again from 70"):
         assert features_of(survey, PaperFeatures()).values.shape == (70, 50)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -218,5 +218,5 @@ def test_an_experiment_on_few_spectra_is_done_or_refused(n, n_rare, tmp_path):
     survey = written(tmp_path / "a.survey", make_spectra(n, SMALL_GRID, **classes))
     words = ["--rare", "R", "--quick", "--methods", "cosine,lda", "--jobs", 1, "--out", tmp_path / "out"]
     result = rarespec("experiment", survey.path, *words)
-    assert "Traceback" not in result.output and "fault of rarespec" not in result.output, result.output
+    assert "Traceback" not in result.output and "bug in rarespec" not in result.output, result.output
     assert result.exit_code in (0, 1, 2, 3) and result.output.strip()

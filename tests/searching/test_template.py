@@ -35,7 +35,7 @@ def test_weights_of_a_linear_ranker_are_exact(survey, ranker, whiten):
     scores = ranker.decision_function(X)
     template = template_of(ranker, X, scores, features)
     assert isinstance(template, Template)
-    assert template.agreement == pytest.approx(1, abs=1e-4) and "stand-in" not in template.said
+    assert template.agreement == pytest.approx(1, abs=1e-4) and "approximate" not in template.said
     flux = survey.block(0).flux[:4]
     before_pca = features.recipe.steps_[1].transform(features.recipe.steps_[0].transform(flux))
     expected = ranker.decision_function(features.recipe.transform(flux)) - scores.mean()
@@ -59,7 +59,7 @@ def test_out_of_bag_scores_are_told(survey):
 def test_stand_in_is_called_one_and_looks_like_the_linear_filter(survey):
     features, X, cosine = fitted(survey, MatchedFilter(method="cosine"), PaperFeatures(8))
     template = template_of(cosine, X, cosine.decision_function(X), features)
-    assert template.said.startswith("A stand-in: MatchedFilter") and 0.5 < template.agreement < 1
+    assert template.said.startswith("MatchedFilter is not a weighted sum") and 0.5 < template.agreement < 1
     exact = features.recipe.to_flux(fitted(survey, MatchedFilter(), PaperFeatures(8))[2].coef_)
     assert np.corrcoef(template.weights, exact)[0, 1] > 0.6
 
@@ -76,8 +76,8 @@ def test_recipe_inside_a_recipe_has_the_same_template(survey):
 @pytest.mark.parametrize(
     ("recipe", "why"),
     [
-        (Recipe([LineIndices(missing="median")]), "LineIndices does not take"),
-        (Recipe([SideBySide([PaperFeatures(4), LineIndices(missing="median")])]), "SideBySide does not take"),
+        (Recipe([LineIndices(missing="median")]), "LineIndices is not"),
+        (Recipe([SideBySide([PaperFeatures(4), LineIndices(missing="median")])]), "SideBySide is not"),
         (Recipe([LineIndices(missing="median"), StreamingPCA(4)]), "what LineIndices measured"),
     ],
 )

@@ -57,18 +57,18 @@ def test_whatever_comes_in_counts_are_possible_ones(seed, kind, n, m, reach):
     assert (curve.low >= 0).all() and (curve.low <= curve.high).all() and (curve.high <= k).all()
     if curve.can_tell:
         assert (curve.low <= curve.expected).all() and (curve.expected <= curve.high + 1e-9).all()
-        assert (curve.precision >= 0).all() and (curve.precision <= 1).all() and (np.diff(curve.precision) <= 0).all()
-        np.testing.assert_allclose(np.cumsum(curve.precision), curve.expected)
+        assert (curve.chance >= 0).all() and (curve.chance <= 1).all() and (np.diff(curve.chance) <= 0).all()
+        np.testing.assert_allclose(np.cumsum(curve.chance), curve.expected)
         assert (curve.n_total_low, curve.n_total_high) == (curve.low[-1], curve.high[-1])
     else:
-        assert curve.stopping_rank is None and np.isnan(curve.expected).all() and np.isnan(curve.precision).all()
-        assert (curve.low == 0).all() and (curve.high == k).all() and "all over the list" in curve.why
+        assert curve.stopping_rank is None and np.isnan(curve.expected).all() and np.isnan(curve.chance).all()
+        assert (curve.low == 0).all() and (curve.high == k).all() and "does not find the class" in curve.why
 
 
 @pytest.mark.parametrize("places", [[], [1]])
 def test_one_known_example_tells_nothing(places):
     curve = yield_curve(smooth_scores(), places, 1)
-    assert not curve.can_tell and curve.stopping_rank is None and "cannot be told" in curve.why
+    assert not curve.can_tell and curve.stopping_rank is None and "no estimate" in curve.why
     assert np.isnan(curve.expected).all() and np.isnan(curve.n_total)
     assert (curve.low == 0).all() and (curve.high == np.arange(1, N + 1)).all() and curve.n_total_high == N
 
@@ -76,7 +76,7 @@ def test_one_known_example_tells_nothing(places):
 @pytest.mark.parametrize("n", [0, 1, 9])
 def test_short_lists_are_looked_at(n):
     curve = yield_curve(np.zeros(n), [1, 1], 2)
-    assert not curve.can_tell and len(curve.expected) == n and "quicker to look" in curve.why
+    assert not curve.can_tell and len(curve.expected) == n and "look at all of them" in curve.why
 
 
 @pytest.mark.parametrize("m", [3, 5, 10, 30])
@@ -91,7 +91,7 @@ def test_a_group_of_its_own_is_counted():
     assert places[-1] == 100
     assert curve.low[99] <= 100 <= curve.high[-1] and curve.expected[99] >= 75
     assert 100 <= curve.stopping_rank <= 200
-    assert curve.precision[0] > 0.9 and curve.precision[300] < 0.1
+    assert curve.chance[0] > 0.9 and curve.chance[300] < 0.1
 
 
 def test_a_steep_fall_of_the_scores_narrows_the_interval():
@@ -124,7 +124,7 @@ def test_units_of_the_scores_do_not_matter():
 
 def test_depth_cuts_the_curves_and_nothing_else():
     whole, cut = (yield_curve(smooth_scores(), [5, 20, 60], 3, k_max=k) for k in (None, 10))
-    assert len(cut.expected) == len(cut.low) == len(cut.high) == len(cut.precision) == 10
+    assert len(cut.expected) == len(cut.low) == len(cut.high) == len(cut.chance) == 10
     np.testing.assert_array_equal(cut.expected, whole.expected[:10])
     assert (cut.stopping_rank, cut.n_total, cut.why) == (whole.stopping_rank, whole.n_total, whole.why)
     assert len(yield_curve(smooth_scores(), [5, 20], 2, k_max=10 * N).expected) == N
@@ -133,19 +133,19 @@ def test_depth_cuts_the_curves_and_nothing_else():
 def test_the_stopping_rank_is_the_last_place_worth_a_look():
     curve = yield_curve(smooth_scores(), [5, 20, 60], 3)
     stop = curve.stopping_rank
-    assert curve.precision[stop - 1] >= 0.1 > curve.precision[stop]
-    assert f"of the first {stop} listed" in curve.why
+    assert curve.chance[stop - 1] >= 0.1 > curve.chance[stop]
+    assert f"in the first {stop} candidates, then stop" in curve.why
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"scores": [1.0, 2.0] * 10}, "falling"),
+        ({"scores": [1.0, 2.0] * 10}, "decreasing"),
         ({"scores": [np.nan] * 20}, "finite"),
         ({"hidden_places": [0, 3]}, "whole numbers from 1"),
         ({"hidden_places": [22, 3]}, "whole numbers from 1 to 21"),
         ({"hidden_places": [1.5, 3]}, "whole numbers"),
-        ({"hidden_places": [1, 2, 3, 4]}, "4 hidden places of 3"),
+        ({"hidden_places": [1, 2, 3, 4]}, "4 hidden places for 3"),
         ({"k_max": 0}, "k_max"),
         ({"confidence": 1.0}, "confidence"),
     ],

@@ -107,5 +107,5 @@ def test_wrong_numbers_in_the_header_are_refused(folder, place, number):
 def test_a_chunk_of_another_size_is_refused(folder):
     path = stored(folder, values("noise")[:-1])
     for attempt in both(path):
-        with pytest.raises(SurveyError, match=r"(size of|smaller than) a block"):
+        with pytest.raises(SurveyError, match=r"(wrong size for|smaller than) a block"):
             attempt()

@@ -184,7 +184,7 @@ def test_a_grid_that_no_survey_can_have_is_wrong_use(tmp_path):
     from rarespec.spectrum import WavelengthGrid
 
     for n_pixels in (10**12, 10**6):
-        with pytest.raises(WrongUseError, match="no survey can have the grid"):
+        with pytest.raises(WrongUseError, match="is not a valid grid"):
             Survey.create(tmp_path / "a.survey", WavelengthGrid("log", 3.5, 1e-9, n_pixels))
 
 

@@ -455,7 +455,7 @@ def test_a_survey_grows_on_its_own_grid(files, tmp_path):
 
 
 def test_an_unknown_format_is_refused_before_any_file_is_read(files, tmp_path):
-    with pytest.raises(ValueError, match="no reader is called 'nope'"):
+    with pytest.raises(ValueError, match="there is no reader 'nope'"):
         rs.ingest(files, into=tmp_path / "a.survey", format="nope")
 
 

@@ -84,7 +84,7 @@ def test_folders_a_thousand_deep_are_walked(tmp_path):
         os.chdir(here)
         assert [os.path.basename(name) for name in names(tmp_path, tmp_path / "d")] == ["1.fits"]
         (pattern,) = names(tmp_path, f"{tmp_path}/**/*.fits")
-        assert isinstance(pattern, Defect) and "too deep" in pattern.detail
+        assert isinstance(pattern, Defect) and "too deeply" in pattern.detail
     finally:
         os.chdir(here)
         subprocess.run(["rm", "-r", tmp_path / "d"], check=True)  # pytest's own way to clean up calls itself

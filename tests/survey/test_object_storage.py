@@ -150,7 +150,7 @@ def test_a_missing_chunk_is_told_as_on_disk(server, local, tmp_path):
     for place in (broken, _uploaded(broken, "surveys")):
         survey = Survey.open(place)
         for read in (lambda s=survey: s.block(1), lambda s=survey: s.at(np.array([200]))):
-            with pytest.raises(SurveyError, match="flux/c/1/0: missing or cut short; run `rarespec verify`") as told:
+            with pytest.raises(SurveyError, match="flux/c/1/0: missing or truncated; run `rarespec verify`") as told:
                 read()
             said.append(str(told.value).replace(str(place), ""))
     assert len(set(said)) == 1
@@ -209,7 +209,7 @@ def test_nothing_is_written_into_a_survey_there(url, local, tmp_path, monkeypatc
     with pytest.raises(WrongUseError, match="ingest into a local directory"):
         Survey.create("s3://surveys/new.survey")
     result = rarespec("ingest", tmp_path, "--into", "s3://surveys/new.survey")
-    assert result.exit_code == 2 and "then copy that directory" in result.output
+    assert result.exit_code == 2 and "then copy it there" in result.output
     assert list(tmp_path.iterdir()) == []
 
 
@@ -275,7 +275,7 @@ def test_a_store_that_is_not_there_is_told_in_one_line(server, monkeypatch):
     finally:
         monkeypatch.undo()
         _set_fsspec_anew()
-    assert result.exit_code == 3 and "cannot be reached" in result.output and "Traceback" not in result.output
+    assert result.exit_code == 3 and "cannot reach the store" in result.output and "Traceback" not in result.output
 
 
 def test_what_cannot_live_on_a_store_is_kept_on_this_machine(server, tmp_path, monkeypatch):

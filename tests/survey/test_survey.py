@@ -341,7 +341,7 @@ def test_a_chunk_cut_short_is_refused_not_read_from_stale_memory(survey, keep):
     content = chunk.read_bytes()
     chunk.write_bytes(content[: int(keep if keep > 1 else keep * len(content))])
     for attempt in (lambda: survey.block(1), lambda: survey.masked_flux(1), lambda: survey["s00060"]):
-        with pytest.raises(SurveyError, match=r"flux/c/1/0.*cut short"):
+        with pytest.raises(SurveyError, match=r"flux/c/1/0.*truncated"):
             attempt()
     chunk.unlink()
     with pytest.raises(SurveyError, match="missing"):

@@ -25,7 +25,7 @@ from rarespec.cli.terminal import DataGroup
 
 app = typer.Typer(
     cls=DataGroup,
-    help="Find the rare spectra: rank a whole survey so that the objects you are looking for come first.",
+    help="Find rare spectra: rank a whole survey so that the objects you want come first.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -40,7 +40,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="The version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
 ) -> None:
     pass
 

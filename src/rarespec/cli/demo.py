@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rarespec.cli.exits import told
+from rarespec.cli.search_options import Verbose
 from rarespec.cli.terminal import say, say_lines
 
 if TYPE_CHECKING:
@@ -27,11 +28,12 @@ SHOWN = (("Carbon", 2), ("M", 1), ("D", 1), ("F", 1))
 
 @told
 def command(
-    out: Annotated[Path, typer.Option(help="Directory for what the demo makes.")] = Path("rarespec-demo"),
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same mock survey.")] = 1,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes; one per core by default.")] = None,
+    out: Annotated[Path, typer.Option(help="Output directory.")] = Path("rarespec-demo"),
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the mock survey.")] = 1,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Number of worker processes. Default: one per core.")] = None,
+    verbose: Verbose = False,
 ) -> None:
-    """The whole job on a small mock survey: simulate SDSS files, ingest them, search for carbon stars, report.
+    """Try rarespec on a small mock survey: simulate SDSS files, ingest them, search for carbon stars, write a report.
 
     Takes less than a minute.
 
@@ -43,7 +45,7 @@ def command(
     survey = _ingest(files, survey_path, jobs)
     _show(survey)
     _draw(survey, picture)
-    _report(_search(survey, out), out / "report")
+    _report(_search(survey, out, verbose), out / "report")
     _go_on(survey)
 
 
@@ -54,9 +56,11 @@ def _start_afresh(out: Path) -> None:
 
     if out.exists() and any(out.iterdir()):
         if not (out / MARK).exists():
-            raise WrongUseError(f"{out}: exists and was not made by the demo; choose another with --out")
+            raise WrongUseError(
+                f"{out}: already exists and was not made by the demo; choose another directory with --out"
+            )
         if path_beside(out / SURVEY).exists():
-            raise WrongUseError(f"{out}: holds labels that somebody gave; choose another with --out, or remove it")
+            raise WrongUseError(f"{out}: contains labels; choose another directory with --out, or delete this one")
         shutil.rmtree(out)
     out.mkdir(parents=True, exist_ok=True)
     (out / MARK).touch()
@@ -65,7 +69,7 @@ def _start_afresh(out: Path) -> None:
 def _step(title: str, real: str) -> None:
     say()
     say(title, bold=True)
-    say("  for your own data:  ", nl=False)
+    say("  with your own data:  ", nl=False)
     say(real, fg="cyan")
     say()
 
@@ -78,7 +82,7 @@ def _simulate(files: Path, seed: int, jobs: int | None) -> None:
     from rarespec.mock.simulate import SkyChoice, simulate_files
 
     _step(
-        f"1. A mock survey as SDSS files: {N_COMMON} ordinary objects, {N_CARBON} carbon stars,"
+        f"1. Simulate a survey as SDSS files: {N_COMMON} ordinary objects, {N_CARBON} carbon stars,"
         f" {N_DAMAGED} files damaged on purpose",
         "rarespec fetch sdss 0355-51788-0579 --out dr17",
     )
@@ -97,11 +101,9 @@ def _ingest(files: Path, into: Path, jobs: int | None) -> Survey:
     from rarespec.survey.ingest.options import IngestOptions
     from rarespec.survey.ingest.run import run_ingest
 
-    _step(f"2. The files become one survey, {into}", "rarespec ingest 'dr17/**/spec-*.fits' --into dr17.survey")
+    _step(f"2. Ingest the files into one survey, {into}", "rarespec ingest 'dr17/**/spec-*.fits' --into dr17.survey")
     with progress("ingest", "files") as show:
-        survey, report = run_ingest(
-            [files], into, IngestOptions(), jobs=jobs, progress=lambda so_far, total: show(so_far.files_seen, total)
-        )
+        survey, report = run_ingest([files], into, IngestOptions(), jobs=jobs, progress=show)
     say_lines(account(survey, report))
     return survey
 
@@ -110,33 +112,33 @@ def _show(survey: Survey) -> None:
     from rarespec.cli.info import show
     from rarespec.survey.summary import summarise
 
-    _step("3. What is in it", "rarespec info dr17.survey")
+    _step("3. See what the survey contains", "rarespec info dr17.survey")
     show(summarise(survey))
 
 
 def _draw(survey: Survey, picture: Path) -> None:
     from rarespec.plots.spectra import draw_spectra
 
-    _step("4. A few of its spectra", "in Python, rarespec.Survey.open('dr17.survey')['0355-51788-0579']")
-    draw_spectra(survey.select(_examples(survey)), picture, "A mock sky, as SDSS would see it")
-    say(f"drawn in {picture}")
+    _step("4. Plot a few spectra", "in Python, rarespec.Survey.open('dr17.survey')['0355-51788-0579']")
+    draw_spectra(survey.select(_examples(survey)), picture, "Mock spectra as SDSS would observe them")
+    say(f"plot written to {picture}")
 
 
-def _search(survey: Survey, out: Path) -> Ranking:
+def _search(survey: Survey, out: Path, verbose: bool) -> Ranking:
     from rarespec.cli.search import show
     from rarespec.searching.request import SearchRequest
     from rarespec.searching.search import rank_survey
 
     candidates = out / "candidates.ecsv"
     _step(
-        f"5. {N_KNOWN} carbon stars are known: where are the others?",
+        f"5. Search: {N_KNOWN} carbon stars are known; find the others",
         f"rarespec search dr17.survey --known carbon-stars.csv --out {candidates.name}",
     )
     carbon = _carbon_stars(survey)
     ranking = rank_survey(survey, SearchRequest(carbon[:N_KNOWN], top=N_CANDIDATES))
-    show(ranking)
+    show(ranking, verbose)
     _count_found(ranking, set(carbon[N_KNOWN:]))
-    say(f"{len(ranking)} candidates in {ranking.write(candidates)}")
+    say(f"{len(ranking)} candidates written to {ranking.write(candidates)}")
     return ranking
 
 
@@ -145,8 +147,8 @@ def _count_found(ranking: Ranking, others: set[str]) -> None:
     right = [id in others for id in ranking.table["id"]]
     n = len(others)
     say(
-        f"of the {n} other carbon stars {sum(right[:n])} are among the first {n} candidates,"
-        f" {sum(right[: 2 * n])} among the first {2 * n}"
+        f"the demo knows the answer: of the {n} other carbon stars, {sum(right[:n])} are in the first {n} candidates"
+        f" and {sum(right[: 2 * n])} in the first {2 * n}"
     )
 
 
@@ -154,16 +156,18 @@ def _report(ranking: Ranking, folder: Path) -> None:
     from rarespec.cli.progress import progress
     from rarespec.plots.search_report import write_report
 
-    _step("6. The candidates to look at", "rarespec report dr17.survey --known carbon-stars.csv --out report")
+    _step(
+        "6. Write a report of the best candidates", "rarespec report dr17.survey --known carbon-stars.csv --out report"
+    )
     with progress("report", "pages") as show:
         written = write_report(ranking, folder, N_REPORTED, show)
     for path in written:
-        say(f"written {path}")
+        say(f"wrote {path}")
 
 
 def _go_on(survey: Survey) -> None:
     say()
-    say("Open report.html in a browser, or look at the candidates one by one and label them:")
+    say("Open report.html in a browser, or inspect the candidates one by one and label them:")
     say(f"  rarespec inspect {survey.path} --known {','.join(_carbon_stars(survey)[:N_KNOWN])}", fg="cyan")
 
 

@@ -14,13 +14,15 @@ from rarespec.cli.terminal import say, say_json, say_lines
 
 @told
 def command(
-    survey: Annotated[Path | None, typer.Argument(help="A survey to look at as well.", show_default=False)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
-    licences: Annotated[bool, typer.Option("--licences", help="Print the licences of what is used instead.")] = False,
+    survey: Annotated[Path | None, typer.Argument(help="Also check this survey.", show_default=False)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    licences: Annotated[
+        bool, typer.Option("--licences", help="Print the licences of all dependencies instead.")
+    ] = False,
 ) -> None:
-    """Check this installation: versions, optional parts, write access, and a search that must find what is hidden.
+    """Check this installation: versions, optional packages, write access, and a small test search.
 
-    Takes some seconds. The text is made for bug reports: it has no names, and home folders are written as ~.
+    Takes a few seconds. Paste the output into a bug report: it shows no user names, and home directories as ~.
 
     Example: rarespec doctor
     """
@@ -32,7 +34,7 @@ def command(
     from rarespec.doctor.text import as_text
 
     if sys.stderr.isatty():
-        say("looking at everything, which takes some seconds ...", err=True)
+        say("checking the installation; this takes a few seconds ...", err=True)
     result = checkup(survey)
     say_json(plain_values(result)) if as_json else say_lines(as_text(result).split("\n"))
     raise typer.Exit(Exit.DEFECTS if result.problems else Exit.DONE)

@@ -15,7 +15,7 @@ import typer
 from rarespec.cli.terminal import say, say_lines
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-GO_ON = "what was published before is intact; run the same command again to go on"
+GO_ON = "everything saved so far is intact; run the same command again to continue"
 
 
 class Exit(IntEnum):
@@ -57,7 +57,9 @@ def told(command: Callable[..., Any]) -> Callable[..., Any]:
             raise _told(f"interrupted; {GO_ON}", Exit.FAILED) from None
         except Exception as error:
             say_lines(traceback.format_exc().split("\n"), err=True)
-            raise _told(f"a fault of rarespec's own ({error!r}); please report the lines above", Exit.FAILED) from None
+            raise _told(
+                f"this is a bug in rarespec ({error!r}); please report the traceback above", Exit.FAILED
+            ) from None
 
     return wrapper
 

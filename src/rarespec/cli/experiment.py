@@ -29,38 +29,48 @@ MOCK_SIZE, QUICK_MOCK_SIZE = (100_000, 450), (10_000, 100)
 
 @told
 def command(
-    survey: Annotated[Path | None, typer.Argument(help="Directory of the survey; a mock survey by default.")] = None,
+    survey: Annotated[Path | None, typer.Argument(help="Survey directory. Default: a mock survey.")] = None,
     rare: Annotated[
-        str, typer.Option(help="The class or subclass that plays the rare one; several with commas.")
+        str, typer.Option(help="Class or subclass to treat as rare; separate several with commas.")
     ] = "CARBON",
-    out: Annotated[Path, typer.Option(help="Directory for results, tables, figures and page.")] = Path("experiment"),
-    methods: Annotated[str | None, typer.Option(help="Names with commas; the paper's six and ours by default.")] = None,
+    out: Annotated[Path, typer.Option(help="Output directory for results, tables, figures and the page.")] = Path(
+        "experiment"
+    ),
+    methods: Annotated[
+        str | None, typer.Option(help="Methods, separated by commas. Default: the paper's six and ours.")
+    ] = None,
     method: Annotated[
         list[str] | None,
         typer.Option(
             metavar="MODULE:CLASS",
-            help="A ranker of your own, compared besides; may be repeated. Its module is imported, which runs it.",
+            help="Also compare your own ranker. May be repeated. Importing its module runs its code.",
         ),
     ] = None,
-    n_known: Annotated[str | None, typer.Option("--np", help="Numbers of known examples, with commas.")] = None,
-    trials: Annotated[int | None, typer.Option(min=1, help="Draws of known examples for each number; 50.")] = None,
+    n_known: Annotated[str | None, typer.Option("--np", help="Numbers of known examples, separated by commas.")] = None,
+    trials: Annotated[
+        int | None, typer.Option(min=1, help="Random draws per number of known examples. Default: 50.")
+    ] = None,
     tune: Annotated[
         str | None,
         typer.Option(
-            help="What is tuned: what the paper tuned (paper), every method with a grid (all), or none; paper."
+            help="Methods to tune: those tuned in the paper (paper), all with a grid (all), or none. Default: paper."
         ),
     ] = None,
-    tuning_draws: Annotated[int | None, typer.Option(min=0, help="Draws to tune on; 3.")] = None,
-    sensitivity_draws: Annotated[int | None, typer.Option(min=0, help="Draws for figures 8 and 9; 10.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of all draws, and of the mock survey.")] = 0,
-    quick: Annotated[bool, typer.Option("--quick", help="A first look: few draws, no tuning; a small mock.")] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes; one per core by default.")] = None,
+    tuning_draws: Annotated[int | None, typer.Option(min=0, help="Draws used for tuning. Default: 3.")] = None,
+    sensitivity_draws: Annotated[
+        int | None, typer.Option(min=0, help="Draws for figures 8 and 9. Default: 10.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the draws and of the mock survey.")] = 0,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Quick look: few draws, no tuning, a small mock survey.")
+    ] = False,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Number of worker processes. Default: one per core.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Compare rankers as the paper did: draw known examples, hide the rest of the class, see where these come.
+    """Compare rankers as in the paper: draw known examples, hide the rest of the class, and see how high it ranks.
 
-    Writes every outcome as Parquet, the tables, figures 1 to 9 and a page. Run the same command again after an
-    interruption: finished trials are not repeated.
+    Writes all results as Parquet, the tables, figures 1 to 9 and an HTML page. If interrupted, run the same command
+    again: finished trials are not repeated.
 
     Example: rarespec experiment paper.survey --rare Carbon,Carbon_lines --out carbon
     """
@@ -91,7 +101,9 @@ def _methods(methods: str | None, own: list[str]) -> tuple[str, ...] | None:
     from rarespec.evaluation.experiment.setting import DEFAULT_METHODS
 
     if wrong := [name for name in own if not is_own(name)]:
-        raise ValueError(f"--method {wrong[0]}: write MODULE:CLASS; names of rarespec's own methods go to --methods")
+        raise ValueError(
+            f"--method {wrong[0]}: write MODULE:CLASS; use --methods for the methods that come with rarespec"
+        )
     words = _words(methods)
     return None if words is None and not own else (*(DEFAULT_METHODS if words is None else words), *own)
 
@@ -103,7 +115,7 @@ def _words(text: str | None) -> tuple[str, ...] | None:
 def _numbers(text: str | None) -> tuple[int, ...] | None:
     words = _words(text)
     if words and not all(word.isdigit() for word in words):
-        raise ValueError(f"--np {text}: write whole numbers with commas, for example 1,10,30")
+        raise ValueError(f"--np {text}: write whole numbers separated by commas, for example 1,10,30")
     return None if words is None else tuple(dict.fromkeys(int(word) for word in words))
 
 
@@ -155,7 +167,7 @@ def _run(survey: Survey, setting: Setting, out: Path, jobs: int | None) -> tuple
     facts = ground.facts
     say(
         f"{facts.survey}: {facts.n_spectra} spectra, {facts.n_rare} of them rare ({facts.matched_by})"
-        + (f"; {facts.n_unusable} without features cannot be ranked" if facts.n_unusable else ""),
+        + (f"; {facts.n_unusable} have no features and cannot be ranked" if facts.n_unusable else ""),
         err=True,
     )
     with progress("experiment", "tasks") as show:
@@ -201,7 +213,7 @@ def _tell(experiment: Experiment, written: list[Path], as_json: bool) -> None:
         say_json(summary)
     else:
         _show(results)
-        say(f"{len(written)} files; the page that ties them together is {written[-1]}")
+        say(f"wrote {len(written)} files; start with {written[-1]}")
     for trouble in experiment.troubles:
         say(trouble, err=True)
 

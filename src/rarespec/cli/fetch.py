@@ -11,6 +11,7 @@ import typer
 
 from rarespec.cli.exits import Exit, told
 from rarespec.cli.terminal import say_json, say_lines
+from rarespec.progress import Progress
 
 if TYPE_CHECKING:
     from rarespec.fetching.job import Place
@@ -29,15 +30,15 @@ SHOWN = 20
 """Files and failures that are shown to a person; the rest is counted."""
 
 Table = Annotated[
-    Path | None, typer.Option(help="Table of objects: FITS, CSV, ECSV, VOTable, Parquet; or a list of ids.")
+    Path | None, typer.Option(help="Table of objects (FITS, CSV, ECSV, VOTable, Parquet) or a plain list of ids.")
 ]
-Into = Annotated[Path | None, typer.Option(help="Survey to make or grow from what is fetched.")]
-Out = Annotated[Path | None, typer.Option(help="Folder for the files; SURVEY.files if only --into is given.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="List what would be fetched, and how large it is.")]
-Archives = Annotated[Path | None, typer.Option(help="TOML file with addresses that replace the built-in ones.")]
-Connections = Annotated[int, typer.Option(help="Requests to the archive at the same time, 16 at most.")]
-NoChecksums = Annotated[bool, typer.Option("--no-checksums", help="Do not ask for the archive's checksums.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the account as JSON.")]
+Into = Annotated[Path | None, typer.Option(help="Ingest the files into this survey, new or existing.")]
+Out = Annotated[Path | None, typer.Option(help="Directory for the files. Default with --into: SURVEY.files.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="List the files and their sizes without fetching them.")]
+Archives = Annotated[Path | None, typer.Option(help="TOML file of archive addresses, to replace the built-in ones.")]
+Connections = Annotated[int, typer.Option(help="Number of simultaneous requests, at most 16.")]
+NoChecksums = Annotated[bool, typer.Option("--no-checksums", help="Do not compare with the archive's checksums.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 @app.command("sdss")
@@ -45,13 +46,17 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the account as JSON.
 def sdss(
     ids: Annotated[list[str] | None, typer.Argument(help="plate-mjd-fiber or field-mjd-catalogid.")] = None,
     table: Table = None,
-    sql: Annotated[str | None, typer.Option(help="Query to SkyServer that gives plate, mjd, fiberid, run2d.")] = None,
+    sql: Annotated[str | None, typer.Option(help="SkyServer query that returns plate, mjd, fiberid, run2d.")] = None,
     paper: Annotated[
-        bool, typer.Option("--paper", help="The sample of the paper: 450 carbon stars and 100 000 other stars.")
+        bool, typer.Option("--paper", help="Fetch the paper's sample: 450 carbon stars and 100 000 other stars.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of the draw of --paper.")] = 0,
-    release: Annotated[str | None, typer.Option(help="10 to 20; 17 for plates and 20 for fields if not given.")] = None,
-    run2d: Annotated[str | None, typer.Option(help="Reduction of all objects: 26, 103, 104, v5_13_2 ...")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for --paper.")] = 0,
+    release: Annotated[
+        str | None, typer.Option(help="Data release, 10 to 20. Default: 17 for plates, 20 for fields.")
+    ] = None,
+    run2d: Annotated[
+        str | None, typer.Option(help="Reduction (run2d) of all objects: 26, 103, 104, v5_13_2 ...")
+    ] = None,
     into: Into = None,
     out: Out = None,
     dry_run: DryRun = False,
@@ -76,7 +81,7 @@ def sdss(
 def lamost(
     ids: Annotated[list[str] | None, typer.Argument(help="Obsids.")] = None,
     table: Table = None,
-    release: Annotated[str | None, typer.Option(help="Such as dr10/v2.0, which it is if not given.")] = None,
+    release: Annotated[str | None, typer.Option(help="Data release. Default: dr10/v2.0.")] = None,
     into: Into = None,
     out: Out = None,
     dry_run: DryRun = False,
@@ -86,7 +91,7 @@ def lamost(
 ) -> None:
     """Fetch low-resolution spectra of LAMOST by obsid.
 
-    Recent releases need a token: put it into the environment variable RARESPEC_LAMOST_TOKEN.
+    Recent releases need a token. Set it in the environment variable RARESPEC_LAMOST_TOKEN.
 
     Example: rarespec fetch lamost 437513049 --into lamost.survey
     """
@@ -102,7 +107,7 @@ def lamost(
 def desi(
     ids: Annotated[list[str] | None, typer.Argument(help="survey-program-healpix, or TARGETIDs.")] = None,
     table: Table = None,
-    release: Annotated[str | None, typer.Option(help="edr or dr1; dr1 if not given.")] = None,
+    release: Annotated[str | None, typer.Option(help="Data release, edr or dr1. Default: dr1.")] = None,
     into: Into = None,
     out: Out = None,
     dry_run: DryRun = False,
@@ -111,7 +116,7 @@ def desi(
     no_checksums: NoChecksums = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch coadds of DESI, whole, with the redrock files that hold the classes.
+    """Fetch whole DESI coadd files, with the redrock files that contain the classes.
 
     Example: rarespec fetch desi main-dark-23040 --into desi.survey
     """
@@ -134,7 +139,7 @@ def sparcl(
     connections: Connections = 2,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch spectra of SPARCL, NOIRLab's archive of several surveys.
+    """Fetch spectra from SPARCL, NOIRLab's archive of several surveys.
 
     Example: rarespec fetch sparcl 00000dd7-b1ff-48ed-b162-46d9d65f829c --into sparcl.survey
     """
@@ -155,7 +160,7 @@ def carry_out(question: Question, place: Place, dry_run: bool, as_json: bool) ->
         say_json(view.to_json()) if as_json else say_lines(preview_in_words(view))
         raise typer.Exit(Exit.DEFECTS if view.failures else Exit.DONE)
     with stages() as stage:
-        report = run_fetch(question, place, stage, _ingest_progress(stage))
+        report = run_fetch(question, place, stage)
     say_json(report.to_json()) if as_json else say_lines(account(report, place.into))
     raise typer.Exit(exit_code(report))
 
@@ -169,17 +174,17 @@ def exit_code(report: FetchReport) -> Exit:
 
 
 @contextmanager
-def stages() -> Iterator[Callable[[str], Callable[[int, int, str], None]]]:
+def stages() -> Iterator[Callable[[str], Progress]]:
     """A progress bar for each stage, one after the other."""
     from rarespec.cli.progress import progress
 
     units = {"ask": "queries", "fetch": "files", "sizes": "files", "ingest": "files"}
     with ExitStack() as open_now:
 
-        def stage(name: str) -> Callable[[int, int, str], None]:
-            shown: list[Callable[[int, int, str], None]] = []
+        def stage(name: str) -> Progress:
+            shown: list[Progress] = []
 
-            def show(done: int, total: int, note: str) -> None:
+            def show(done: int, total: int, note: str = "") -> None:
                 if not shown:  # a stage with nothing to do shows no bar
                     open_now.close()
                     shown.append(open_now.enter_context(progress(name, units[name])))
@@ -190,28 +195,15 @@ def stages() -> Iterator[Callable[[str], Callable[[int, int, str], None]]]:
         yield stage
 
 
-def _ingest_progress(
-    stage: Callable[[str], Callable[[int, int, str], None]],
-) -> Callable[[IngestReport, int], None]:
-    show = stage("ingest")
-
-    def after_file(report: IngestReport, total: int) -> None:
-        show(report.files_seen + report.files["set aside"], total, "")
-
-    return after_file
-
-
 def account(report: FetchReport, into: Path | None) -> list[str]:
     """What became of the objects, line by line, for a person."""
-    lines = [f"{len(report.objects)} objects asked for"]
+    lines = [f"{len(report.objects)} objects requested"]
     lines += [f"  {outcome:<14} {report.counts[outcome]:>9}" for outcome in ("fetched", "already there", "failed")]
     fetched = [result for result in report.results if result.outcome == "fetched"]
     if fetched:
         n_checked = sum(result.verified for result in fetched)
-        lines.append(f"{len(fetched)} files, {size_in_words(report.n_bytes)}, in {report.folder}")
-        lines.append(
-            f"  compared with the checksum of the archive: {n_checked}; it has none: {len(fetched) - n_checked}"
-        )
+        lines.append(f"{len(fetched)} files, {size_in_words(report.n_bytes)}, written to {report.folder}")
+        lines.append(f"  {n_checked} match the archive's checksum; for {len(fetched) - n_checked} the archive has none")
     lines += failures_in_words(report)
     if into is not None and report.ingest is not None:
         lines += _ingest_account(into, report.ingest)
@@ -233,7 +225,7 @@ def failures_in_words(report: FetchReport) -> list[str]:
     if len(failures) > SHOWN:
         lines.append(f"  and {len(failures) - SHOWN} more")
     if failures:
-        lines.append(f"  listed in {report.folder / FAILED_NAME}; run the same command again to try them again")
+        lines.append(f"  all failures are listed in {report.folder / FAILED_NAME}; run the same command again to retry")
     return lines
 
 
@@ -244,22 +236,22 @@ def preview_in_words(view: Preview) -> list[str]:
         lines.append(f"{'':>12}  and {len(view.missing) - SHOWN} more")
     lines += [f"  {', '.join(one.asked)}: {one.reason}" for one in view.failures[:SHOWN]]
     there = f", {len(view.there)} already there" if view.there else ""
-    bad = f", {len(view.failures)} that cannot be fetched" if view.failures else ""
+    bad = f", {len(view.failures)} cannot be fetched" if view.failures else ""
     return [*lines, f"{len(view.missing)} files to fetch, {_total(view)}{there}{bad}"]
 
 
 def _size(view: Preview, name: str) -> str:
     if name in view.sizes:
         return size_in_words(view.sizes[name])
-    return "not asked" if view.looked_at and name not in view.looked_at else "size unknown"
+    return "not checked" if view.looked_at and name not in view.looked_at else "size unknown"
 
 
 def _total(view: Preview) -> str:
     if view.total is None:
-        return "of unknown size" if view.missing else "nothing"
+        return "size unknown" if view.missing else "nothing to do"
     if view.total_is_exact:
         return size_in_words(view.total)
-    return f"about {size_in_words(view.total)}, from the sizes of {len(view.sizes)} of them"
+    return f"about {size_in_words(view.total)}, estimated from {len(view.sizes)} of them"
 
 
 def size_in_words(n_bytes: int) -> str:

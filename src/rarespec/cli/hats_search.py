@@ -33,22 +33,24 @@ def write_candidates(ranking: Ranking, out: Path) -> Path:
     return write_hats(ranking, out)
 
 
-def search_catalogue(options: SearchOptions, out: Path | None, model: Path | None, send: bool, as_json: bool) -> None:
+def search_catalogue(
+    options: SearchOptions, out: Path | None, model: Path | None, send: bool, as_json: bool, verbose: bool = False
+) -> None:
     """Search, tell what became of every spectrum, and keep what was asked for."""
     ranking = _ranking(options, model)
     for problem in ranking.problems:
         say(problem, err=True)
     say(account_of(ranking), err=True)
     if out is not None:
-        say(f"{len(ranking)} candidates in {ranking.write(out)}", err=True)
+        say(f"{len(ranking)} candidates written to {ranking.write(out)}", err=True)
     if model is not None:
-        say(f"what was learned is in {model}", err=True)
+        say(f"model saved to {model}", err=True)
     if send:
         from rarespec.searching.samp import send_table
 
         name = f"rarespec: {ranking.provenance['catalogue']}"
         say(f"sent to {', '.join(send_table(ranking.table, name, provenance=ranking.provenance))}", err=True)
-    say_json(_as_json(ranking)) if as_json else _show(ranking)
+    say_json(_as_json(ranking)) if as_json else _show(ranking, verbose)
     if ranking.examples_lost or ranking.unread:
         raise typer.Exit(Exit.DEFECTS)
 
@@ -65,16 +67,19 @@ def _ranking(options: SearchOptions, save_model: Path | None) -> HatsRanking:
 def account_of(ranking: HatsRanking) -> str:
     account, unusable = ranking.account, sum(ranking.account.unusable.values())
     return (
-        f"spectra read {account.read}, scored {account.scored}, not usable {unusable}; "
-        f"of those scored, {account.not_listed} are known and not listed"
+        f"read {account.read} spectra, scored {account.scored}, could not use {unusable}; "
+        f"{account.not_listed} of those scored are known examples and are not listed"
     )
 
 
-def _show(ranking: HatsRanking) -> None:
+def _show(ranking: HatsRanking, verbose: bool) -> None:
     from rich.table import Table
 
     out = console()
-    out.print(ranking.why)
+    if ranking.sample_yield is not None:
+        out.print(f"Estimate for the training sample only: {ranking.sample_yield.why}")
+    if verbose:
+        out.print(f"method {ranking.method}: {ranking.why}")
     table = Table("rank", "id", "ra", "dec", "class", "score", box=None, pad_edge=False)
     table.columns[1].overflow = "fold"  # an id that is cut short is of no use
     for row in ranking.table[:N_LISTED]:
@@ -83,9 +88,7 @@ def _show(ranking: HatsRanking) -> None:
         table.add_row(str(row["rank"]), row["id"], *place, kind, f"{row['score']:.4g}")
     out.print(table)
     if len(ranking) > N_LISTED:
-        out.print(f"... and {len(ranking) - N_LISTED} more of {ranking.n_listed}")
-    if ranking.sample_yield is not None:
-        out.print(f"of the sample that was learned from: {ranking.sample_yield.why}")
+        out.print(f"... and {len(ranking) - N_LISTED} more of {ranking.n_listed} ranked spectra")
 
 
 def _as_json(ranking: HatsRanking) -> dict[str, Any]:

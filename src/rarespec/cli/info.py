@@ -18,10 +18,10 @@ TYPES_SHOWN = 20
 
 @told
 def command(
-    survey: Annotated[Path, typer.Argument(help="Directory of the survey.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    survey: Annotated[Path, typer.Argument(help="Survey directory.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Show what is in a survey: spectra, coverage, S/N, classes, defects.
+    """Summarise a survey: number of spectra, wavelength coverage, S/N, classes, defects.
 
     Example: rarespec info dr17.survey
     """

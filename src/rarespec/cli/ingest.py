@@ -21,31 +21,33 @@ N_TOLD = 3
 @told
 def command(
     paths: Annotated[
-        list[str], typer.Argument(help="Files, directories, globs, or @LIST (paths relative to the list).")
+        list[str], typer.Argument(help="Files, directories, globs, or @LIST (a file of paths relative to itself).")
     ],
-    into: Annotated[Path, typer.Option(help="Directory of the survey; made or grown.")],
-    format: Annotated[str | None, typer.Option(help="Name of a reader, when the structure does not tell.")] = None,
+    into: Annotated[Path, typer.Option(help="Survey directory, new or existing.")],
+    format: Annotated[str | None, typer.Option(help="Reader to use if the format is not recognised.")] = None,
     grid: Annotated[
-        str | None, typer.Option(help="Of a new survey: paper, log:START:STEP:PIXELS or linear:...")
+        str | None, typer.Option(help="Wavelength grid of a new survey: paper, log:START:STEP:PIXELS or linear:...")
     ] = None,
-    rest_frame: Annotated[bool, typer.Option("--rest-frame", help="Shift each spectrum by its redshift.")] = False,
-    join: Annotated[list[Path] | None, typer.Option(help="Catalogue with classes, redshifts ... by id.")] = None,
-    air: Annotated[bool, typer.Option("--air", help="Wavelengths are in air, which the files do not say.")] = False,
-    bad_bits: Annotated[str | None, typer.Option(help="Bits of SDSS's and_mask that make a pixel bad.")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes; one per core by default.")] = None,
+    rest_frame: Annotated[bool, typer.Option("--rest-frame", help="Shift each spectrum to its rest frame.")] = False,
+    join: Annotated[list[Path] | None, typer.Option(help="Catalogue of classes, redshifts ..., matched by id.")] = None,
+    air: Annotated[
+        bool, typer.Option("--air", help="Wavelengths are in air, although the files do not say so.")
+    ] = False,
+    bad_bits: Annotated[str | None, typer.Option(help="Bits of the SDSS and_mask that mark a bad pixel.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Number of worker processes. Default: one per core.")] = None,
     scheduler: Annotated[
-        str | None, typer.Option(help="Read on the Dask cluster at this address, for example tcp://host:8786.")
+        str | None, typer.Option(help="Read on this Dask cluster, for example tcp://host:8786.")
     ] = None,
     time_limit: Annotated[
-        float, typer.Option(help="Seconds in which a file must give its next spectra; large files get more.")
+        float, typer.Option(help="Seconds to wait for the next spectra of a file; large files get more.")
     ] = 120.0,
-    memory_limit: Annotated[float, typer.Option(help="Gigabytes that the reader of a file may use.")] = 4.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the account as JSON.")] = False,
+    memory_limit: Annotated[float, typer.Option(help="Memory limit for reading one file, in gigabytes.")] = 4.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Read survey files into a survey on disk.
 
-    Every file ends as stored, repeated or defective; a bad one never stops the rest. Run the same command again after
-    an interruption and it goes on where it stopped.
+    Every file is counted as stored, repeated or defective; a bad file never stops the rest. If interrupted, run the
+    same command again to continue.
 
     Example: rarespec ingest 'dr17/**/spec-*.fits' --into dr17.survey
     """
@@ -64,12 +66,7 @@ def command(
         limits = read_limits(time_limit, memory_limit)
         options = IngestOptions(WavelengthGrid.parse(grid) if grid else None, rest_frame, format, None, reading, limits)
     with progress("ingest", "files") as show:
-
-        def after_file(report: IngestReport, total: int) -> None:
-            done = report.files_seen + report.files["set aside"]
-            show(done, total, f"{report.files['defective']} defective" if report.files["defective"] else "")
-
-        survey, report = run_ingest(paths, into, options, join or [], jobs, after_file, scheduler)
+        survey, report = run_ingest(paths, into, options, join or [], jobs, show, scheduler)
     say_json(report.to_json()) if as_json else say_lines(account(survey, report))
     raise typer.Exit(Exit.DEFECTS if report.spectra["defective"] else Exit.DONE)
 
@@ -89,7 +86,7 @@ def account(survey: Survey, report: IngestReport) -> list[str]:
     lines = [f"{survey.path}: {len(survey)} spectra", f"  files seen {report.files_seen:>12}"]
     lines += [f"    {name:<10} {counts['files'][name]:>10}" for name in ("stored", "repeated", "defective")]
     if counts["files"]["set aside"]:
-        lines.append(f"  set aside  {counts['files']['set aside']:>12}  (catalogues, files without a target)")
+        lines.append(f"  set aside  {counts['files']['set aside']:>12}  (catalogues and files without a target)")
     if report.spectra["stored"] + report.spectra["repeated"] > report.files["stored"] + report.files["repeated"]:
         lines.append(f"  spectra    {report.spectra['stored']:>12}  stored, {report.spectra['repeated']} repeated")
     lines += [f"  skipped    {count:>12}  {reason}" for reason, count in report.skipped.items()]
@@ -97,15 +94,15 @@ def account(survey: Survey, report: IngestReport) -> list[str]:
         lines.append(f"  unmatched  {report.unmatched:>12}  not in the joined catalogue")
     if report.not_joined:
         lines.append(
-            f"  not joined {report.not_joined:>12}  files stored before; ingest them into a new survey to join"
+            f"  not joined {report.not_joined:>12}  files stored earlier; to join them, ingest into a new survey"
         )
     if report.columns_left_out:
-        most = f"a survey takes {OF_A_FILE} of a file, {OF_A_SURVEY} in all"
+        most = f"a survey keeps at most {OF_A_FILE} per file and {OF_A_SURVEY} in total"
         lines.append(f"  columns    {report.columns_left_out:>12}  left out: {most}")
     if report.reasons:
         lines.append("  defects by reason")
         lines += [f"    {reason:<34} {count:>6}" for reason, count in report.reasons.most_common()]
         if not len(survey):
             lines += [f"  {defect.source}: {defect.detail}" for defect in survey.defects[:N_TOLD]]
-        lines.append(f"  listed with path and detail in {survey.path / 'defects.csv'}")
+        lines.append(f"  every defect is listed in {survey.path / 'defects.csv'}")
     return lines

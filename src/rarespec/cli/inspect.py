@@ -25,34 +25,36 @@ if TYPE_CHECKING:
 @with_search_options("model")
 def command(
     options: SearchOptions,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Of the page; 0 for any that is free.")] = 0,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address alone.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to serve on; 0 picks a free one.")] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Do not open a browser; only print the address.")
+    ] = False,
     lines: Annotated[
-        Path | None, typer.Option(help="Your own lines to mark: NAME, WAVELENGTH, air or vacuum, one a line.")
+        Path | None, typer.Option(help="File of your own spectral lines, one per row: NAME, WAVELENGTH, air or vacuum.")
     ] = None,
-    person: Annotated[str | None, typer.Option(help="Who labels; the name of the user when not given.")] = None,
-    relearn_every: Annotated[int, typer.Option(min=0, help="Learn after so many labels; 0 for on a key alone.")] = 10,
-    labels: Annotated[
-        Path | None, typer.Option(help="Where labels are kept; beside the survey when not given.")
-    ] = None,
+    person: Annotated[str | None, typer.Option(help="Name of the person labelling. Default: your user name.")] = None,
+    relearn_every: Annotated[
+        int, typer.Option(min=0, help="Rank again after this many labels; 0: only on request.")
+    ] = 10,
+    labels: Annotated[Path | None, typer.Option(help="File of labels. Default: next to the survey.")] = None,
     shared: Annotated[
         bool,
-        typer.Option("--shared", help="A new file of labels is open to its group too; otherwise it is yours alone."),
+        typer.Option("--shared", help="Let your group read and write a new file of labels. Default: only you."),
     ] = False,
     blind: Annotated[
         bool | None,
         typer.Option(
             "--blind/--no-blind",
-            help="Hide what others say of a spectrum until you have labelled it, and learn from your labels alone; "
-            "kept with the campaign.",
+            help="Hide other people's labels of a spectrum until you have labelled it, and learn only from yours. "
+            "Saved with the campaign.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Look at the best candidates in the browser and label them with the keyboard; the ranking learns from it.
+    """Inspect the best candidates in a browser and label them with the keyboard; the ranking learns from your labels.
 
-    Every label is kept on the disk at once, beside the survey. Without --known the last campaign goes on.
-    The page answers to this machine alone, and only to who has the address with its token.
+    Every label is saved at once, next to the survey. Without --known, the last campaign continues.
+    The page is served to this machine only, and only to whoever has the address with its token.
 
     Example: rarespec inspect dr17.survey --known carbon-stars.csv
     """
@@ -74,7 +76,7 @@ def command(
         with LabelLog(place, shared=shared) as log:
             _say_what_is_there(campaign, log, who, is_blind)
             serve(campaign, log, who, listener, not no_browser, own, relearn_every, _tell(no_browser), is_blind)
-        say(f"stopped; every label is in {place}", err=True)
+        say(f"stopped; all labels are saved in {place}", err=True)
 
 
 def _campaign(survey: Survey, options: SearchOptions, kept: Path, blind: bool | None) -> tuple[Campaign, bool]:
@@ -101,7 +103,9 @@ def _refuse_other_settings(options: SearchOptions, kept: Path) -> None:
     from rarespec.survey.manifest import WrongUseError
 
     if replace(options, scheduler=None, device=None) != SearchOptions(options.survey):
-        raise WrongUseError(f"{kept}: goes on as it was started; to start with other settings, give --known as well")
+        raise WrongUseError(
+            f"{kept}: this campaign keeps its settings; to start a new one with other settings, add --known"
+        )
 
 
 def _keep(campaign: Campaign, kept: Path, blind: bool) -> None:
@@ -111,15 +115,15 @@ def _keep(campaign: Campaign, kept: Path, blind: bool) -> None:
     try:
         campaign.keep(kept, blind)
     except (WrongUseError, OSError) as error:
-        say(f"give the same options when you go on, as they could not be kept: {error}", err=True)
+        say(f"the options could not be saved, so repeat them when you continue: {error}", err=True)
 
 
 def _say_what_is_there(campaign: Campaign, log: LabelLog, who: str, blind: bool) -> None:
-    for said in (*campaign.ranking.problems, campaign.ranking.why):
+    for said in (*campaign.ranking.problems, campaign.ranking.yield_curve.why):
         say(said, err=True)
-    say(f"{who} labels; every label is kept in {log.path}", err=True)
+    say(f"labelling as {who}; labels are saved in {log.path}", err=True)
     if blind:
-        say("blind: what others say of a spectrum is hidden until you have labelled it", err=True)
+        say("blind: other people's labels of a spectrum are hidden until you have labelled it", err=True)
     events = [event for _, event in log.events()]
     _say_what_counts([event for event in events if event.person == who] if blind else events)
 
@@ -133,15 +137,15 @@ def _say_what_counts(events: list[LabelEvent]) -> None:
     counts = Counter(one.label for one in merged(events).values() if one.label is not None)
     if counts:
         said = ", ".join(f"{count} {label}" for label, count in counts.items())
-        say(f"labels that are there count: {said}; --labels FILE keeps those of another kind apart", err=True)
+        say(f"using the labels already there: {said}; to label another kind of object, use --labels FILE", err=True)
 
 
 def _tell(remote: bool) -> Callable[[str, int], None]:
     def tell(address: str, port: int) -> None:
-        say(f"the page: {address}")
+        say(f"open {address}")
         if remote:
             # The same port at both ends: the page answers under its own name alone.
-            say(f"from elsewhere: ssh -L {port}:127.0.0.1:{port} THIS_MACHINE, then open that address there")
-        say("stop with Ctrl-C", err=True)
+            say(f"from another machine: ssh -L {port}:127.0.0.1:{port} THIS_MACHINE, then open that address there")
+        say("press Ctrl-C to stop", err=True)
 
     return tell

@@ -22,21 +22,25 @@ if TYPE_CHECKING:
 
 @told
 def command(
-    survey: Annotated[Path, typer.Argument(help="Directory of the survey.")],
-    export: Annotated[Path | None, typer.Option(help="Write the labels that stand: .csv or .ecsv.")] = None,
-    import_: Annotated[Path | None, typer.Option("--import", help="Add the labels of a table: .csv or .ecsv.")] = None,
-    merge: Annotated[Path | None, typer.Option(help="Add all events of another log of labels.")] = None,
-    form: Annotated[str, typer.Option("--format", help="Columns of the table: rarespec or prospect.")] = "rarespec",
-    rule: Annotated[str, typer.Option(help="Who is right: majority, latest, unanimous or any_yes.")] = "majority",
-    only: Annotated[str | None, typer.Option(help="List and export those with this label by the rule alone.")] = None,
-    person: Annotated[str | None, typer.Option(help="Who said what is imported; your user name if not given.")] = None,
-    log: Annotated[Path | None, typer.Option(help="The log; SURVEY.labels.sqlite if not given.")] = None,
+    survey: Annotated[Path, typer.Argument(help="Survey directory.")],
+    export: Annotated[Path | None, typer.Option(help="Write the current labels to a .csv or .ecsv table.")] = None,
+    import_: Annotated[Path | None, typer.Option("--import", help="Add the labels of a .csv or .ecsv table.")] = None,
+    merge: Annotated[Path | None, typer.Option(help="Add all labels of another label log.")] = None,
+    form: Annotated[str, typer.Option("--format", help="Table columns: rarespec or prospect.")] = "rarespec",
+    rule: Annotated[
+        str, typer.Option(help="How to combine labels: majority, latest, unanimous or any_yes.")
+    ] = "majority",
+    only: Annotated[str | None, typer.Option(help="List or export only spectra with this combined label.")] = None,
+    person: Annotated[
+        str | None, typer.Option(help="Person who gave the imported labels. Default: your user name.")
+    ] = None,
+    log: Annotated[Path | None, typer.Option(help="Label log. Default: SURVEY.labels.sqlite.")] = None,
     shared: Annotated[
-        bool, typer.Option("--shared", help="A new log is open to its group too; otherwise it is yours alone.")
+        bool, typer.Option("--shared", help="Let your group read and write a new log. Default: only you.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """List what people said about the spectra of a survey; export, import and merge it.
+    """List, export, import or merge the labels of a survey.
 
     Example: rarespec labels dr17.survey --export found.csv --only yes
     """
@@ -93,7 +97,7 @@ def _added(
 
 def _add(log: LabelLog, events: list[LabelEvent], source: Path) -> None:
     n_new = log.add(events)
-    say(f"{source}: {_counted(n_new, 'event')} added to {log.path}, {len(events) - n_new} there already", err=True)
+    say(f"{source}: {_counted(n_new, 'event')} added to {log.path}, {len(events) - n_new} already there", err=True)
 
 
 def _events_of(other: Path, survey: Survey) -> list[LabelEvent]:
@@ -105,9 +109,9 @@ def _events_of(other: Path, survey: Survey) -> list[LabelEvent]:
         events = [event for _, event in log.events()]
     strangers = _strangers(events, survey)
     if events and len(strangers) == len({event.spectrum for event in events}):
-        raise WrongUseError(f"{other}: not one of its spectra is in {survey.path}; it is about another survey")
+        raise WrongUseError(f"{other}: none of its spectra are in {survey.path}; these labels belong to another survey")
     if strangers:
-        say(f"{other}: {len(strangers)} of its spectra are not in {survey.path}, such as {strangers[0]}", err=True)
+        say(f"{other}: {len(strangers)} of its spectra are not in {survey.path}, for example {strangers[0]}", err=True)
     return events
 
 
@@ -121,7 +125,7 @@ def _labels_of(table: Path, form: str, person: str | None, survey: Survey) -> tu
     strangers = _strangers(read.events, survey)
     if strangers:
         some = ", ".join(strangers[:5])
-        say(f"{table}: left out, as {survey.path} has no such spectrum: {len(strangers)} ids ({some})", err=True)
+        say(f"{table}: skipped {len(strangers)} ids that are not in {survey.path} ({some})", err=True)
     return [event for event in read.events if event.spectrum not in set(strangers)], not strangers
 
 
@@ -140,7 +144,7 @@ def _export(path: Path, events: Events, form: str, rule: str, only: str | None, 
         n_rows = write_labels(path, events, form, rule, wanted, survey)
     for warning in found:
         say(str(warning.message), err=True)
-    say(f"{_counted(n_rows, 'label')} in {path}", err=True)
+    say(f"{_counted(n_rows, 'label')} written to {path}", err=True)
 
 
 def _chosen(events: Events, rule: str, only: str | None) -> tuple[list[LabelEvent], dict[str, Merged]]:
@@ -163,7 +167,9 @@ def show(place: Path, events: Events, rule: str, only: str | None) -> None:
     labels, together = _chosen(events, rule, only)
     out = console()
     if not labels:
-        out.print(f"{place}: no labels yet" if only is None else f"{place}: no spectrum is {only}", soft_wrap=True)
+        out.print(
+            f"{place}: no labels yet" if only is None else f"{place}: no spectrum is labelled {only}", soft_wrap=True
+        )
         return
     table = Table("id", "who", "label", "when (UTC)", "comment", "disagreement", box=None, pad_edge=False)
     table.columns[0].overflow = "fold"  # an id that is cut short is of no use
@@ -176,7 +182,7 @@ def show(place: Path, events: Events, rule: str, only: str | None) -> None:
 
 
 def _dispute(said: Merged) -> str:
-    return f"yes, together {said.label or 'undecided'}" if said.disagree else ""
+    return f"yes; combined: {said.label or 'undecided'}" if said.disagree else ""
 
 
 def _summary(labels: list[LabelEvent], together: dict[str, Merged]) -> str:
@@ -187,7 +193,7 @@ def _summary(labels: list[LabelEvent], together: dict[str, Merged]) -> str:
     found = ", ".join(f"{count} {label or 'undecided'}" for label, count in counts.items() if count)
     disputed = sum(said.disagree for said in together.values())
     what = f"{_counted(len(labels), 'label')} of {_counted(len(together), 'spectrum', 'spectra')}"
-    return f"{what} by {_counted(len(people), 'person', 'people')}: {found}; disagreement about {disputed}"
+    return f"{what} by {_counted(len(people), 'person', 'people')}: {found}; people disagree on {disputed}"
 
 
 def _counted(number: int, one: str, many: str = "") -> str:

@@ -6,20 +6,16 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 from rarespec.cli.terminal import console, say
+from rarespec.progress import Progress
 
 SECONDS_BETWEEN_LINES = 5.0
 SECONDS_BETWEEN_DRAWS = 0.1
 
 
-class Show(Protocol):
-    def __call__(self, done: int, total: int, note: str = "") -> None: ...
-
-
 @contextmanager
-def progress(what: str, unit: str) -> Iterator[Show]:
+def progress(what: str, unit: str) -> Iterator[Progress]:
     """A function to be called with how much is done; it is cheap to call often."""
     if sys.stderr.isatty():
         with _bar(what, unit) as show:
@@ -29,8 +25,9 @@ def progress(what: str, unit: str) -> Iterator[Show]:
 
 
 @contextmanager
-def _bar(what: str, unit: str) -> Iterator[Show]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def _bar(what: str, unit: str) -> Iterator[Progress]:
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
 
     columns = (
         TextColumn("{task.description}"),
@@ -43,7 +40,7 @@ def _bar(what: str, unit: str) -> Iterator[Show]:
     from rarespec.spectrum.printable import printable
 
     started = time.monotonic()
-    with Progress(*columns, console=console(stderr=True)) as bars:
+    with Bars(*columns, console=console(stderr=True)) as bars:
         task = bars.add_task(what, total=None, note="", rate="")
 
         def show(done: int, total: int, note: str = "") -> None:
@@ -53,7 +50,7 @@ def _bar(what: str, unit: str) -> Iterator[Show]:
         yield show
 
 
-def _line(what: str, unit: str) -> Show:
+def _line(what: str, unit: str) -> Progress:
     started = time.monotonic()
 
     def show(done: int, total: int, note: str = "") -> None:
@@ -65,7 +62,7 @@ def _line(what: str, unit: str) -> Show:
     return show
 
 
-def _at_most_every(seconds: float, show: Show) -> Show:
+def _at_most_every(seconds: float, show: Progress) -> Progress:
     last = time.monotonic()
 
     def seldom(done: int, total: int, note: str = "") -> None:

@@ -18,12 +18,12 @@ from rarespec.cli.terminal import say
 @with_search_options()
 def command(
     options: SearchOptions,
-    out: Annotated[Path, typer.Option(help="Directory for the page and the contact sheet.")] = Path("report"),
-    n: Annotated[int, typer.Option("--n", min=1, help="How many candidates to show.")] = 100,
+    out: Annotated[Path, typer.Option(help="Output directory.")] = Path("report"),
+    n: Annotated[int, typer.Option("--n", min=1, help="Number of candidates to show.")] = 100,
 ) -> None:
-    """Search, and show the best candidates beside the known examples: a page and a contact sheet as PDF.
+    """Search, and show the best candidates next to the known examples in an HTML page and a PDF contact sheet.
 
-    The page stands alone: it can be sent by mail and needs no network.
+    The page is a single file: you can send it by e-mail and read it offline.
 
     Example: rarespec report dr17.survey --known carbon-stars.csv --out carbon
     """

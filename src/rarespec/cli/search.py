@@ -9,7 +9,7 @@ import typer
 
 from rarespec.cli.exits import Exit, told
 from rarespec.cli.hats_search import is_hats, search_catalogue, write_candidates
-from rarespec.cli.search_options import SearchOptions, ranking_of, with_search_options
+from rarespec.cli.search_options import SearchOptions, Verbose, ranking_of, with_search_options
 from rarespec.cli.terminal import console, say, say_json
 
 if TYPE_CHECKING:
@@ -22,36 +22,41 @@ N_LISTED = 10
 @with_search_options()
 def command(
     options: SearchOptions,
-    out: Annotated[Path | None, typer.Option(help="Table: .ecsv, .csv, .fits, .vot, .parquet or .hats.")] = None,
-    save_model: Annotated[Path | None, typer.Option(help="Keep what was learned, for another survey.")] = None,
-    send: Annotated[bool, typer.Option("--send", help="Send the table to TOPCAT or Aladin by SAMP.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write candidates to .ecsv, .csv, .fits, .vot, .parquet or .hats.")
+    ] = None,
+    save_model: Annotated[
+        Path | None, typer.Option(help="Save the trained model, to search another survey with.")
+    ] = None,
+    send: Annotated[bool, typer.Option("--send", help="Send the table to TOPCAT or Aladin via SAMP.")] = False,
+    verbose: Verbose = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the candidates as JSON.")] = False,
 ) -> None:
-    """Rank a survey so that spectra like the known ones come first, and say how far down to look.
+    """Rank a survey so that spectra like the known examples come first, and say how far down the list to look.
 
-    Known examples are ids, tables of ids or positions, or spectrum files of any survey; --known may be repeated.
+    Known examples are ids, tables of ids or positions, or files of spectra from any survey. --known may be repeated.
 
     Example: rarespec search dr17.survey --known carbon-stars.csv --top 1000 --out candidates.ecsv
     """
     if is_hats(options.survey):
-        search_catalogue(options, out, save_model, send, as_json)
+        search_catalogue(options, out, save_model, send, as_json, verbose)
         return
     ranking = ranking_of(options)
     for problem in ranking.problems:
         say(problem, err=True)
     _keep(ranking, out, save_model, send)
-    say_json(_as_json(ranking)) if as_json else show(ranking)
+    say_json(_as_json(ranking)) if as_json else show(ranking, verbose)
     if ranking.examples_lost:
         raise typer.Exit(Exit.DEFECTS)
 
 
 def _keep(ranking: Ranking, out: Path | None, model: Path | None, send: bool) -> None:
     if out is not None:
-        say(f"{len(ranking)} candidates in {write_candidates(ranking, out)}", err=True)
+        say(f"{len(ranking)} candidates written to {write_candidates(ranking, out)}", err=True)
     if model is not None:
         from rarespec.searching.model import save_search
 
-        say(f"what was learned is in {save_search(ranking, model)}", err=True)
+        say(f"model saved to {save_search(ranking, model)}", err=True)
     if send:
         from rarespec.searching.samp import send_table
 
@@ -59,23 +64,24 @@ def _keep(ranking: Ranking, out: Path | None, model: Path | None, send: bool) ->
         say(f"sent to {', '.join(names)}", err=True)
 
 
-def show(ranking: Ranking) -> None:
-    """The first candidates and the answers to how many and where to stop, for a person at a terminal."""
+def show(ranking: Ranking, verbose: bool = False) -> None:
+    """How many to expect and where to stop, then the first candidates; `verbose` adds how they were ranked."""
     from rich.table import Table
 
     out = console()
-    out.print(ranking.why)
-    table = Table("rank", "id", "class", "S/N", "chance", "like", "flags", box=None, pad_edge=False)
+    out.print(ranking.yield_curve.why)
+    if verbose:
+        out.print(f"method {ranking.method}: {ranking.why}")
+    table = Table("rank", "id", "class", "S/N", "chance", "nearest known", "flags", box=None, pad_edge=False)
     for name in (table.columns[1], table.columns[5]):
         name.overflow = "fold"  # an id that is cut short is of no use
     for row in ranking.table[:N_LISTED]:
         kind = " ".join(word for word in (row["class"], row["subclass"]) if word)
-        figures = (_figure(row["snr"], ".1f"), _figure(row["expected_precision"], ".2f"))
+        figures = (_figure(row["snr"], ".1f"), _figure(row["chance"], ".2f"))
         table.add_row(str(row["rank"]), row["id"], kind, *figures, row["nearest_known"], row["flags"])
     out.print(table)
     if len(ranking) > N_LISTED:
-        out.print(f"... and {len(ranking) - N_LISTED} more of {ranking.n_listed}")
-    out.print(ranking.yield_curve.why)
+        out.print(f"... and {len(ranking) - N_LISTED} more of {ranking.n_listed} ranked spectra")
 
 
 def _figure(value: float, form: str) -> str:

@@ -18,28 +18,29 @@ if TYPE_CHECKING:
     from rarespec.searching.request import SearchRequest
     from rarespec.searching.selection import Selection
 
-SurveyPath = Annotated[Path, typer.Argument(help="Directory of the survey, or its URL.")]
+SurveyPath = Annotated[Path, typer.Argument(help="Survey directory or URL.")]
 Known = Annotated[
-    list[str] | None, typer.Option("--known", help="Ids with commas, a table of ids or positions, or spectra.")
+    list[str] | None, typer.Option("--known", help="Ids separated by commas, a table of ids or positions, or spectra.")
 ]
 NonMembers = Annotated[
-    list[str] | None, typer.Option("--not", help="Objects known not to be of the kind, in the same forms.")
+    list[str] | None, typer.Option("--not", help="Objects known not to be of this kind; same forms as --known.")
 ]
-Method = Annotated[str, typer.Option(help="A ranker; auto combines those that find the known again.")]
-Params = Annotated[list[str] | None, typer.Option("--param", help="NAME=VALUE of the ranker; may be repeated.")]
-RecipeName = Annotated[str, typer.Option("--recipe", help="The features.")]
-Top = Annotated[int, typer.Option(min=1, help="How many candidates to list.")]
-MinSnr = Annotated[float | None, typer.Option(help="List no spectrum with a lower S/N.")]
-Classes = Annotated[list[str] | None, typer.Option("--class", help="List these classes alone, for example M*.")]
+Method = Annotated[str, typer.Option(help="Ranking method; auto combines those that recover the known examples.")]
+Params = Annotated[
+    list[str] | None, typer.Option("--param", help="Parameter of the ranker, NAME=VALUE; may be repeated.")
+]
+RecipeName = Annotated[str, typer.Option("--recipe", help="How to compute features.")]
+Top = Annotated[int, typer.Option(min=1, help="Number of candidates to list.")]
+MinSnr = Annotated[float | None, typer.Option(help="List only spectra with at least this S/N.")]
+Classes = Annotated[list[str] | None, typer.Option("--class", help="List only these classes, for example M*.")]
 NotClasses = Annotated[list[str] | None, typer.Option("--not-class", help="Do not list these classes.")]
-Cone = Annotated[str | None, typer.Option(help="List within RA,DEC,RADIUS alone, in degrees.")]
-Radius = Annotated[float, typer.Option(help="How far from a given position a spectrum may be, in arcseconds.")]
-Seed = Annotated[int, typer.Option(min=0, help="Same seed, same ranking.")]
-Scheduler = Annotated[
-    str | None, typer.Option(help="Compute on the Dask cluster at this address, for example tcp://host:8786.")
-]
-Device = Annotated[str | None, typer.Option(help="Compute features and graphs there: cuda for a GPU.")]
-Model = Annotated[Path | None, typer.Option(help="Rank with what another search kept, instead of --known.")]
+Cone = Annotated[str | None, typer.Option(help="List only spectra within RA,DEC,RADIUS, in degrees.")]
+Radius = Annotated[float, typer.Option(help="Match radius for positions, in arcseconds.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
+Scheduler = Annotated[str | None, typer.Option(help="Compute on this Dask cluster, for example tcp://host:8786.")]
+Device = Annotated[str | None, typer.Option(help="Where to compute features and graphs: cuda for a GPU.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Also say how the method ranked the spectra.")]
+Model = Annotated[Path | None, typer.Option(help="Use the saved model of another search instead of --known.")]
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class SearchOptions:
 
         with arguments():
             if (self.known is None) == (self.model is None):
-                raise ValueError("say what is known: either --known IDS_OR_FILE, or --model FILE of an earlier search")
+                raise ValueError("give either --known IDS_OR_FILE or --model FILE from an earlier search")
             selection, params = _selection(self), _params(self.params or [])
         return SearchRequest(
             known=self.known,

@@ -15,17 +15,21 @@ LAYOUTS = "sdss, sdss-v, sdss-spplate, sdss-spspec, lamost-dr1, lamost-dr8, lamo
 
 @told
 def command(
-    n: Annotated[int, typer.Option("--n", min=0, help="Common objects: stars, galaxies, quasars, sky.")] = 10_000,
-    rare: Annotated[list[str] | None, typer.Option(help="CLASS=NUMBER of rare objects; may be repeated.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same survey.")] = 0,
+    n: Annotated[
+        int, typer.Option("--n", min=0, help="Number of common objects: stars, galaxies, quasars, sky.")
+    ] = 10_000,
+    rare: Annotated[list[str] | None, typer.Option(help="Rare objects, CLASS=NUMBER; may be repeated.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     median_snr: Annotated[float, typer.Option(min=0.1, help="Median signal-to-noise ratio per pixel.")] = 12.0,
-    into: Annotated[Path | None, typer.Option(help="Write a survey into this new directory.")] = None,
+    into: Annotated[Path | None, typer.Option(help="Write a survey to this new directory.")] = None,
     layout: Annotated[str | None, typer.Option("--as", help=f"Write survey files instead: {LAYOUTS}.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Directory for the survey files.")] = None,
-    grid: Annotated[str | None, typer.Option(help="Of the survey: paper, log:START:STEP:PIXELS or linear:...")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes; one per core by default.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Output directory for the survey files.")] = None,
+    grid: Annotated[
+        str | None, typer.Option(help="Wavelength grid: paper, log:START:STEP:PIXELS or linear:...")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Number of worker processes. Default: one per core.")] = None,
 ) -> None:
-    """Simulate a survey: stars from O to T, white dwarfs, carbon stars and other rare objects, as observed.
+    """Simulate a survey: O to T stars, white dwarfs, galaxies, quasars, and carbon stars or other rare objects.
 
     Example: rarespec simulate --n 100000 --rare carbon=450 --seed 1 --into mock.survey
     """
@@ -35,9 +39,9 @@ def command(
 
     with arguments():
         if (into is None) == (layout is None) or (layout is None) != (out is None):
-            raise ValueError("say where to: either --into SURVEY, or --as LAYOUT --out DIR")
+            raise ValueError("give either --into SURVEY, or --as LAYOUT with --out DIR")
         if layout and grid:
-            raise ValueError("survey files have the pixels of their survey: leave out --grid, or --as")
+            raise ValueError("--grid and --as exclude each other: survey files use the pixels of their survey")
         pixels = WavelengthGrid.parse(grid or "paper")
         choice = SkyChoice(n, rare_counts(rare or []), seed, median_snr, layout, pixels)
         sky_of(choice)
@@ -59,6 +63,6 @@ def rare_counts(words: list[str]) -> tuple[tuple[str, int], ...]:
         if not number.isdigit():
             raise ValueError(f"--rare {word}: write CLASS=NUMBER, for example carbon=450")
         if name.lower() not in CLASSES:
-            raise ValueError(f"--rare {word}: no class {name!r}; there are {', '.join(CLASSES)}")
+            raise ValueError(f"--rare {word}: there is no class {name!r}; choose from {', '.join(CLASSES)}")
         counts[name.lower()] = int(number)
     return tuple(counts.items())

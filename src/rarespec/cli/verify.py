@@ -13,10 +13,10 @@ from rarespec.cli.terminal import say, say_json, say_lines
 
 @told
 def command(
-    survey: Annotated[Path, typer.Argument(help="Directory of the survey.")],
+    survey: Annotated[Path, typer.Argument(help="Survey directory.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Check a survey: digests of all files, counts, unique ids, finite numbers.
+    """Check a survey: checksums of all files, counts, unique ids, finite numbers.
 
     Example: rarespec verify dr17.survey
     """
@@ -29,8 +29,8 @@ def command(
         content = {"sound": result.sound, "rows": result.n_rows, "files": result.n_files, "problems": result.problems}
         say_json(content)
     elif result.sound:
-        say(f"{survey}: sound; {result.n_rows} spectra in {result.n_files} files")
+        say(f"{survey}: OK; {result.n_rows} spectra in {result.n_files} files")
     else:
         say_lines(result.problems)
-        say(f"{survey}: {len(result.problems)} problems; restore these files, or ingest again elsewhere")
+        say(f"{survey}: {len(result.problems)} problems; restore these files, or ingest again into a new survey")
     raise typer.Exit(Exit.DONE if result.sound else Exit.DEFECTS)

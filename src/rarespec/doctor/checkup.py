@@ -43,10 +43,10 @@ class Checkup:
     def problems(self) -> list[str]:
         """What keeps rarespec from working, one line each."""
         found = [f"{one.name}: {one.problem}" for one in self.needed if one.problem]
-        found += [] if self.needed else ["rarespec is not installed as a package: pip install it"]
+        found += [] if self.needed else ["rarespec is not installed as a package; install it with pip"]
         found += [f"{one.name} (optional): {one.problem}" for one in self._broken()]
         must = [one for one in self.places if one.needed]
-        found += [f"{one.what} {one.path}: cannot be written: {one.problem}" for one in must if one.problem]
+        found += [f"{one.what} {one.path}: not writable: {one.problem}" for one in must if one.problem]
         found += [f"{one.what} {one.path}: less than 1 GB is free" for one in must if one.little_room]
         found += [f"survey {self.survey.path}: {self.survey.problem}"] if self.survey and self.survey.problem else []
         return found + ([] if self.self_test.passed else [f"self-test: {self.self_test.said}"])
@@ -81,13 +81,13 @@ def _seen(path: Path) -> SurveySeen:
         return SurveySeen(shown, "cannot be opened", without_names(str(error)))
     grid = survey.grid
     kept = f"{len(survey)} spectra of {grid.n_pixels} pixels, {len(survey.catalogue.columns)} columns"
-    return SurveySeen(shown, f"{kept}; `rarespec verify` checks every file of it", None)
+    return SurveySeen(shown, f"{kept}; run `rarespec verify` to check every file", None)
 
 
 def _places(survey: Path | None) -> list[Place]:
-    places = [temporary_folder(), place("working folder", Path.cwd())]
+    places = [temporary_folder(), place("working directory", Path.cwd())]
     if survey is not None and not is_remote(location(survey)):
-        places.append(place("survey folder", Path(survey)))
+        places.append(place("survey directory", Path(survey)))
     return places
 
 
@@ -112,5 +112,5 @@ def _browser() -> str:
     try:
         found: Any = webbrowser.get()
     except webbrowser.Error:
-        return "none is found here: open the address that `rarespec inspect` prints"
+        return "none found; open the address that `rarespec inspect` prints"
     return os.path.basename(getattr(found, "name", "") or type(found).__name__)

@@ -80,7 +80,7 @@ def licence_of(facts: Message, texts: Iterable[str] = ()) -> str:
     ]
     is_name = "\n" not in free and len(free) <= LONGEST and free not in VAGUE
     named = expression or (free if is_name else "") or " or ".join(classified)
-    return named or _recognised(chain([free], texts)) or "see the files of the package"
+    return named or _recognised(chain([free], texts)) or "see the package files"
 
 
 def _texts(package: Distribution) -> Iterator[str]:

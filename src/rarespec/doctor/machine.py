@@ -33,8 +33,8 @@ def memory_in_words(memory: Path = MEMORY, limits: tuple[Path, ...] = LIMITS) ->
     total, available = _of_the_machine(memory)
     allowed = next(filter(None, map(_limit, limits)), None)
     words = [f"{_gigabytes(total)}" if total else "unknown"]
-    words += [f"{_gigabytes(available)} of it available"] if available else []
-    words += [f"{_gigabytes(allowed)} allowed to this process"] if allowed and total and allowed < total else []
+    words += [f"{_gigabytes(available)} available"] if available else []
+    words += [f"{_gigabytes(allowed)} allowed for this process"] if allowed and total and allowed < total else []
     return ", ".join(words)
 
 

@@ -39,9 +39,11 @@ class Place:
 
 def temporary_folder() -> Place:
     try:
-        return place("temporary folder", Path(tempfile.gettempdir()), needed=True)
+        return place("temporary directory", Path(tempfile.gettempdir()), needed=True)
     except OSError as error:
-        return Place("temporary folder", "none", without_names(str(error.strerror or error)), None, None, False, True)
+        return Place(
+            "temporary directory", "none", without_names(str(error.strerror or error)), None, None, False, True
+        )
 
 
 def place(what: str, folder: Path, needed: bool = False) -> Place:

@@ -35,7 +35,7 @@ def self_test() -> SelfTest:
     except Exception as error:  # whatever it is, it is what the report is for
         said = without_names(f"{type(error).__name__}: {error}")
         return SelfTest(False, time.monotonic() - started, said, without_names(traceback.format_exc()))
-    said = f"{found} of {hidden} hidden carbon stars are among the first {2 * hidden} candidates"
+    said = f"{found} of {hidden} hidden carbon stars found in the first {2 * hidden} candidates"
     return SelfTest(found >= ENOUGH * hidden, time.monotonic() - started, said)
 
 

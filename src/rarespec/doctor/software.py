@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 OPTIONAL_PARTS = {
     "specutils": "spectra as specutils objects",
-    "dask": "work on a Dask cluster",
-    "hats": "HATS catalogues, with LSDB",
-    "cloud": "surveys on object stores",
-    "gpu": "work on a graphics card",
+    "dask": "computing on a Dask cluster",
+    "hats": "HATS catalogues with LSDB",
+    "cloud": "surveys in object stores",
+    "gpu": "computing on a GPU",
 }
 """Extra of the package -> what it is for."""
 
@@ -72,7 +72,7 @@ def _examined(requirement: Requirement) -> Package:
         return Package(requirement.name, str(requirement.specifier), None, "not installed")
     problem = None
     if not requirement.specifier.contains(installed, prereleases=True):
-        problem = f"version {installed} is installed, {requirement.specifier} is needed"
+        problem = f"version {installed} is installed, but {requirement.specifier} is required"
     return Package(requirement.name, str(requirement.specifier), installed, problem or _why_not_imported(requirement))
 
 

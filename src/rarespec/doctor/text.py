@@ -11,7 +11,7 @@ from rarespec.doctor.checkup import Checkup
 from rarespec.doctor.places import Place
 from rarespec.doctor.software import OPTIONAL_PARTS, Package
 
-WIDTH, INDENT = 79, 18
+WIDTH, INDENT = 79, 20
 
 
 def as_text(checkup: Checkup) -> str:
@@ -46,7 +46,7 @@ def _verdict(checkup: Checkup) -> Iterator[str]:
     if checkup.self_test.details:
         yield checkup.self_test.details
     problems = checkup.problems
-    yield "Nothing is wrong." if not problems else f"Problems: {len(problems)}"
+    yield "No problems found." if not problems else f"Problems: {len(problems)}"
     for problem in problems:
         yield from wrap(problem, WIDTH, initial_indent="- ", subsequent_indent="  ")
 
@@ -57,7 +57,7 @@ def _named(package: Package) -> str:
 
 def _of_part(part: str, packages: list[Package], gpu: str) -> str:
     if not packages:
-        return "unknown to this installation: install rarespec anew"
+        return "unknown to this installation; reinstall rarespec"
     if any(package.version is None for package in packages):
         return f"not installed ({OPTIONAL_PARTS[part]}): pip install 'rarespec[{part}]'"
     return ", ".join(map(_named, packages)) + (f"; {gpu}" if part == "gpu" else "")
@@ -67,7 +67,7 @@ def _of_place(place: Place) -> str:
     kind = "file system unknown" if place.file_system is None else place.file_system
     shared = ", a network file system" if place.network and place.file_system else ""
     room = "" if place.free_bytes is None else f", {place.free_bytes / 1e9:.1f} GB free"
-    state = "can be written" if place.problem is None else f"CANNOT be written ({place.problem})"
+    state = "writable" if place.problem is None else f"NOT WRITABLE ({place.problem})"
     return f"{place.path}: {state}{room}, {kind}{shared}"
 
 

@@ -128,9 +128,7 @@ class DaskCluster:
             if isinstance(item, Hashable):
                 self._home_of[item] = address
             return result
-        raise EngineError(
-            f"{item!r} took one worker after the other down; their logs may say why, and more memory may help"
-        )
+        raise EngineError(f"{item!r} crashed one worker after another; check their logs, or give them more memory")
 
     @cached_property
     def _workers(self) -> DaskWorkers:
@@ -144,7 +142,7 @@ class DaskCluster:
             raise EngineError("a Dask cluster needs Dask: pip install 'rarespec[dask]'") from None
         if isinstance(self.cluster, Client):
             if self.cluster.asynchronous:
-                raise EngineError("an asynchronous client cannot be used: make one without asynchronous=True")
+                raise EngineError("asynchronous clients are not supported; create one without asynchronous=True")
             return self.cluster
         if isinstance(self.cluster, str):
             _knock(self.cluster)
@@ -170,7 +168,7 @@ def _knock(address: str) -> None:
             thread.submit(asyncio.run, _connect_and_leave(address)).result()
         except (OSError, ValueError, TypeError, RuntimeError) as error:
             raise EngineError(
-                f"{address}: no Dask scheduler answers there ({error}); start one with `dask scheduler` and give the "
+                f"{address}: no Dask scheduler answers ({error}); start one with `dask scheduler` and use the "
                 "address that it prints"
             ) from None
 

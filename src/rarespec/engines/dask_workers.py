@@ -66,8 +66,8 @@ class DaskWorkers:
                     patience *= 2  # a large result on a slow network
         except CancelledError as error:
             raise EngineError(
-                f"{self._scheduler}: the scheduler has dropped the work ({error}); run the same again when it is back: "
-                "what was finished is kept"
+                f"{self._scheduler}: lost the scheduler ({error}); run the same command again when it is back: "
+                "finished work is saved"
             ) from None
 
     def require(self, path: Path) -> None:
@@ -117,8 +117,8 @@ class DaskWorkers:
     def _give_up(self, address: str) -> None:
         """The scheduler forgets it, and hands its work to others. When it comes to life again, it is told to end."""
         warnings.warn(
-            f"worker {self._name(address)} has stalled: no sign of life for {self._heartbeats.patience:.0f} s; "
-            "its work goes to the others",
+            f"worker {self._name(address)} has stalled: no heartbeat for {self._heartbeats.patience:.0f} s; "
+            "its work goes to other workers",
             stacklevel=2,
         )
         del self._there[address]
@@ -147,13 +147,13 @@ class DaskWorkers:
         try:
             version = asked()
         except ImportError:
-            raise EngineError(f"{whose} has no rarespec: {SAME_EVERYWHERE}") from None
+            raise EngineError(f"{whose} does not have rarespec: {SAME_EVERYWHERE}") from None
         if version != __version__:
-            raise EngineError(f"{whose} has rarespec {version}, this process {__version__}: {SAME_EVERYWHERE}")
+            raise EngineError(f"{whose} has rarespec {version}, but this process has {__version__}: {SAME_EVERYWHERE}")
 
     def _check_sight(self, whose: str, path: Path, asked: Callable[[], bool]) -> None:
         try:
-            why = "" if asked() else "it is not there"
+            why = "" if asked() else "it does not exist"
         except (ImportError, OSError) as error:
             why = str(error)
         if why:
@@ -172,5 +172,5 @@ class DaskWorkers:
     def _nobody(self) -> EngineError:
         return EngineError(
             f"{self._scheduler}: the cluster has had no worker for {self._workers_within:.0f} s; start some with "
-            f"`dask worker {self._scheduler}`, or wait until your queue has granted them"
+            f"`dask worker {self._scheduler}`, or wait for your batch queue"
         )

@@ -56,7 +56,9 @@ def hide_known(y: Any, n_splits: int = 5, random_state: Any = 0) -> Iterator[Hid
     known = checked_known(y, y)
     rows = np.flatnonzero(known)
     if len(rows) < MIN_KNOWN:
-        raise ValueError("with one known example none can be hidden: nothing would be left to learn from; 2 are needed")
+        raise ValueError(
+            "a single known example cannot be hidden, because none would be left to learn from; give at least 2"
+        )
     order = check_random_state(random_state).permutation(rows)
     parts = np.array_split(order, min(n_splits, len(rows)))
     return (_hiding(known, np.sort(part)) for part in parts)

@@ -164,7 +164,7 @@ def relevance_in_order(
     """
     values, flags = checked_scores(scores, checked_flags(rare))
     if values.ndim != 1:
-        raise ValueError(f"scores must be one list, not of shape {values.shape}")
+        raise ValueError(f"scores must be one-dimensional, not of shape {values.shape}")
     if ties not in ("worst", "best"):
         raise ValueError(f"ties must be 'worst' or 'best', not {ties!r}")
     return flags[np.lexsort((flags if ties == "worst" else ~flags, -values))]
@@ -241,7 +241,7 @@ def checked_flags(relevant: ArrayLike) -> Flags:
     """Relevance flags as (n,) bool, n >= 1."""
     flags = np.asarray(relevant)
     if flags.ndim != 1 or len(flags) == 0:
-        raise ValueError(f"relevance flags must be one list of at least one flag, not of shape {flags.shape}")
+        raise ValueError(f"relevance flags must be one-dimensional with at least one flag, not of shape {flags.shape}")
     return _as_bool(flags)
 
 
@@ -250,7 +250,7 @@ def checked_lists(relevant: ArrayLike) -> Flags:
     flags = np.asarray(relevant)
     if flags.ndim not in (1, 2) or flags.size == 0:
         raise ValueError(
-            f"relevance flags must be a list of at least one flag, or the rows of an array, not of shape {flags.shape}"
+            f"relevance flags must be one or two-dimensional, with at least one flag, not of shape {flags.shape}"
         )
     return _as_bool(flags)
 
@@ -269,11 +269,9 @@ def checked_scores(scores: ArrayLike, rare: ArrayLike) -> tuple[FloatArray, Flag
     if values.ndim == 2 and flags.shape == values.shape[1:]:
         flags = np.broadcast_to(flags, values.shape)
     if values.shape != flags.shape:
-        raise ValueError(
-            f"scores of shape {values.shape} and flags of shape {flags.shape}: one score is needed for each row"
-        )
+        raise ValueError(f"scores of shape {values.shape} and flags of shape {flags.shape}: give one score per row")
     if np.isnan(values).any():
-        raise ValueError(f"{np.isnan(values).sum()} of {values.size} scores are NaN: they have no place in an order")
+        raise ValueError(f"{np.isnan(values).sum()} of {values.size} scores are NaN and cannot be ordered")
     return values, flags
 
 
@@ -288,9 +286,7 @@ def _some_relevant(flags: Flags) -> Flags:
     empty = ~np.any(flags, axis=-1)
     if np.any(empty):
         where = _of_trial(empty)
-        raise ValueError(
-            f"none of the {flags.shape[-1]} flags{where} is relevant: there is nothing to find, so no value is defined"
-        )
+        raise ValueError(f"none of the {flags.shape[-1]} flags{where} is relevant, so the value is undefined")
     return flags
 
 
@@ -298,7 +294,7 @@ def _some_other(flags: Flags) -> Flags:
     full = np.all(flags, axis=-1)
     if np.any(full):
         where = _of_trial(full)
-        raise ValueError(f"all {flags.shape[-1]} flags{where} are relevant: there is nothing to tell them from")
+        raise ValueError(f"all {flags.shape[-1]} flags{where} are relevant, so the value is undefined")
     return flags
 
 

@@ -65,9 +65,9 @@ def _half_width(differences: NDArray[np.float64], confidence: float) -> float:
 def _checked(values: ArrayLike, like: tuple[int, ...] | None = None) -> NDArray[np.float64]:
     checked = np.asarray(values, dtype=np.float64)
     if checked.ndim != 1 or len(checked) == 0:
-        raise ValueError(f"one value is needed for each draw, in one list, not of shape {checked.shape}")
+        raise ValueError(f"give one value per draw, not an array of shape {checked.shape}")
     if like is not None and checked.shape != like:
-        raise ValueError(f"{like[0]} and {len(checked)} values: they cannot be of the same draws")
+        raise ValueError(f"{like[0]} and {len(checked)} values cannot belong to the same draws")
     if not np.isfinite(checked).all():
         raise ValueError(f"{(~np.isfinite(checked)).sum()} of {len(checked)} values are not finite")
     return checked

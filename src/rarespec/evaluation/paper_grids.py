@@ -69,6 +69,6 @@ def paper_grid(name: str, product: bool = False) -> list[ValuesOf]:
         True takes every combination (504). The paper does not say which it took.
     """
     if name not in PAPER_GRIDS:
-        raise ValueError(f"there is no grid for {name!r}; there is one for {', '.join(NAMES)}")
+        raise ValueError(f"there is no grid for {name!r}; choose from {', '.join(NAMES)}")
     values = PAPER_GRIDS[name]
     return [values] if product else [{parameter: values[parameter]} for parameter in values]

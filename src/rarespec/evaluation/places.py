@@ -66,7 +66,7 @@ class Places:
     def auc(self) -> FloatArray:
         """Area under the ROC curve of the order, in which there are no ties, (trials,)."""
         if self.places.shape[1] == self.n_listed:
-            raise ValueError(f"all {self.n_listed} places are relevant: there is nothing to tell them from")
+            raise ValueError(f"all {self.n_listed} places are relevant, so the value is undefined")
         return metrics.roc_auc_of_places(self._ranked)
 
     @property
@@ -89,7 +89,9 @@ def _of_one(values: FloatArray, flags: NDArray[np.bool_]) -> NDArray[np.int64]:
 def _same_number(flags: NDArray[np.bool_]) -> None:
     numbers = flags.sum(axis=1)
     if numbers.min() != numbers.max():
-        raise ValueError(f"each trial must have as many relevant: there are {numbers.min()} to {numbers.max()}")
+        raise ValueError(
+            f"every trial must have the same number of relevant objects, not {numbers.min()} to {numbers.max()}"
+        )
 
 
 def _checked(places: NDArray[np.generic], n_listed: int) -> NDArray[np.int64]:
@@ -102,5 +104,5 @@ def _checked(places: NDArray[np.generic], n_listed: int) -> NDArray[np.int64]:
     if whole.min() < 1 or whole.max() > n_listed:
         raise ValueError(f"places must be from 1 to {n_listed}, not from {whole.min()} to {whole.max()}")
     if (np.diff(whole, axis=1) < 1).any():
-        raise ValueError("places must ascend in each row: no two objects stand in the same place")
+        raise ValueError("places must increase in each row: no two objects share a place")
     return whole

@@ -127,7 +127,7 @@ def _best(results: dict[str, Any]) -> Combination:
     if len(failures) == len(results["params"]):
         raise ValueError(f"all {len(failures)} combinations of parameters failed:\n" + "\n".join(failures))
     if failures:
-        counted = f"{len(failures)} of {len(results['params'])} combinations of parameters failed and are left out"
+        counted = f"{len(failures)} of {len(results['params'])} combinations of parameters failed and were skipped"
         warnings.warn(f"{counted} (see results_['error']); the first: {failures[0]}", stacklevel=5)
     best: Combination = results["params"][int(np.nanargmax(results["mean"]))]
     return best
@@ -135,9 +135,9 @@ def _best(results: dict[str, Any]) -> Combination:
 
 def _why_not(known: NDArray[np.bool_], combinations: list[Combination]) -> str | None:
     if known.sum() < MIN_KNOWN:
-        return "with one known example none can be hidden: the ranker's own parameters are used"
+        return "a single known example cannot be hidden, so tuning is skipped and the ranker's own parameters are used"
     if not any(combinations):
-        return "the grid has no values to choose from: the ranker's own parameters are used"
+        return "the grid has nothing to choose from, so the ranker's own parameters are used"
     return None
 
 

@@ -71,7 +71,7 @@ class RowStream:
         if number == len(self._finite):
             self._finite.append(finite_rows(part))
         if len(self._finite[number]) != len(part):
-            raise ValueError(f"a block changed between two readings; {FRESH}")
+            raise ValueError(f"a block changed between two passes; {FRESH}")
         return self._finite[number]
 
     def _parts(self) -> Iterator[Rows]:
@@ -79,14 +79,14 @@ class RowStream:
         for block in self.blocks():
             width = block.shape[-1] if width is None else width
             if block.ndim != 2 or block.shape[1] != width:
-                raise ValueError(f"blocks of rows are two-dimensional and equally wide; found {block.shape}")
+                raise ValueError(f"blocks must be two-dimensional and equally wide; found {block.shape}")
             for start in range(0, len(block), PIECE_ROWS):
                 yield _floating(block[start : start + PIECE_ROWS])
 
     def _count(self, n_rows: int, n_left_out: int) -> None:
         if self.n_rows not in (None, n_rows):
             raise ValueError(
-                f"the blocks gave {self.n_rows} finite rows when first read and {n_rows} when read again; {FRESH}"
+                f"the blocks had {self.n_rows} finite rows in the first pass and {n_rows} in a later one; {FRESH}"
             )
         self.n_rows, self.n_left_out = n_rows, n_left_out
 

@@ -107,7 +107,7 @@ def _converged(rows: _Centred, guess: Matrix, search: Search, seen: list[Rows] |
         guess, n_products = found.basis.T, 1
     gain = (captured - expected) / captured
     warnings.warn(
-        f"captured variance still grew by {gain:.1e} in the last readings; no few directions stand out in these rows, "
+        f"captured variance still grew by {gain:.1e} in the last passes; no few directions dominate these rows, "
         "or n_passes is too small",
         ConvergenceWarning,
         stacklevel=2,

@@ -69,7 +69,7 @@ class Bridge(RowStep):
 def least_good(min_good: float, n_pixels: int) -> int:
     """How many good pixels a row of this length needs; the small number forgives the rounding of 0.07 * 100."""
     if not 0 <= min_good <= 1:
-        raise ValueError(f"min_good is a share of the pixels, from 0 to 1, not {min_good}")
+        raise ValueError(f"min_good must be a fraction of the pixels, from 0 to 1, not {min_good}")
     return max(math.ceil(min_good * n_pixels - 1e-9), 1)
 
 

@@ -76,12 +76,12 @@ class ContinuumNormalised(RowStep):
             return wide_median(flux, self.width_pixels)
         if self.method == "polynomial":
             return self._polynomial(xp, flux)
-        raise ValueError(f"the continuum is found by 'median' or 'polynomial', not {self.method!r}")
+        raise ValueError(f"method must be 'median' or 'polynomial', not {self.method!r}")
 
     def _polynomial(self, xp: Any, flux: Array) -> Array:
         n_pixels = flux.shape[1]
         if self.grid is not None and self.grid.n_pixels != n_pixels:
-            raise ValueError(f"the grid has {self.grid.n_pixels} pixels, the flux {n_pixels}")
+            raise ValueError(f"the grid has {self.grid.n_pixels} pixels but the flux has {n_pixels}")
         basis = xp.asarray(_polynomials(n_pixels, self.degree, self.grid), dtype=flux.dtype, device=device(flux))
         return (flux @ basis) @ basis.T
 
@@ -94,7 +94,7 @@ def wide_median(flux: Array, width_pixels: int) -> Array:
     repeating single noisy pixels would. With a window of up to 31 pixels this is the exact running median.
     """
     if width_pixels < 1:
-        raise ValueError(f"a running median is at least one pixel wide, not {width_pixels}")
+        raise ValueError(f"width_pixels must be at least 1, not {width_pixels}")
     xp = array_namespace(flux)
     bin_size = -(-width_pixels // WIDEST_NETWORK)
     coarse_width = 2 * (width_pixels // bin_size // 2) + 1

@@ -45,4 +45,4 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype != object:
         content = np.ascontiguousarray(value).tobytes()
         return [value.dtype.str, list(value.shape), hashlib.sha256(content).hexdigest()]
-    raise TypeError(f"a recipe cannot be told from others by {value!r}: use numbers, text, arrays or transformers")
+    raise TypeError(f"cannot make a fingerprint of {value!r}: use numbers, text, arrays or transformers")

@@ -20,7 +20,7 @@ def for_grid(step: Step, grid: WavelengthGrid) -> Step:
 def _set(name: str, value: Any, grid: WavelengthGrid) -> Any:
     if name == "grid":
         if value not in (None, grid):
-            raise ValueError(f"a step was made for the grid {value}, the spectra are on {grid}")
+            raise ValueError(f"a step was made for the grid {value}, but the spectra are on {grid}")
         return grid
     if isinstance(value, list | tuple):
         return type(value)(_set("", item, grid) for item in value)

@@ -51,11 +51,11 @@ class IndexDefinition:
     def __post_init__(self) -> None:
         self._refuse_bad_name()
         if self.kind not in get_args(Kind):
-            raise self._error("kind", f"is one of {', '.join(get_args(Kind))}, not {self.kind!r}")
+            raise self._error("kind", f"must be one of {', '.join(get_args(Kind))}, not {self.kind!r}")
         for field in ("feature", "continuum"):
             self._refuse_bad_windows(field, getattr(self, field))
         if set(self.feature) & set(self.continuum):
-            raise self._error("continuum", "has a window that is also the feature's")
+            raise self._error("continuum", "has a window that overlaps the feature")
         if self.kind != "ratio":
             self._refuse_bad_sides()
 
@@ -79,9 +79,11 @@ class IndexDefinition:
 
     def _refuse_bad_sides(self) -> None:
         if len(self.feature) != 1:
-            raise self._error("feature", f"of a {self.kind} is one window, not {len(self.feature)}")
+            raise self._error("feature", f"of a {self.kind} must be one window, not {len(self.feature)}")
         if len(self.continuum) != 2:
-            raise self._error("continuum", f"of a {self.kind} is two windows, blue and red, not {len(self.continuum)}")
+            raise self._error(
+                "continuum", f"of a {self.kind} must be two windows, blue and red, not {len(self.continuum)}"
+            )
         (low, high), (blue, red) = self.feature[0], self.continuum
         # Published windows may overlap a little; each must still reach out on its own side.
         if not (blue[0] < low and blue[1] < high and red[0] > low and red[1] > high and blue[1] <= red[0]):
@@ -109,7 +111,7 @@ def load_definitions(path: str | os.PathLike[str] | None = None) -> list[IndexDe
     try:
         document = tomllib.loads(source.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DefinitionError(f"{source}: no TOML file ({error})") from None
+        raise DefinitionError(f"{source}: not a TOML file ({error})") from None
     try:
         return _definitions(document)
     except DefinitionError as error:
@@ -131,14 +133,14 @@ def _definitions(document: Mapping[str, Any]) -> list[IndexDefinition]:
 
 def _definition(entry: Any, number: int) -> IndexDefinition:
     if not isinstance(entry, dict):
-        raise DefinitionError(f"index number {number}: is no table; write [[index]] above it")
+        raise DefinitionError(f"index number {number}: not a table; write [[index]] above it")
     called = f"index {entry['name']!r}" if "name" in entry else f"index number {number}"
     for field in REQUIRED:
         if field not in entry:
             raise DefinitionError(f"{called}: {field} is missing")
     for field in entry:
         if field not in REQUIRED + OPTIONAL:
-            raise DefinitionError(f"{called}: {field} is no field; there are {', '.join(REQUIRED + OPTIONAL)}")
+            raise DefinitionError(f"{called}: {field} is not a field; choose from {', '.join(REQUIRED + OPTIONAL)}")
     for field in ("name", "kind", "medium", *OPTIONAL):
         if not isinstance(entry.get(field, ""), str):
             raise DefinitionError(f"{called}: {field} must be text")
@@ -151,7 +153,7 @@ def _definition(entry: Any, number: int) -> IndexDefinition:
 def _windows(entry: Mapping[str, Any], field: str, called: str) -> tuple[Window, ...]:
     """Written as [low, high] or as a list of such pairs, in air or vacuum as the entry says."""
     if entry["medium"] not in get_args(Medium):
-        raise DefinitionError(f"{called}: medium is one of {', '.join(get_args(Medium))}, not {entry['medium']!r}")
+        raise DefinitionError(f"{called}: medium must be one of {', '.join(get_args(Medium))}, not {entry['medium']!r}")
     pairs = entry[field] if _is_list_of(entry[field], list) else [entry[field]]
     if not all(_is_list_of(pair, int, float) and len(pair) == 2 for pair in pairs):
         raise DefinitionError(f"{called}: {field} must be [low, high] or a list of such pairs, in Angstrom")

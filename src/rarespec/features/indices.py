@@ -155,7 +155,7 @@ class LineIndices(FluxStep):
     def fit_blocks(self, blocks: Callable[[], Iterable[NDArray[np.floating]]]) -> LineIndices:
         """The same from a stream of blocks; the median is then the median of the blocks' medians."""
         if self.missing not in ("nan", "median"):
-            raise ValueError(f"missing is 'nan' or 'median', not {self.missing!r}")
+            raise ValueError(f"missing must be 'nan' or 'median', not {self.missing!r}")
         medians, n_missing = [], []
         for X in blocks():
             self.n_features_in_ = X.shape[1]

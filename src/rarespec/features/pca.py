@@ -59,7 +59,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     solver_ : `exact` or `randomised`
     """
 
-    why_unusable = "a NaN or an infinity is in the row"
+    why_unusable = "the row contains NaN or infinity"
 
     def __init__(
         self,
@@ -247,24 +247,24 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _checked(self, X: Array, reset: bool) -> Array:
         if is_array_api_obj(X) and not is_numpy_array(X) and not reset:
             if X.ndim != 2 or X.shape[1] != self.n_features_in_:
-                raise ValueError(f"X has shape {tuple(X.shape)}; (n, {self.n_features_in_}) is expected")
+                raise ValueError(f"X has shape {tuple(X.shape)}; expected (n, {self.n_features_in_})")
             return X
         return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False)
 
     def _check_parameters(self) -> None:
         if self.solver not in SOLVERS:
-            raise ValueError(f"solver is one of {', '.join(SOLVERS)}, not {self.solver!r}")
+            raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {self.solver!r}")
         if self.n_components is not None and not (isinstance(self.n_components, Integral) and self.n_components >= 1):
-            raise ValueError(f"n_components={self.n_components!r} must be None or a whole number from 1")
+            raise ValueError(f"n_components={self.n_components!r} must be None or a whole number of at least 1")
         if self.oversampling < 0 or self.n_passes < 1:
             raise ValueError(f"oversampling={self.oversampling!r} must be >= 0 and n_passes={self.n_passes!r} >= 1")
 
     def _check_size(self, readings: Readings, n_features: int) -> None:
         n = readings.n_rows or 0
         if n == 0:
-            raise TooFewRowsError(f"no row to fit: {readings.n_left_out} rows, none of them finite")
+            raise TooFewRowsError(f"no rows to fit: none of {readings.n_left_out} rows is finite")
         if n == 1:
-            raise TooFewRowsError("one sample has no variance: n_samples=1, at least 2 finite rows are needed")
+            raise TooFewRowsError("one sample has no variance: n_samples=1, but at least 2 finite rows are needed")
         kept = self._n_kept(n, n_features)
         if self.n_components is not None and kept < self.n_components:
             left_out = f" ({readings.n_left_out} cannot be used)" if readings.n_left_out else ""
@@ -305,7 +305,7 @@ def _readings_of(blocks: Blocks) -> Readings:
 def _n_features(blocks: Blocks) -> int:
     first = next(iter(blocks()), None)
     if first is None:
-        raise ValueError("no row to fit: the stream has no blocks")
+        raise ValueError("no rows to fit: there are no blocks")
     return first.shape[1]
 
 
@@ -319,7 +319,9 @@ def _require_state(state: Mapping[str, NDArray[Any]]) -> None:
         shapes |= {"basis": (m, p), "scatter": (m,), "total": ()}
     wrong = [name for name, shape in shapes.items() if state[name].shape != shape or state[name].dtype.kind not in "if"]
     if not k or not p or wrong:
-        raise ValueError(f"not the state of principal components: {', '.join(wrong) or 'components'} of a wrong shape")
+        raise ValueError(
+            f"not the state of principal components: {', '.join(wrong) or 'components'} has the wrong shape"
+        )
     for name in shapes:
         if not np.isfinite(state[name]).all():
             raise ValueError(f"not the state of principal components: {name} is not finite")

@@ -124,7 +124,7 @@ class Recipe(FluxStep):
     def why_lost(self, number: int) -> str:
         """What it means that the step of this number could not use a row."""
         step = self.steps_[number - 1]
-        return f"{type(step).__name__}: {getattr(step, 'why_unusable', 'gave no number')}"
+        return f"{type(step).__name__}: {getattr(step, 'why_unusable', 'gave no value')}"
 
     def to_flux(self, weights: NDArray[np.floating]) -> NDArray[np.floating]:
         """Weights of a linear model on these features, seen as weights on the pixels that the linear step was given.
@@ -134,7 +134,7 @@ class Recipe(FluxStep):
         check_is_fitted(self, "steps_")
         last = self.steps_[-1]
         if not hasattr(last, "to_flux"):
-            raise TypeError(f"weights on the features of {type(last).__name__} cannot be seen as weights on pixels")
+            raise TypeError(f"cannot convert weights of {type(last).__name__} features to weights of pixels")
         for step in reversed(self.steps_):
             if not hasattr(step, "to_flux"):
                 break
@@ -163,7 +163,7 @@ class Recipe(FluxStep):
 def first_block(blocks: Blocks) -> NDArray[Any]:
     first = next(iter(blocks()), None)
     if first is None:
-        raise ValueError("no rows to learn from: the stream has no blocks")
+        raise ValueError("no rows to learn from: there are no blocks")
     return first
 
 

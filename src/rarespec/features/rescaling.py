@@ -101,7 +101,7 @@ class RobustPercentiles(_Rescaling):
     low, high : percentiles of the good pixels, interpolated linearly as `numpy.percentile` does
     """
 
-    why_unusable = "no contrast between the two percentiles, or no good pixel"
+    why_unusable = "no contrast between the two percentiles, or no good pixels"
 
     def __init__(self, low: float = 1.0, high: float = 99.0) -> None:
         self.low = low
@@ -109,7 +109,7 @@ class RobustPercentiles(_Rescaling):
 
     def _offset_and_scale(self, xp: Any, rows: Array, good: Array | None) -> tuple[Array, Array]:
         if not 0 <= self.low < self.high <= 100:
-            raise ValueError(f"percentiles need 0 <= low < high <= 100, not {self.low} and {self.high}")
+            raise ValueError(f"percentiles must satisfy 0 <= low < high <= 100, not {self.low} and {self.high}")
         low, high = _percentiles(xp, rows, good, (self.low, self.high))
         return low, high - low
 

@@ -84,7 +84,7 @@ def pixel_widths(grid: WavelengthGrid, width_angstrom: float) -> NDArray[np.intp
     ones the larger. 10 Angstrom on the paper's grid are 11 pixels at 3917 Angstrom and 5 pixels at 8974 Angstrom.
     """
     if not 0 < width_angstrom < float("inf"):
-        raise ValueError(f"the width of a median filter is positive, not {width_angstrom} Angstrom")
+        raise ValueError(f"the width of a median filter must be positive, not {width_angstrom} Angstrom")
     return 2 * np.floor(width_angstrom / np.diff(grid.edges) / 2).astype(np.intp) + 1
 
 
@@ -127,7 +127,7 @@ class MedianFilter(RowStep):
 
 def _as_rows(xp: Any, flux: Array) -> Array:
     if flux.ndim not in (1, 2) or flux.shape[-1] == 0:
-        raise ValueError(f"flux is (n, p) or (p,) with at least one pixel, not {tuple(flux.shape)}")
+        raise ValueError(f"flux must be (n, p) or (p,) with at least one pixel, not {tuple(flux.shape)}")
     rows = flux if flux.ndim == 2 else flux[None, :]
     if is_numpy_array(rows):
         rows = rows.astype(rows.dtype.newbyteorder("="), copy=False)  # FITS files hold big-endian numbers
@@ -139,14 +139,14 @@ def _segments(
 ) -> tuple[Segment, ...]:
     if width_pixels is not None:
         if width_pixels < 1 or width_pixels % 2 != 1:
-            raise ValueError(f"a median filter is an odd number of pixels wide, not {width_pixels}")
+            raise ValueError(f"width_pixels must be odd, not {width_pixels}")
         return (Segment(0, n_pixels, int(width_pixels)),)
     if grid is None:
         raise ValueError(
             f"a width in Angstrom needs the wavelength grid of these {n_pixels} pixels: give `grid`, or `width_pixels`"
         )
     if grid.n_pixels != n_pixels:
-        raise ValueError(f"the grid has {grid.n_pixels} pixels, the flux {n_pixels}")
+        raise ValueError(f"the grid has {grid.n_pixels} pixels but the flux has {n_pixels}")
     return _segments_of(grid, float(width_angstrom))
 
 

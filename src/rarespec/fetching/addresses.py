@@ -57,7 +57,7 @@ class Archive:
             return address
         except (KeyError, IndexError, ValueError, TypeError) as error:
             raise WrongUseError(
-                f"the address {template[:200]!r} of {self.name} cannot be filled in; its fields may be "
+                f"the address {template[:200]!r} of {self.name} cannot be filled in; allowed fields are "
                 f"{', '.join(fields)} ({error})"
             ) from None
 
@@ -70,7 +70,7 @@ def _check_fields(template: str, fields: Mapping[str, Any]) -> None:
     """Plain names alone. `format` would also follow attributes ({plate.__class__}), and pad to any length."""
     for _, name, width, conversion in Formatter().parse(template):
         if name is not None and (name not in fields or conversion or not WIDTH.fullmatch(width or "")):
-            raise ValueError(f"{{{name}}} is no field")
+            raise ValueError(f"{{{name}}} is not a field")
 
 
 def _check_address(address: str) -> None:
@@ -78,7 +78,7 @@ def _check_address(address: str) -> None:
     if "://" in address:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
-            raise ValueError(f"{address[:200]!r} is no address of the web")
+            raise ValueError(f"{address[:200]!r} is not a web address")
 
 
 Table = Mapping[str, Any]
@@ -97,10 +97,10 @@ def load_addresses(path: str | os.PathLike[str] | None = None) -> Table:
 def _own_table(path: Path) -> Table:
     try:
         if path.exists() and not path.is_dir() and (not path.is_file() or path.stat().st_size > MOST_BYTES):
-            raise WrongUseError(f"{path}: no plain file, or too large a one; it should be a table of addresses in TOML")
+            raise WrongUseError(f"{path}: not a regular file, or too large; give a TOML file of addresses")
         return tomllib.loads(path.read_text())
     except OSError as error:
-        raise WrongUseError(f"{path}: {error.strerror or error}; it should be a table of addresses in TOML") from None
+        raise WrongUseError(f"{path}: {error.strerror or error}; give a TOML file of addresses") from None
     except (ValueError, RecursionError) as error:  # that of TOML, of numbers without end, of bytes that are no text
         raise WrongUseError(f"{path}: not TOML: {error}") from None
 
@@ -109,7 +109,7 @@ def _over(builtin: Table, own: Table, where: str) -> Table:
     unknown = own.keys() - builtin.keys()
     if unknown:
         there = ", ".join(builtin)
-        raise WrongUseError(f"{where}: no archive is called {', '.join(sorted(unknown))}; there are {there}")
+        raise WrongUseError(f"{where}: there is no archive {', '.join(sorted(unknown))}; choose from {there}")
     for name, values in own.items():
         _check_values(values, f"{where}: [{name}]")
         for release, more in values.get("releases", {}).items():
@@ -120,17 +120,17 @@ def _over(builtin: Table, own: Table, where: str) -> Table:
 def _check_values(values: Any, where: str, inner: bool = False) -> None:
     """Texts, whole numbers and lists of texts; of an archive, also its releases."""
     if not isinstance(values, dict):
-        raise WrongUseError(f"{where} is no table")
+        raise WrongUseError(f"{where} is not a table")
     for key, value in values.items():
         if key == "releases" and not inner:
             if not isinstance(value, dict):
-                raise WrongUseError(f"{where}, releases: no table")
+                raise WrongUseError(f"{where}, releases: not a table")
             continue
         in_list = isinstance(value, list) and value and all(isinstance(one, str) for one in value)
         if not (in_list or isinstance(value, str) or type(value) is int):
-            raise WrongUseError(f"{where}, {key}: neither text nor a whole number nor a list of texts")
+            raise WrongUseError(f"{where}, {key}: must be text, a whole number or a list of texts")
         if key in TEXTS and not isinstance(value, str):
-            raise WrongUseError(f"{where}, {key}: no text")
+            raise WrongUseError(f"{where}, {key}: not text")
 
 
 TEXTS = ("checksums", "release", "plate_release", "field_release", "token_variable")
@@ -150,5 +150,5 @@ def archive(table: Table, name: str, release: str | None, default: str = "releas
     chosen = release or values.get(default, "")
     if releases and chosen not in releases:
         known = ", ".join(releases)
-        raise WrongUseError(f"{name} has no release {chosen!r} in the table of archives; there are {known}")
+        raise WrongUseError(f"{name} has no release {chosen!r} in the table of archives; choose from {known}")
     return Archive(name, chosen, {**values, **releases.get(chosen, {})})

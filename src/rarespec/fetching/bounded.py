@@ -39,7 +39,7 @@ def body_of(response: urllib3.BaseHTTPResponse, most: int, clock: Clock) -> Iter
 
 def too_long(most: int) -> FaultError:
     words = f"{most >> 20} MiB" if most >= 1 << 20 else f"{most} bytes"
-    return FaultError(f"it has more than {words}, which nothing of its kind has")
+    return FaultError(f"it is larger than {words}, too large for this kind of file")
 
 
 class _OnTime:

@@ -62,7 +62,7 @@ class Checksums:
             return parsed(self._web.text("GET", url, LIST_BYTES)) if url else {}
         except FaultError as fault:
             if fault.passing:
-                raise FaultError(f"the list of checksums: {fault.reason}", passing=False) from None
+                raise FaultError(f"cannot read the list of checksums: {fault.reason}", passing=False) from None
             return {}  # the archive has no such list, or shows it to nobody
 
     def _list_address(self, address: str, list_name: str) -> str | None:

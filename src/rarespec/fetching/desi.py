@@ -13,7 +13,7 @@ from rarespec.fetching.wanted import MANY_SPECTRA_BYTES, Wanted, once
 from rarespec.fetching.web import Web
 
 HEALPIX = re.compile(r"(?:coadd-)?([a-z0-9]+)-([a-z0-9]+)-(\d+)(?:\.fits)?")
-NO_ID = "no id of DESI: write survey-program-healpix (main-dark-23040) or a TARGETID (39627652591521181)"
+NO_ID = "not a DESI id: write survey-program-healpix (main-dark-23040) or a TARGETID (39627652591521181)"
 KINDS = ("coadd", "redrock")
 
 

@@ -48,7 +48,7 @@ class Downloads:
                 except FaultError as fault:
                     if not fault.absent or address == wanted.addresses[-1]:
                         raise
-            raise FaultError("no address is known for it")
+            raise FaultError("no known address")
         except FaultError as fault:
             cause = Cause.ABSENT if fault.absent else Cause.FAULT
             return failed(wanted.asked, self.web.hidden(_reason(fault, wanted)), wanted.name, address, cause)
@@ -104,14 +104,14 @@ class Downloads:
                     raise too_long(most)
         n_bytes = partial.path.stat().st_size
         if total is not None and n_bytes != total:
-            raise FaultError(f"{n_bytes} of {total} bytes came", passing=True)
+            raise FaultError(f"{n_bytes} of {total} bytes received", passing=True)
 
 
 def _total_of_range(response: Response, n_here: int) -> int:
     """The length of the whole file, when the answer goes on after these bytes."""
     match = RANGE.fullmatch(response.headers.get("Content-Range", ""))
     if not match or int(match[1]) != n_here:
-        raise FaultError("the archive sent another part of the file than was asked for", passing=True)
+        raise FaultError("the archive sent the wrong part of the file", passing=True)
     return int(match[2]) + 1 if match[3] == "*" else int(match[3])
 
 
@@ -125,4 +125,4 @@ def _validator(response: Response) -> str:
 
 def _reason(fault: FaultError, wanted: Wanted) -> str:
     n = len(wanted.addresses)
-    return f"{fault.reason}, at none of {n} addresses" if fault.absent and n > 1 else fault.reason
+    return f"{fault.reason}, at all {n} addresses" if fault.absent and n > 1 else fault.reason

@@ -60,11 +60,11 @@ def _answer(targets: list[str], archive: Archive, web: Web) -> list[dict[str, st
     try:
         text = web.text("POST", address, fields=form, encode_multipart=False, seconds=QUERY_SECONDS)
     except FaultError as fault:
-        raise SurveyError(f"the healpix of the TARGETIDs cannot be looked up: {fault.reason}; {INSTEAD}") from None
+        raise SurveyError(f"cannot look up the healpix of the TARGETIDs: {fault.reason}; {INSTEAD}") from None
     rows = [
         {key.lower(): value.strip() for key, value in row.items() if key} for row in csv.DictReader(text.splitlines())
     ]
     if not text.lower().lstrip().startswith(tuple(COLUMNS)) or not all(row.keys() >= COLUMNS for row in rows):
         said = printable(" ".join(text.split())[:200])
-        raise SurveyError(f"the healpix of the TARGETIDs cannot be looked up: the answer is {said!r}; {INSTEAD}")
+        raise SurveyError(f"cannot look up the healpix of the TARGETIDs: the answer is {said!r}; {INSTEAD}")
     return rows

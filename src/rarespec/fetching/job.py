@@ -18,14 +18,14 @@ from rarespec.fetching.outcome import FetchReport, Outcome, Result
 from rarespec.fetching.patience import Patience
 from rarespec.fetching.question import Question
 from rarespec.fetching.record import Record, sole_user
-from rarespec.fetching.run import Progress, Task, run_all
+from rarespec.fetching.run import Task, run_all
 from rarespec.fetching.sizes import Preview, preview
 from rarespec.fetching.sparcl import SparclDownloads
 from rarespec.fetching.wanted import Wanted
 from rarespec.fetching.web import Web
+from rarespec.progress import Progress
 from rarespec.searching.export.comma_separated import without_formula
 from rarespec.survey.ingest.options import IngestOptions
-from rarespec.survey.ingest.run import Progress as IngestProgress
 from rarespec.survey.ingest.run import run_ingest
 from rarespec.survey.manifest import NAME as MANIFEST
 from rarespec.survey.manifest import WrongUseError
@@ -40,7 +40,7 @@ Told = Callable[[str], Progress]
 
 
 def silent(stage: str) -> Progress:
-    return lambda done, total, note: None
+    return lambda done, total, note="": None
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class Place:
 
     def check(self, dry_run: bool = False) -> None:
         if not dry_run and self.out is None and self.into is None:
-            raise WrongUseError("say where to: --into SURVEY, or --out FOLDER, or both")
+            raise WrongUseError("give --into SURVEY, or --out DIR, or both")
         if not 1 <= self.connections <= MOST_CONNECTIONS:
-            raise WrongUseError(f"{self.connections} connections: between 1 and {MOST_CONNECTIONS}, out of politeness")
+            raise WrongUseError(f"{self.connections} connections: use 1 to {MOST_CONNECTIONS}, to spare the archive")
 
     @property
     def folder(self) -> Path:
@@ -74,9 +74,7 @@ class Place:
         return Path() if self.into is None else self.into.with_name(f"{self.into.name}.files")
 
 
-def run_fetch(
-    question: Question, place: Place, told: Told = silent, ingest_progress: IngestProgress | None = None
-) -> FetchReport:
+def run_fetch(question: Question, place: Place, told: Told = silent) -> FetchReport:
     """Fetch all files, then store them in the survey if there is to be one."""
     question.check()
     place.check()
@@ -89,7 +87,7 @@ def run_fetch(
             report = FetchReport(place.folder, [*results, *failures])
             _write_failures(report)
     if place.into is not None and (ready := _ready(report)):
-        _, report.ingest = run_ingest(ready, place.into, IngestOptions(), progress=ingest_progress)
+        _, report.ingest = run_ingest(ready, place.into, IngestOptions(), progress=told("ingest"))
     return report
 
 

@@ -10,7 +10,7 @@ from rarespec.fetching.outcome import Cause, Result, failed
 from rarespec.fetching.secret import Secret, secret_from_environment
 from rarespec.fetching.wanted import Wanted
 
-NO_ID = "no obsid of LAMOST: write a whole number, such as 437513049"
+NO_ID = "not a LAMOST obsid: write a whole number, such as 437513049"
 
 
 def lamost_files(asked: Sequence[Asked], archive: Archive) -> list[Wanted | Result]:

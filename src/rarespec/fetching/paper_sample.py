@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rarespec.fetching.addresses import Archive
 from rarespec.fetching.asked import Asked
 from rarespec.fetching.sky_server import rows_of
 from rarespec.fetching.web import Web
+from rarespec.progress import Progress
 from rarespec.survey.manifest import SurveyError
 
 N_CARBON = 450
@@ -27,8 +28,6 @@ LAST_PLATE = 20_000
 COLUMNS = "SELECT plate, mjd, fiberid, run2d FROM SpecObj WHERE class = 'STAR' AND zwarning = 0"
 CARBON = f"{COLUMNS} AND subclass IN ('Carbon', 'Carbon_lines')"
 OTHERS = f"{COLUMNS} AND subclass NOT LIKE 'Carbon%' AND plate BETWEEN {{first}} AND {{last}}"
-
-Progress = Callable[[int, int, str], None]
 
 
 def paper_sample(
@@ -47,9 +46,7 @@ def paper_sample(
 
 def drawn(objects: Sequence[Asked], n: int, seed: int, what: str) -> list[Asked]:
     if len(objects) < n:
-        raise SurveyError(
-            f"SkyServer knows {len(objects)} {what}, fewer than the {n} of the paper; try a later release"
-        )
+        raise SurveyError(f"SkyServer has only {len(objects)} {what}, but the paper used {n}; try a later release")
     return sorted(heapq.nsmallest(n, objects, lambda one: _place(one.id, seed)), key=lambda one: one.id)
 
 

@@ -12,13 +12,13 @@ from rarespec.fetching.desi import desi_files
 from rarespec.fetching.lamost import lamost_files, lamost_secret
 from rarespec.fetching.outcome import Cause, Result
 from rarespec.fetching.paper_sample import paper_sample
-from rarespec.fetching.run import Progress
 from rarespec.fetching.sdss import sdss_files
 from rarespec.fetching.secret import Secret
 from rarespec.fetching.sky_server import rows_of
 from rarespec.fetching.sparcl import sparcl_files
 from rarespec.fetching.wanted import Wanted, once
 from rarespec.fetching.web import Web
+from rarespec.progress import Progress
 from rarespec.survey.manifest import WrongUseError
 
 ARCHIVES = ("sdss", "lamost", "desi", "sparcl")
@@ -45,14 +45,12 @@ class Question:
 
     def check(self) -> None:
         if self.archive not in ARCHIVES:
-            raise WrongUseError(f"no archive is called {self.archive!r}; there are {', '.join(ARCHIVES)}")
+            raise WrongUseError(f"there is no archive {self.archive!r}; choose from {', '.join(ARCHIVES)}")
         if (self.sql or self.paper or self.run2d) and self.archive != "sdss":
-            raise WrongUseError(f"a query, the paper's sample and a run2d are for sdss, not for {self.archive}")
+            raise WrongUseError(f"--sql, --paper and --run2d work only with sdss, not with {self.archive}")
         n_ways = bool(self.ids or self.table) + bool(self.sql) + self.paper
         if n_ways != 1:
-            raise WrongUseError(
-                "say what to fetch, in one way: ids and a table of them, a query, or the paper's sample"
-            )
+            raise WrongUseError("give one of these: ids or a table, a query (--sql), or the paper's sample (--paper)")
 
     def addresses(self, table: Table) -> Archive:
         default = "plate_release" if self.archive == "sdss" else "release"
@@ -65,7 +63,7 @@ class Question:
         """The files to be fetched, each once, and the objects for which there is none, with the reason."""
         asked = self._asked(table, web, progress)
         if not asked:
-            raise WrongUseError("nothing to fetch: no object is given")
+            raise WrongUseError("nothing to fetch: no objects given")
         found = self._found(asked, table, web)
         files = once([one for one in found if isinstance(one, Wanted)])
         failures = [one for one in found if isinstance(one, Result)]

@@ -26,7 +26,7 @@ def sole_user(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            busy = f"{folder}: another fetch is writing here; wait for it, or choose another --out"
+            busy = f"{folder}: another fetch is writing here; wait until it ends, or choose another --out"
             raise WrongUseError(busy) from None
         yield
 

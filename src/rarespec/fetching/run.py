@@ -9,12 +9,10 @@ from itertools import islice
 
 from rarespec.fetching.fault import StoppedError
 from rarespec.fetching.outcome import Cause, Outcome, Result, failed
+from rarespec.progress import Progress
 
 GIVE_UP_AFTER = 25
 """Failures in a row, other than files that are not there, after which the archive is left alone."""
-
-Progress = Callable[[int, int, str], None]
-"""Called with the number of files done and in all, and a note."""
 
 
 class Task:
@@ -48,7 +46,7 @@ class Streak:
         """Empty while there is hope."""
         if self._length < self._limit:
             return ""
-        return f"not asked for: {self._limit} files in a row had failed, the last of them because: {self._reason}"
+        return f"not requested, because {self._limit} files in a row failed; the last one: {self._reason}"
 
 
 def run_all(

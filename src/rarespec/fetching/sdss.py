@@ -17,7 +17,7 @@ ID = re.compile(r"(?:spec-)?(\d{1,6})-(\d{5})-(\d{1,20})(?:\.fits)?")
 RUN2D = re.compile(r"\w+")
 MOST_FIBERS = 1000
 """Fibres of the largest plate. What is larger is the catalogid of an SDSS-V object."""
-NO_ID = "no id of SDSS: write plate-mjd-fiber (0355-51788-0579) or field-mjd-catalogid (015004-59191-4402835442)"
+NO_ID = "not an SDSS id: write plate-mjd-fiber (0355-51788-0579) or field-mjd-catalogid (015004-59191-4402835442)"
 
 
 def sdss_files(
@@ -38,7 +38,7 @@ def _file(asked: Asked, plates: Archive, fields: Archive, run2d: str) -> Wanted 
     if not match:
         return failed([asked.id], NO_ID, cause=Cause.NO_ID)
     if run2d and not RUN2D.fullmatch(run2d):
-        return failed([asked.id], f"no reduction of SDSS is called {printable(run2d)!r}", cause=Cause.NO_ID)
+        return failed([asked.id], f"there is no SDSS reduction {printable(run2d)!r}", cause=Cause.NO_ID)
     first, mjd, last = int(match[1]), int(match[2]), int(match[3])
     if last > MOST_FIBERS:
         return _of_field(asked.id, fields, first, mjd, last, run2d)

@@ -43,7 +43,7 @@ def secret_from_environment(variable: str, address: str) -> Secret | None:
         return None
     if not _is_private_way(address):
         raise WrongUseError(
-            f"{origin_of(address)}: the token of {variable} would travel unencrypted; give an https address"
+            f"{origin_of(address)}: the token of {variable} would be sent unencrypted; use an https address"
         )
     return Secret("token", origin_of(address), value)
 

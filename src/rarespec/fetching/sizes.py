@@ -11,10 +11,11 @@ from typing import Any
 from rarespec.fetching.fault import FaultError
 from rarespec.fetching.outcome import Cause, Outcome, Result, failed
 from rarespec.fetching.record import Record
-from rarespec.fetching.run import Progress, Task, run_all
+from rarespec.fetching.run import Task, run_all
 from rarespec.fetching.secret import origin_of
 from rarespec.fetching.wanted import Wanted
 from rarespec.fetching.web import Web, length_of
+from rarespec.progress import Progress
 
 HEADS = 200
 """Files whose size is asked for; of more, that many are asked for, evenly spread, and the rest estimated from them."""
@@ -90,7 +91,7 @@ def _size(wanted: Wanted, web: Web) -> Result:
             if not fault.absent or address == wanted.addresses[-1]:
                 cause = Cause.ABSENT if fault.absent else Cause.FAULT
                 return failed(wanted.asked, web.hidden(fault.reason), wanted.name, address, cause)
-    return failed(wanted.asked, "no address is known for it", wanted.name)
+    return failed(wanted.asked, "no known address", wanted.name)
 
 
 def _length(address: str, web: Web) -> int:

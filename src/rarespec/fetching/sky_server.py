@@ -14,7 +14,7 @@ from rarespec.formats.sdss_id import field_mjd_catalogid, plate_mjd_fiber
 from rarespec.spectrum.printable import printable
 from rarespec.survey.manifest import SurveyError, WrongUseError
 
-WANTED = "the query must give the columns plate, mjd and fiberid, or field, mjd and catalogid; run2d helps"
+WANTED = "the query must return plate, mjd and fiberid (and best run2d), or field, mjd and catalogid"
 
 
 def rows_of(sql: str, archive: Archive, web: Web) -> list[Asked]:
@@ -26,7 +26,7 @@ def rows_of(sql: str, archive: Archive, web: Web) -> list[Asked]:
         raise SurveyError(f"SkyServer, release {archive.release}: {fault.reason}") from None
     rows = _parsed(text, archive.release)
     if len(rows) >= archive.number("sql_rows"):
-        raise SurveyError(f"SkyServer cut the answer off at {len(rows)} rows; ask for fewer at a time")
+        raise SurveyError(f"SkyServer truncated the result at {len(rows)} rows; request fewer at a time")
     return list({one.id: one for one in map(_asked, rows)}.values())
 
 
@@ -35,7 +35,9 @@ def _parsed(text: str, release: str) -> list[dict[str, str]]:
     title = page_title(text.encode())
     if title is not None or not lines or _is_message(lines[0]):
         said = title if title is not None else " ".join(lines)
-        raise WrongUseError(f"SkyServer, release {release}, gave no table but said: {printable(said or '')[:300]!r}")
+        raise WrongUseError(
+            f"SkyServer, release {release}, returned no table but the message: {printable(said or '')[:300]!r}"
+        )
     reader = csv.DictReader(lines)
     return [{(key or "").strip().lower(): (value or "").strip() for key, value in row.items()} for row in reader]
 

@@ -39,7 +39,7 @@ SPECTRA_SECONDS = 120.0
 SPECIDS_AT_A_TIME = 500
 MATCHES_EACH = 20
 """The same specid may be in several data sets."""
-NO_ID = "no id of SPARCL: write a sparcl_id (00000dd7-b1ff-48ed-b162-46d9d65f829c) or a specid, a whole number"
+NO_ID = "not a SPARCL id: write a sparcl_id (00000dd7-b1ff-48ed-b162-46d9d65f829c) or a specid, a whole number"
 NOT_THERE = "not in the archive: SPARCL has no such spectrum"
 
 
@@ -70,7 +70,7 @@ def _looked_up(specids: Sequence[str], archive: Archive, web: Web) -> dict[str, 
             text = web.text("POST", address, json=search, seconds=QUERY_SECONDS)
             records = _records(text, MATCHES_EACH * len(some))
         except FaultError as fault:
-            raise SurveyError(f"SPARCL cannot be asked for the specids: {fault.reason}") from None
+            raise SurveyError(f"cannot query SPARCL for the specids: {fault.reason}") from None
         for record in records:
             id = some.get(str(record.get("specid")))
             if id is not None and UUID.fullmatch(str(record.get("sparcl_id"))):
@@ -85,13 +85,13 @@ def _records(text: str, most: int) -> list[dict[str, Any]]:
         raise FaultError(f"a web page instead of data{f': {title!r}' if title else ''}")
     # Before it is taken apart: lists in lists, or millions of small ones, take far more memory than their text.
     if text.count("{") + text.count("[") > MOST_BRACKETS * (most + 2):
-        raise FaultError(f"an answer of more records or lists than {most} spectra have")
+        raise FaultError(f"more records in the answer than {most} spectra can have")
     try:
         answer = json.loads(text)
     except (ValueError, RecursionError):
-        raise FaultError(f"the answer is no JSON: {printable(text[:100])!r}", passing=True) from None
+        raise FaultError(f"the answer is not JSON: {printable(text[:100])!r}", passing=True) from None
     if not isinstance(answer, list) or not answer or not all(isinstance(record, dict) for record in answer):
-        raise FaultError(f"an answer of an unknown form: {printable(text[:200])!r}")
+        raise FaultError(f"unexpected answer: {printable(text[:200])!r}")
     return answer[1:]
 
 

@@ -43,7 +43,7 @@ def parquet_of(record: dict[str, Any]) -> bytes:
         table = pa.table({"spectrum": spectrum, **{name: [value] for name, value in _scalars(record).items()}})
         pq.write_table(table, out, write_page_checksum=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise FaultError(f"a record that no table can hold: {printable(str(error))[:200]}") from None
+        raise FaultError(f"cannot store a record in a table: {printable(str(error))[:200]}") from None
     return out.getvalue()
 
 

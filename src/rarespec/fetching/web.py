@@ -142,13 +142,15 @@ class Web:
             there = urljoin(url, location)
             origin, host = origin_of(there), printable(urlsplit(there).hostname or "")
         except ValueError:  # such as a port that is no number
-            raise FaultError("a redirect to an address that cannot be read") from None
+            raise FaultError("a redirect to an invalid address") from None
         if urlsplit(there).scheme not in ("http", "https"):
-            raise FaultError(f"a redirect to an address that is not of the web: {printable(self.hidden(there))[:100]}")
+            raise FaultError(
+                f"a redirect to something that is not a web address: {printable(self.hidden(there))[:100]}"
+            )
         if urlsplit(url).scheme == "https" and urlsplit(there).scheme == "http":
             raise FaultError(f"a redirect from an encrypted address to an unencrypted one of {host}")
         if self._secret and origin != self._secret.origin and self._secret.is_in(there):
-            raise FaultError(f"a redirect that would carry your token to {host}")
+            raise FaultError(f"a redirect that would send your token to {host}")
         return there
 
     def _request(
@@ -210,8 +212,8 @@ def _status_in_words(status: int, wait: float | None) -> str:
     if status in ABSENT:
         return f"not in the archive (HTTP {status})"
     if status in REFUSED:
-        return f"the archive refuses it (HTTP {status}); is the release public, or does it need a token?"
-    asked = "" if wait is None else f", which asks to wait {wait:.0f} s"
+        return f"the archive refused access (HTTP {status}); the release may not be public, or may need a token"
+    asked = "" if wait is None else f", asking to wait {wait:.0f} s"
     return f"HTTP status {status} from the archive{asked}"
 
 
@@ -219,13 +221,13 @@ def fault_in_words(error: urllib3.exceptions.HTTPError, host: str) -> str:
     """Short, and without the address, in which a token may be."""
     kinds = urllib3.exceptions
     if isinstance(error, kinds.NameResolutionError):
-        return f"the host {host} is not known; is there a network?"
+        return f"cannot find the host {host}; check your network connection"
     if isinstance(error, kinds.NewConnectionError):  # counts as a timeout too
         return f"no connection to {host}"
     if isinstance(error, kinds.TimeoutError):
         return "no answer in time"
     if any(isinstance(cause, CUT) for cause in (error, *error.args)):
-        return "the connection was cut before the end"
+        return "the connection ended early"
     if isinstance(error, kinds.SSLError):
         return "the certificate of the archive cannot be verified"
     if isinstance(error, kinds.ProxyError):

@@ -27,7 +27,7 @@ def check_whole(path: Path, published: Checksum | None) -> Checksum:
     algorithm = published.algorithm if published else "sha256"
     found = Checksum(algorithm, digest_of(path, algorithm))
     if published and found != published:
-        raise FaultError("the checksum is not that which the archive publishes", passing=True)
+        raise FaultError("the checksum differs from the one that the archive publishes", passing=True)
     check_fits(path)
     return found
 
@@ -51,9 +51,9 @@ def check_fits(path: Path) -> None:
                 raise FaultError(f"a {source.container} instead of a FITS file", passing=True)
             n_hdus = len(source.hdus)  # walks over all headers and compares them with the length of the file
             if source.length % BLOCK:
-                raise DefectError(Reason.TRUNCATED, f"the last of {n_hdus} HDUs is not filled up to a whole block")
+                raise DefectError(Reason.TRUNCATED, f"the last of {n_hdus} HDUs is not padded to a full block")
     except DefectError as error:
-        raise FaultError(f"not a whole FITS file: {error.reason}: {error.detail}", passing=True) from None
+        raise FaultError(f"not a complete FITS file: {error.reason}: {error.detail}", passing=True) from None
 
 
 def is_gzip(path: Path) -> bool:

@@ -129,14 +129,14 @@ def _batches(path: Path) -> Iterator[tuple[int, Columns]]:
         elif source.container == Container.TEXT:
             yield from _batches_of_text(source)
         else:
-            raise DefectError(Reason.UNRECOGNISED, f"{source.container} is no catalogue; FITS, CSV, Parquet are")
+            raise DefectError(Reason.UNRECOGNISED, f"{source.container} is not a catalogue; use FITS, CSV or Parquet")
 
 
 def _batches_of_fits(source: Source) -> Iterator[tuple[int, Columns]]:
     tables = [hdu for hdu in source.hdus if hdu.is_table]
     hdu = _key_table(source.hdus) or next(iter(tables), None)
     if hdu is None:
-        raise DefectError(Reason.LAYOUT, "no table is in it")
+        raise DefectError(Reason.LAYOUT, "contains no table")
     beside = _positions_beside(source, hdu)
     for first in range(0, hdu.n_rows, BATCH_ROWS):
         own = _exact_columns(hdu.table(first, first + BATCH_ROWS))
@@ -216,7 +216,7 @@ def _of_kind(common: str, values: Any) -> list[Any]:
     try:
         return [None if value is None or value == "" else kind(value) for value in values]
     except ValueError as error:
-        raise DefectError(Reason.LAYOUT, f"the column for {common} holds what is no number: {error}") from None
+        raise DefectError(Reason.LAYOUT, f"the column for {common} has values that are not numbers: {error}") from None
 
 
 def _key(own: Columns) -> tuple[tuple[str, ...], Callable[..., str]]:
@@ -224,7 +224,7 @@ def _key(own: Columns) -> tuple[tuple[str, ...], Callable[..., str]]:
     key = _key_of(set(own)) or extra
     if key is None:
         wanted = "; ".join("+".join(names).upper() for names, _ in KEYS)
-        raise DefectError(Reason.MISSING_COLUMN, f"no columns that name the objects: one of {wanted} is needed")
+        raise DefectError(Reason.MISSING_COLUMN, f"no column of object ids: it needs one of {wanted}")
     return key
 
 

@@ -33,7 +33,7 @@ def find(names: Iterable[str], wanted: tuple[str, ...]) -> str | None:
 
 def missing(what: str, looked_for: Iterable[str], names: Iterable[str]) -> DefectError:
     there = ", ".join(name[:40] for name in sorted(names)[:12]) or "nothing"
-    return DefectError(Reason.MISSING_COLUMN, f"no {what}: looked for {', '.join(looked_for)}; there is {there}")
+    return DefectError(Reason.MISSING_COLUMN, f"no {what}: looked for {', '.join(looked_for)}; found {there}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ LEAST_MEMORY = 0.5
 def read_limits(seconds: float, gigabytes: float) -> ReadLimits:
     """As a person gives them."""
     if not seconds > 0:
-        raise ValueError(f"a limit of {seconds:g} s leaves no time to read; give a positive number of seconds")
+        raise ValueError(f"a limit of {seconds:g} s is too short; give a positive number of seconds")
     if not gigabytes >= LEAST_MEMORY:
         raise ValueError(f"a limit of {gigabytes:g} GB is less than a reader needs; give {LEAST_MEMORY:g} GB or more")
     return ReadLimits(min(seconds, LONGEST), int(min(gigabytes, 1e9) * 1e9))
@@ -159,7 +159,7 @@ def contained(
     except MemoryError:
         yield Defect(name, Reason.TOO_MUCH_MEMORY, _too_much(allowed))
     except WorkerDiedError as error:
-        yield Defect(name, Reason.READER_CRASHED, f"its reader took the process down ({error})")
+        yield Defect(name, Reason.READER_CRASHED, f"its reader crashed the process ({error})")
 
 
 def contained_groups(

@@ -40,7 +40,7 @@ def open_csv(source: Source) -> Csv:
             break
         remarks.append(line.strip())
     else:
-        raise DefectError(Reason.EMPTY, "no line of data")
+        raise DefectError(Reason.EMPTY, "no rows of data")
     delimiter = next((mark for mark in ",;\t|" if mark in line), None)
     names = next(_cells([line], delimiter))
     above = next(_cells([remarks[-1].lstrip("# ")], delimiter), []) if remarks else []
@@ -73,7 +73,7 @@ def _rows(cells: Iterator[list[str]], n_columns: int) -> Iterator[list[str]]:
         if not row or row == [""]:
             continue
         if len(row) != n_columns:
-            raise DefectError(Reason.CORRUPT, f"row {number} has {len(row)} cells, the header {n_columns}")
+            raise DefectError(Reason.CORRUPT, f"row {number} has {len(row)} cells but the header has {n_columns}")
         yield row
 
 

@@ -36,7 +36,7 @@ def spectra_of_csv(source: Source, options: ReadOptions) -> Iterator[Spectra | D
             table = _pixel_table(open_csv(source))
         yield from spectra_of_table(table, source, options)
     elif all_numbers(names) and len(names) < HEADERLESS_COLUMNS:
-        raise DefectError(Reason.MISSING_COLUMN, "the first line holds numbers only; name the columns in a header line")
+        raise DefectError(Reason.MISSING_COLUMN, "the first line has only numbers; name the columns in a header line")
     else:
         yield from _spectra_of_wide_csv(source, options)
 

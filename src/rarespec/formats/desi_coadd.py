@@ -62,7 +62,7 @@ def _cameras(by_name: dict[str, Hdu], n_rows: int) -> list[dict[str, Hdu]]:
     letters = {letter for letter, _, kind in (name.rpartition("_") for name in by_name) if letter and kind in _KINDS}
     # SCORES comes last in a file: without it, a camera that is not there may have been cut off.
     if not letters or (letters < _ALL_CAMERAS and "SCORES" not in by_name):
-        raise DefectError(Reason.TRUNCATED, f"only the cameras {sorted(letters)} are there; fetch it again")
+        raise DefectError(Reason.TRUNCATED, f"only the cameras {sorted(letters)} are present; fetch it again")
     cameras = [_camera(by_name, letter, n_rows) for letter in sorted(letters)]
     return sorted(cameras, key=lambda camera: float(camera["WAVELENGTH"].image(0, 1)[0]))
 
@@ -107,7 +107,7 @@ def _catalogue(source: Source, fibermap: NDArray[Any], redshifts: Redshifts | No
     own = own_columns(fibermap)
     n = len(fibermap)
     if "targetid" not in own:
-        raise DefectError(Reason.MISSING_COLUMN, "FIBERMAP has no column TARGETID: the spectra cannot be named")
+        raise DefectError(Reason.MISSING_COLUMN, "FIBERMAP has no column TARGETID, so the spectra have no ids")
     nothing = [None] * n
     common = {
         "id": [str(target) for target in own["targetid"]],

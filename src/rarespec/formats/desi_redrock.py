@@ -61,4 +61,4 @@ def _read(path: Path) -> Redshifts:
             columns = {ours: plain_list(table[hdu.column_named(name)]) for ours, name in wanted.items()}
             return Redshifts({target: row for row, target in enumerate(table[targetid].tolist())}, columns)
     except DefectError as error:
-        raise DefectError(error.reason, f"{path.name} beside it: {error.detail}; stored without classes") from None
+        raise DefectError(error.reason, f"{path.name} next to it: {error.detail}; stored without classes") from None

@@ -70,7 +70,7 @@ class Hdu:
             raise DefectError(
                 Reason.TRUNCATED,
                 f"{self.label} should have {self.data_length} bytes of data ({axes}) but {max(there, 0)} follow: "
-                "the file is cut short or this header is wrong; fetch it again",
+                "the file is truncated or this header is wrong; fetch it again",
             )
 
     @cached_property
@@ -134,7 +134,7 @@ class Hdu:
     def table(self, start: int = 0, stop: int | None = None) -> NDArray[Any]:
         """Rows `start` to `stop` of a table, structured, (stop - start,); read-only, big-endian as stored."""
         if not self.is_table:
-            raise DefectError(Reason.LAYOUT, f"{self.label} is no table")
+            raise DefectError(Reason.LAYOUT, f"{self.label} is not a table")
         if self._extension == "TABLE" or not self._layout.plain:
             return self._table_by_astropy[start:stop]
         self.verify()
@@ -159,7 +159,7 @@ class Hdu:
     def image(self, start: int = 0, stop: int | None = None) -> NDArray[Any]:
         """Slices `start` to `stop` along the first NumPy axis of an image; read-only, big-endian as stored."""
         if not self.is_image:
-            raise DefectError(Reason.LAYOUT, f"{self.label} is no image")
+            raise DefectError(Reason.LAYOUT, f"{self.label} is not an image")
         dtype = None if self._is_compressed_image else self._plain_pixels
         if dtype is None:
             return self._image_by_astropy[start:stop]
@@ -278,7 +278,7 @@ def _another_starts(source: Source, offset: int, n_before: int) -> bool:
     if left < BLOCK and b"XTENSION=".startswith(start):
         raise DefectError(Reason.TRUNCATED, f"cut within the header of HDU {n_before}; fetch it again")
     raise DefectError(
-        Reason.CORRUPT, f"{left} bytes after the first {n_before} HDUs are no FITS extension; fetch it again"
+        Reason.CORRUPT, f"{left} bytes after the first {n_before} HDUs are not a FITS extension; fetch it again"
     )
 
 

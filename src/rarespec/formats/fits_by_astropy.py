@@ -59,7 +59,7 @@ def compressed_image_by_astropy(
 def _image(raw: bytes, header: Header) -> NDArray[Any]:
     image = _hdu_data(raw)
     if not isinstance(image, np.ndarray):
-        raise DefectError(Reason.LAYOUT, f"{header.label} holds no image")
+        raise DefectError(Reason.LAYOUT, f"{header.label} has no image")
     return image
 
 

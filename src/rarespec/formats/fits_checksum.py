@@ -51,5 +51,5 @@ def _datasum(header: Header) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit()):
-        raise DefectError(Reason.CHECKSUM, f"{header.label}: DATASUM = {text!r} is no number; fetch it again")
+        raise DefectError(Reason.CHECKSUM, f"{header.label}: DATASUM = {text!r} is not a number; fetch it again")
     return int(text)

@@ -135,7 +135,7 @@ class _Column:
         text = header.string(f"TFORM{n}")
         match = _FORMAT.fullmatch(text.upper())
         if match is None:
-            raise _LayoutError(f"TFORM{n} = {text!r} is no column format")
+            raise _LayoutError(f"TFORM{n} = {text!r} is not a column format")
         repeat, code, rest = match.groups()
         return cls(
             header.string(f"TTYPE{n}") or f"col{n}",

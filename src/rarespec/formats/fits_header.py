@@ -69,7 +69,8 @@ def _check_characters(cards: bytes, label: str) -> None:
     if len(codes) and (codes.min() < 32 or codes.max() > 126):
         at = int(np.flatnonzero((codes < 32) | (codes > 126))[0])
         raise DefectError(
-            Reason.CORRUPT, f"{label} holds the byte 0x{codes[at]:02x} at {at}, which no FITS card may; fetch it again"
+            Reason.CORRUPT,
+            f"{label} has the byte 0x{codes[at]:02x} at {at}, which is not allowed in a FITS card; fetch it again",
         )
 
 
@@ -172,7 +173,7 @@ class Header(Mapping[str, Any]):
         """The value, which must be a whole number; without `default` the card must be there."""
         value = self.get(keyword, default)
         if isinstance(value, bool) or not isinstance(value, int):
-            found = "is missing" if value is None else f"= {value!r} is no whole number"
+            found = "is missing" if value is None else f"= {value!r} is not a whole number"
             raise DefectError(Reason.CORRUPT, f"{self.label}: {keyword} {found}; fetch it again")
         return value
 
@@ -182,7 +183,7 @@ class Header(Mapping[str, Any]):
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise DefectError(Reason.CORRUPT, f"{self.label}: {keyword} = {value!r} is no number")
+            raise DefectError(Reason.CORRUPT, f"{self.label}: {keyword} = {value!r} is not a number")
         return float(value)
 
 

@@ -45,7 +45,7 @@ def _long_axes(hdu: Hdu) -> tuple[int, ...]:
 def read(source: Source, options: ReadOptions) -> Iterator[Spectra]:
     hdu = _flux_image(source)
     if hdu is None:
-        raise DefectError(Reason.LAYOUT, "no image with one or two axes, CRVAL1, and CD1_1 or CDELT1 is in it")
+        raise DefectError(Reason.LAYOUT, "contains no image with one or two axes, CRVAL1, and CD1_1 or CDELT1")
     n_pixels = hdu.image_shape[-1]
     n = int(np.prod(_long_axes(hdu)[:-1]))
     axis = wcs_axis(hdu.header, n_pixels, is_air(hdu.header, options))

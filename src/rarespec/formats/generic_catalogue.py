@@ -91,7 +91,7 @@ def _listed(column: np.ndarray[Any, Any]) -> list[Any]:
         # NumPy makes broken text, which crashes Python later, of numbers that are no characters.
         codes = np.ascontiguousarray(column).view(np.dtype("u4").newbyteorder(column.dtype.byteorder))
         if codes.max(initial=0) > sys.maxunicode:
-            raise DefectError(Reason.CORRUPT, "text that is no Unicode; fetch it again")
+            raise DefectError(Reason.CORRUPT, "text that is not valid Unicode; fetch it again")
     return column.tolist()
 
 

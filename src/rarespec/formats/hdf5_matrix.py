@@ -49,7 +49,7 @@ def _datasets_with_flux(file: h5py.File) -> dict[str, h5py.Dataset]:
             groups[name] = _only_datasets(inner)
     fitting = {name: datasets for name, datasets in groups.items() if _holds_flux(datasets)}
     if len(fitting) > 1:
-        raise DefectError(Reason.LAYOUT, f"flux in several groups: {', '.join(fitting)}; one per file is read")
+        raise DefectError(Reason.LAYOUT, f"flux in several groups: {', '.join(fitting)}; use one per file")
     if not fitting:
         raise missing("flux", FLUX, [*root, *(f"{group}/{name}" for group in groups for name in groups[group])])
     return root | next(iter(fitting.values()))
@@ -73,7 +73,7 @@ def _holds_flux(datasets: dict[str, h5py.Dataset]) -> bool:
 
 def _lazy(name: str, dataset: h5py.Dataset) -> Lazy:
     if dataset.is_virtual or dataset.external:
-        raise DefectError(Reason.LAYOUT, f"dataset {name} lies in other files")
+        raise DefectError(Reason.LAYOUT, f"dataset {name} is stored in other files")
     if dataset.chunks:
         _check_chunks(name, dataset)
     if name.lower() in (*FLUX, *ANY_WAVELENGTH):

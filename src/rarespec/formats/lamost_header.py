@@ -62,6 +62,8 @@ def _id(header: Header) -> str:
     if obsid := header.string("OBSID"):  # a damaged card may be there and say nothing
         return obsid
     if not header.string("PLANID"):
-        raise DefectError(Reason.MISSING_COLUMN, f"{header.label} has neither OBSID nor PLANID: no name")
+        raise DefectError(
+            Reason.MISSING_COLUMN, f"{header.label} has neither OBSID nor PLANID, so the spectrum has no id"
+        )
     spectrograph, fibre = header.integer("SPID"), header.integer("FIBERID")
     return f"{header.integer('LMJD')}-{header.string('PLANID')}_sp{spectrograph:02d}-{fibre:03d}"

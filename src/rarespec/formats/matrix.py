@@ -90,7 +90,7 @@ def read_matrix(
 def _checked_shape(arrays: Mapping[str, Sliceable], roles: Roles, wavelength: tuple[int, ...]) -> tuple[int, int]:
     shape = arrays[roles.flux].shape
     if len(shape) != 2:
-        raise DefectError(Reason.LAYOUT, f"{roles.flux} has shape {shape}; rows of spectra are needed")
+        raise DefectError(Reason.LAYOUT, f"{roles.flux} has shape {shape}; it must have one spectrum per row")
     if shape[0] == 0 or shape[1] == 0:
         raise DefectError(Reason.EMPTY, f"{roles.flux} has shape {shape}")
     if wavelength not in (shape[1:], shape):

@@ -54,7 +54,7 @@ def _vectors_per_row(table: Table, source: Source, options: ReadOptions) -> Iter
     roles = Roles.among(table.columns)
     for name in roles.used:
         if not is_vector(table.columns[name]):
-            raise DefectError(Reason.LAYOUT, f"{roles.flux} holds vectors, {name} does not")
+            raise DefectError(Reason.LAYOUT, f"{roles.flux} has vectors, but {name} does not")
     axis = None if roles.wavelength else Axis.in_metadata(table.meta, options.air, table.columns)
     unit = table.units.get(roles.wavelength or "")
     columns = {name: _rows_of(column) for name, column in table.columns.items()}

@@ -47,7 +47,7 @@ class StreamedArray:
         self._name = name
         self._last: tuple[tuple[int, int], NDArray] | None = None
         if self.dtype.hasobject:
-            detail = f"array {name} holds Python objects, which would have to be unpickled; save it as text or numbers"
+            detail = f"array {name} contains Python objects, which rarespec never unpickles; save it as text or numbers"
             raise DefectError(Reason.LAYOUT, detail)
         if min(self.shape) < 0 or self.dtype.itemsize == 0:
             raise DefectError(Reason.CORRUPT, f"array {name} of shape {self.shape} and type {self.dtype}")
@@ -126,7 +126,7 @@ def _verify(archive: zipfile.ZipFile, n_bytes: int) -> None:
         raise DefectError(Reason.LAYOUT, f"more than {MOST_ARRAYS} arrays")
     if packed := next((m for m in archive.infolist() if m.compress_type not in NUMPYS_METHODS), None):
         # Python unfolds the others in one go, whatever size the archive declares.
-        raise DefectError(Reason.LAYOUT, f"{packed.filename} is packed as NumPy never does; save it by NumPy")
+        raise DefectError(Reason.LAYOUT, f"{packed.filename} was not written by NumPy; save it with NumPy")
     if sum(member.file_size for member in archive.infolist()) > limit:
         raise DefectError(Reason.TOO_LARGE, f"{n_bytes} bytes inflate to more than {limit >> 20} MiB")
     for member in archive.infolist():
@@ -160,7 +160,7 @@ def _npy_arrays(source: Source) -> dict[str, Sliceable]:
         return {"table": array} if sibling is None or has_wavelength else {"table": array, role: sibling}
     if sibling is None:
         names = [name.format(stem=source.path.stem) for name in SIBLINGS]
-        raise missing("wavelength beside a plain matrix", names, ["flux"])
+        raise missing("wavelength for a plain matrix", names, ["flux"])
     return {"flux": array, role: sibling}
 
 

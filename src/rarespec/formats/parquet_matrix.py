@@ -59,7 +59,7 @@ def row_batches(
         yield first, batch
         first += len(batch)
     if first != parquet.metadata.num_rows:
-        raise DefectError(Reason.CORRUPT, f"{first} rows where {parquet.metadata.num_rows} are announced")
+        raise DefectError(Reason.CORRUPT, f"{first} rows instead of the {parquet.metadata.num_rows} declared")
 
 
 def is_vector(kind: pa.DataType) -> bool:

@@ -40,7 +40,7 @@ def numbers(values: Any, name: str) -> NDArray[np.floating]:
     """float32 or float64 in native byte order, contiguous; masked elements are NaN."""
     array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
     if array.dtype.kind not in "fiu":
-        raise DefectError(Reason.LAYOUT, f"{name} holds {array.dtype}, not numbers")
+        raise DefectError(Reason.LAYOUT, f"{name} is {array.dtype}, not numbers")
     single = array.dtype.kind == "f" and array.dtype.itemsize <= 4
     dtype: type[np.floating] = np.float32 if single else np.float64
     if isinstance(array, np.ma.MaskedArray):
@@ -52,7 +52,7 @@ def flags(values: Any) -> NDArray[np.bool_]:
     """True where the mask is set, not finite, or itself masked."""
     array = np.asarray(np.ma.getdata(values))
     if array.dtype.kind not in "fiub":
-        raise DefectError(Reason.LAYOUT, f"mask holds {array.dtype}, not flags")
+        raise DefectError(Reason.LAYOUT, f"mask is {array.dtype}, not flags")
     return (array != 0) | np.ma.getmaskarray(values)
 
 

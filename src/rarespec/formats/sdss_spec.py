@@ -54,7 +54,7 @@ def _integer(source: Source, own: dict[str, Any], column: str, card: str) -> int
         raise DefectError(
             Reason.MISSING_COLUMN,
             f"{source.hdus[2].label} has no column {column.upper()} with a whole number, nor has the primary header "
-            f"a card {card}: the spectrum cannot be named",
+            f"a card {card}, so it has no id",
         )
     return value
 

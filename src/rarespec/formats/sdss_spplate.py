@@ -57,7 +57,7 @@ def _image_like(source: Source, index: int, name: str) -> Hdu:
     named = [hdu for hdu in source.hdus if hdu.name == name]
     hdu = named[0] if named else source.hdus[min(index, len(source.hdus) - 1)]
     if not hdu.is_image or hdu.image_shape != shape:
-        raise DefectError(Reason.LAYOUT, f"{hdu.label}, expected to be {name}, is no image of shape {shape}")
+        raise DefectError(Reason.LAYOUT, f"{hdu.label}, expected to be {name}, is not an image of shape {shape}")
     return hdu
 
 

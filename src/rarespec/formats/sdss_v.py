@@ -44,7 +44,7 @@ def _catalogue(source: Source) -> dict[str, Any]:
 def _id(source: Source, own: dict[str, Any]) -> str:
     label, header = source.hdus[2].label, source.hdus[0].header
     if not own.get("catalogid"):
-        raise DefectError(Reason.MISSING_COLUMN, f"{label} has no column CATALOGID: the spectrum cannot be named")
+        raise DefectError(Reason.MISSING_COLUMN, f"{label} has no column CATALOGID, so the spectrum has no id")
     # FIELD of a PLUGMAP row is a field of the imaging survey, mostly 0; only a row with redshifts has the SDSS-V one.
     row = own if "class" in own else {}
     field = _whole(row.get("field"), header, "FIELDID", "PLATEID")

@@ -156,7 +156,7 @@ def _container_of(head: bytes) -> Container:
         raise DefectError(Reason.EMPTY, "nothing but white space; fetch it again")
     if _looks_like_text(head):
         return Container.TEXT
-    raise DefectError(Reason.UNRECOGNISED, f"starts with {head[:8]!r}, which no reader knows")
+    raise DefectError(Reason.UNRECOGNISED, f"starts with {head[:8]!r}, which no reader recognises")
 
 
 def _looks_like_text(head: bytes) -> bool:

@@ -43,7 +43,7 @@ def _rows(spectrum: Spectrum, values: Any) -> NDArray[Any]:
     """(n, p), wherever the object keeps its spectral axis."""
     array = np.asarray(values)
     if array.ndim not in (1, 2):
-        raise DefectError(Reason.LAYOUT, f"flux has {array.ndim} dimensions; one spectrum or rows of them are needed")
+        raise DefectError(Reason.LAYOUT, f"flux has {array.ndim} dimensions; give one spectrum or one per row")
     axis_first = array.ndim == 2 and getattr(spectrum, "spectral_axis_index", None) == 0
     return np.atleast_2d(array.T if axis_first else array)
 

@@ -49,7 +49,7 @@ NOT_FITS: dict[str, Container] = {
 def reader_by_name(name: str) -> Reader:
     """The reader of this name."""
     if name not in READERS:
-        raise ValueError(f"no reader is called {name!r}; there are {', '.join(READERS)}")
+        raise ValueError(f"there is no reader {name!r}; choose from {', '.join(READERS)}")
     return import_module(f"rarespec.formats.{READERS[name]}").READER
 
 
@@ -60,7 +60,7 @@ def reader_for(source: Source) -> Reader:
             reader = reader_by_name(name)
             if reader.recognises(source):
                 return reader
-    raise DefectError(Reason.UNRECOGNISED, f"a {source.container} file whose layout no reader knows")
+    raise DefectError(Reason.UNRECOGNISED, f"a {source.container} file with a layout that no reader recognises")
 
 
 def read_here(
@@ -82,7 +82,7 @@ def _next_or_defect(found: Iterator[Found], name: str) -> Found | None:
     except DefectError as error:
         return error.at(name)
     except MemoryError:
-        return Defect(name, Reason.TOO_MUCH_MEMORY, "more than its reader may use; allow more with --memory-limit")
+        return Defect(name, Reason.TOO_MUCH_MEMORY, "more than the memory limit; allow more with --memory-limit")
     except OSError as error:
         if error.errno is None:  # what a library says about a file that it could read
             return Defect(name, Reason.CORRUPT, _message(error))

@@ -30,7 +30,7 @@ def within_text_limit(spectra: Spectra, source: str) -> Iterator[Spectra | Defec
     rows = zip(*spectra.catalogue.values(), strict=True)
     lengths = np.array([_characters([list(row)]) for row in rows])
     for i in np.flatnonzero(lengths > MOST_TEXT).tolist():
-        detail = f"{lengths[i]} characters of text beside the spectrum; at most {MOST_TEXT} are stored"
+        detail = f"{lengths[i]} characters of text with the spectrum; the limit is {MOST_TEXT}"
         yield Defect(source, Reason.TOO_LARGE, detail, spectra.ids[i][:200])
     kept = np.flatnonzero(lengths <= MOST_TEXT)
     if len(kept):

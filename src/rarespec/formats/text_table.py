@@ -22,7 +22,7 @@ from rarespec.spectrum import Defect, DefectError, Reason, Spectra
 def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
     head = source.read(0, min(source.length, 4096)).lstrip(b"\xef\xbb\xbf \t\r\n")
     if not head.startswith(b"<") and source.read(source.length - 1, 1) not in b"\r\n":
-        detail = "the last line has no end; fetch it again, or add a newline if it is whole"
+        detail = "the last line does not end in a newline; fetch it again, or add one if the line is complete"
         raise DefectError(Reason.TRUNCATED, detail)
     if head.startswith(b"<") or head.startswith(b"# %ECSV"):
         table = votable(whole(source)) if head.startswith(b"<") else ecsv(whole(source))

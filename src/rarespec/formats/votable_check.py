@@ -50,15 +50,15 @@ class _Document:
     def doctype(self, name: str, system: str | None, public: str | None, has_internal_subset: int) -> None:
         """The DTD of old VOTables is only named, and never fetched; entities and default attributes are not needed."""
         if has_internal_subset:
-            raise DefectError(Reason.LAYOUT, "a VOTable with entities of its own; save it without a DTD")
+            raise DefectError(Reason.LAYOUT, "a VOTable that defines its own entities; save it without a DTD")
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise DefectError(Reason.LAYOUT, f"a VOTable with more than {DEEPEST} elements within each other")
+            raise DefectError(Reason.LAYOUT, f"a VOTable with elements nested more than {DEEPEST} deep")
         tag = name.rpartition(":")[2]
         if tag == "STREAM" and any(key.rpartition(":")[2] == "href" for key in attributes):
-            raise DefectError(Reason.LAYOUT, "a VOTable whose data lie elsewhere; save it with its data inside")
+            raise DefectError(Reason.LAYOUT, "a VOTable whose data are stored elsewhere; save it with its data inside")
         if tag == "TABLE":
             self._begin_table(attributes)
         elif tag == "TR":

@@ -28,7 +28,7 @@ def angstroms_per(unit: str | None) -> float:
     for wrapper in ("log10", "log", "dex", "(", ")", "[", "]"):
         text = text.replace(wrapper, "")
     if text not in ANGSTROMS:
-        raise DefectError(Reason.LAYOUT, f"wavelengths in {unit!r}; Angstrom, nm, um and m are understood")
+        raise DefectError(Reason.LAYOUT, f"wavelengths in {unit!r}; use Angstrom, nm, um or m")
     return ANGSTROMS[text]
 
 

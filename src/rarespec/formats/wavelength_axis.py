@@ -55,7 +55,7 @@ class Axis:
 
 def _check_wavelength(wavelength: NDArray[np.float64]) -> None:
     if wavelength.ndim != 1 or len(wavelength) < 2:
-        raise DefectError(Reason.LAYOUT, f"wavelength has shape {wavelength.shape}; a vector of 2 or more is needed")
+        raise DefectError(Reason.LAYOUT, f"wavelength has shape {wavelength.shape}; it must be a vector of at least 2")
     if not np.isfinite(wavelength).all() or wavelength.min() <= 0:
         raise DefectError(Reason.LAYOUT, "wavelengths that are not finite and positive")
     steps = np.diff(wavelength)

@@ -44,7 +44,7 @@ class Wide:
             raise missing("flux", (*FLUX, "columns named by their wavelength"), names)
         pixels = [found[name][2] for name in flux]
         if any([found[name][2] for name in group] != pixels for group in columns.values()):
-            raise DefectError(Reason.LAYOUT, "the columns of flux, ivar, error and mask are not of the same pixels")
+            raise DefectError(Reason.LAYOUT, "the columns of flux, ivar, error and mask do not have the same pixels")
         return cls(columns, None if _are_row_numbers(pixels) else np.array(pixels, dtype=np.float64))
 
     @cached_property

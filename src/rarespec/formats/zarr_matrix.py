@@ -42,7 +42,7 @@ INDEX_ENTRY = 16
 def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
     with faults_of("Zarr"):
         if _metadata_file(source.path) is not None and not _is_group(source.path):
-            raise DefectError(Reason.LAYOUT, "a single array; a group with flux and wavelength is needed")
+            raise DefectError(Reason.LAYOUT, "a single array instead of a group with flux and wavelength")
         members = {path.name: _opened(path) for path in _array_directories(source.path)}
         arrays = {name: _lazy(name, array, source.path / name) for name, array in members.items()}
         unit = wavelength_unit(members)
@@ -84,7 +84,7 @@ def _opened(directory: Path) -> zarr.Array:
     metadata = _metadata_file(directory)
     codecs = _codecs(_json(metadata)) if metadata else []
     if unknown := sorted(set(codecs) - HARMLESS):
-        why = "Python objects would have to be unpickled" if "pickle" in unknown[0] else "it is not used here"
+        why = "rarespec never unpickles Python objects" if "pickle" in unknown[0] else "it is not supported"
         detail = f"array {directory.name} needs the codec {unknown[0]!r}: {why}; save numbers and text"
         raise DefectError(Reason.LAYOUT, detail)
     compressors = [codec for codec in codecs if codec in COMPRESSORS]
@@ -121,7 +121,7 @@ def _check_chunks(directory: Path, array: zarr.Array, compressor: str | None) ->
     limit = LARGEST_CHUNK if array.dtype.kind in "OT" else min(LARGEST_CHUNK, (1 << 20) + 8 * chunk_bytes)
     for path in chunk_files(directory):
         if compressor == "blosc" and not is_whole(path):
-            raise DefectError(Reason.TRUNCATED, f"chunk {path.name} of {directory.name} is cut short; fetch it again")
+            raise DefectError(Reason.TRUNCATED, f"chunk {path.name} of {directory.name} is truncated; fetch it again")
         check_chunk(compressor, path, limit)
 
 

@@ -11,7 +11,7 @@ DEVICES = ("cpu", "cuda")
 
 
 class NoGPUWarning(UserWarning):
-    """A GPU was asked for and there is none that can be used; the CPU does the work, with the same result."""
+    """A GPU was asked for and there is none that can be used; using the CPU, with the same result."""
 
 
 def usable_device(asked: str | None) -> str | None:
@@ -22,14 +22,14 @@ def usable_device(asked: str | None) -> str | None:
     reason = why_not(str(asked))
     if reason is None:
         return str(asked)
-    warnings.warn(f"{reason}; the CPU does the work", NoGPUWarning, stacklevel=3)
+    warnings.warn(f"{reason}; using the CPU", NoGPUWarning, stacklevel=3)
     return None
 
 
 def check_device_name(asked: str | None) -> None:
     """A ValueError for a name that no device has, whether or not there is such a device."""
     if asked not in (None, "cpu") and str(asked).split(":")[0] != "cuda":
-        raise ValueError(f"device={asked!r} is not known: there are {', '.join(DEVICES)}, or cuda:1 and so on")
+        raise ValueError(f"device={asked!r} is not valid: choose from {', '.join(DEVICES)}, or cuda:1 and so on")
 
 
 def why_not(device: str) -> str | None:
@@ -39,7 +39,7 @@ def why_not(device: str) -> str | None:
     import torch
 
     if not torch.cuda.is_available():
-        kind = "was built without CUDA" if torch.version.cuda is None else "finds no CUDA device (is there a driver?)"
+        kind = "was built without CUDA" if torch.version.cuda is None else "finds no CUDA device (check the driver)"
         return f"device={device}: torch {torch.__version__} {kind}"
     number = torch.device(device).index or 0
     if number >= torch.cuda.device_count():

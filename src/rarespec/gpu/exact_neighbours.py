@@ -6,14 +6,14 @@ at most; a row for which it does not exclude them is searched again in float64.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 from array_api_compat import array_namespace, device, is_torch_array
 
+from rarespec.progress import Progress
+
 Array = Any
-Progress = Callable[[int, int], None]
-"""Called with the number of rows done and in all."""
 
 N_MORE = 10
 """Candidates beyond the neighbours that are asked for and the row itself."""

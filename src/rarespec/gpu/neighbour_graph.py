@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from rarespec.gpu.device import on_device, usable_device
-from rarespec.gpu.exact_neighbours import Progress, nearest_rows
+from rarespec.gpu.exact_neighbours import nearest_rows
+from rarespec.progress import Progress
 from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours
 from rarespec.rankers.other_arrays import as_numpy
 from rarespec.rankers.rows import fingerprint_of_rows, require_finite

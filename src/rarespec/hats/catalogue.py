@@ -68,7 +68,9 @@ def _check_within(root: Any) -> None:
     for line in text.splitlines():
         key, *words = re.split(r"[=:\s]+", line.strip())
         if key in NAMING and any(re.search(r"[/\\]|\.\.", word) for word in words):
-            raise WrongUseError(f"{collection}: {key} names {' '.join(words)[:200]!r}, which is not in the collection")
+            raise WrongUseError(
+                f"{collection}: {key} names {' '.join(words)[:200]!r}, but the collection has no such catalogue"
+            )
 
 
 def _with_spectra(found: Catalog) -> Catalog:

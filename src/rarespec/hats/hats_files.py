@@ -30,7 +30,7 @@ MARKS = ("hats.properties", "collection.properties", PROVENANCE)
 def write(columns: Sequence[PlainColumn], path: Path, provenance: Provenance) -> None:
     """Written beside and then renamed; a catalogue of the same name is replaced, any other directory is left alone."""
     if path.exists() and not any((path / name).is_file() for name in MARKS):
-        raise WrongUseError(f"{path}: exists and is not a HATS catalogue; choose another name")
+        raise WrongUseError(f"{path}: already exists and is not a HATS catalogue; choose another name")
     frame = _placed(_frame(escaped_columns(columns, FORBIDDEN, path)), path)
     beside = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
     try:
@@ -76,12 +76,14 @@ def _placed(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
     """The rows that have a place on the sky, by which alone HATS keeps them; the others are told."""
     missing = {"ra", "dec"} - set(frame.columns)
     if missing:
-        raise WrongUseError(f"{path}: HATS keeps objects by their position; there is no column {' and '.join(missing)}")
+        raise WrongUseError(
+            f"{path}: HATS orders objects by position, but the table has no column {' and '.join(missing)}"
+        )
     placed = is_position(*(_numbers(frame[name]) for name in ("ra", "dec")))
     if not placed.any():
-        raise WrongUseError(f"{path}: HATS keeps objects by their position, and not one has any; choose .ecsv or .fits")
+        raise WrongUseError(f"{path}: HATS orders objects by position, but none has one; choose .ecsv or .fits")
     if not placed.all():
-        warnings.warn(f"{path}: left out, as they have no position: {int((~placed).sum())} rows", stacklevel=5)
+        warnings.warn(f"{path}: left out {int((~placed).sum())} rows without a position", stacklevel=5)
     return frame[placed].reset_index(drop=True)
 
 

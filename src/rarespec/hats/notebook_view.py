@@ -15,7 +15,7 @@ def hats_ranking_html(ranking: HatsRanking) -> str:
     return shown(
         f"Ranking of {thousands(ranking.n_listed)} spectra of {printable(str(ranking.provenance['catalogue']))}",
         *_sample_yield(ranking),
-        note(sentence(f"by {ranking.method}: {ranking.why}")),
+        note(sentence(f"method {ranking.method}: {ranking.why}")),
         *first_candidates(ranking.table),
         *first_problems(ranking.problems),
     )
@@ -25,5 +25,5 @@ def _sample_yield(ranking: HatsRanking) -> list[Html]:
     """Of the sample alone: nothing is estimated for the catalogue as a whole."""
     if ranking.sample_yield is None:
         return []
-    words = sentence(f"in the sample that was learned from: {ranking.sample_yield.why}")
+    words = sentence(f"estimate for the training sample only: {ranking.sample_yield.why}")
     return [element("div", words, style="max-width:50em")]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rarespec.engines.here import Here
 from rarespec.hats.partition import name_of
+from rarespec.progress import Progress
 from rarespec.survey.manifest import SurveyError
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ AT_ONCE = 2
 """Partitions in memory without a cluster: each may be a gigabyte."""
 OUTCOME = "outcome"
 Outcome = TypeVar("Outcome")
-Progress = Callable[[int, int], None]
-"""Called with the number of partitions done and in all."""
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ class HatsRanking:
 
     def _repeated(self) -> list[str]:
         n = sum(count > 1 for count in Counter(self.table["id"].tolist()).values())
-        return [f"ids that stand more than once in the list, as the catalogue has them so: {n}"] if n else []
+        return [f"the catalogue has duplicate ids; {n} of them appear more than once in the list"] if n else []
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """The table as .hats, .ecsv, .csv, .fits, .vot or .parquet, with where it comes from."""

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rarespec.hats.catalogue import open_catalogue
-from rarespec.hats.over_partitions import Failed, Progress, over_partitions
+from rarespec.hats.over_partitions import Failed, over_partitions
 from rarespec.hats.ranking import HatsRanking
 from rarespec.hats.scoring import Account, Best, Scoring, score_partition
 from rarespec.hats.training import SAMPLE, training_survey
+from rarespec.progress import Progress
 from rarespec.searching.candidates import make_table
 from rarespec.searching.model import SearchModel
 from rarespec.searching.ranking import Ranking
@@ -154,17 +155,19 @@ def _refuse_what_needs_a_survey(catalogue: Any, request: SearchRequest, plan: Ha
     name = getattr(catalogue, "name", catalogue)
     if request.selection != EVERYTHING:
         raise WrongUseError(
-            f"{name}: --min-snr, --class, --not-class and --cone are for surveys; filter the catalogue with "
-            "LSDB and give what is left to rarespec.search"
+            f"{name}: --min-snr, --class, --not-class and --cone work only on surveys; filter the catalogue with "
+            "LSDB and pass the result to rarespec.search"
         )
     if request.device not in (None, "cpu"):
         raise WrongUseError(
             f"{name}: a HATS catalogue is searched on the CPU, by LSDB; leave --device out, or give a Dask cluster"
         )
     if plan.is_kept and name_of_recipe(request.make_recipe()) is None:
-        raise WrongUseError("only what was learned by a recipe that has a name can be saved, not by one made by hand")
+        raise WrongUseError("cannot save a search with a custom recipe; use a recipe that has a name")
     if request.model is not None and plan.save_model is not None:
-        raise WrongUseError(f"{request.model}: nothing is learned with --model, so that there is nothing to save")
+        raise WrongUseError(
+            f"{request.model}: --model learns nothing new, so there is nothing to save; leave out --save-model"
+        )
 
 
 @contextmanager
@@ -218,7 +221,7 @@ def _rank(
         if not of_partition.read:
             empty.append(name)
     if not best.rows:
-        raise WrongUseError(f"{catalogue.name}: of {account.read} spectra not one could be ranked: {account.unusable}")
+        raise WrongUseError(f"{catalogue.name}: none of {account.read} spectra could be ranked: {account.unusable}")
     why = model.ranker.words(len(model.known_ids))
     return HatsRanking(
         table=_table(best.rows),
@@ -227,7 +230,7 @@ def _rank(
         empty=empty,
         method=model.method,
         why=why,
-        lesson_problems=[f"while learning: {problem}" for problem in lesson.problems] if lesson else [],
+        lesson_problems=[f"during training: {problem}" for problem in lesson.problems] if lesson else [],
         examples_lost=bool(lesson and lesson.examples_lost),
         sample_yield=lesson.yield_curve if lesson else None,
         provenance=_provenance(catalogue, model, account, settings),

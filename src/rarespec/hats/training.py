@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.hats.over_partitions import Failed, Progress, over_partitions
+from rarespec.hats.over_partitions import Failed, over_partitions
 from rarespec.hats.partition import name_of, spectra_in
 from rarespec.hats.targets import Targets, find_targets, ids_in, light_columns, words_in
+from rarespec.progress import Progress
 from rarespec.searching.request import SearchRequest
 from rarespec.spectrum import Spectra, WavelengthGrid
 from rarespec.survey import Survey

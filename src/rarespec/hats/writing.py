@@ -32,7 +32,7 @@ def write_hats(
     table = candidates.table if is_ranking else candidates
     place = Path(path)
     if not place.parent.is_dir():
-        raise WrongUseError(f"{place}: there is no folder {place.parent}; make it first")
+        raise WrongUseError(f"{place}: the directory {place.parent} does not exist; create it first")
     told = provenance or (candidates.provenance if is_ranking else {})
     write(plain_columns(table), place, plain_provenance(told))
     return place

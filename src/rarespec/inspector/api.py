@@ -68,7 +68,7 @@ class Api:
         inspection = self._inspection
         start, n = _whole(request, "start", 0, 0), _whole(request, "n", 100, 1)
         if n > MOST_CANDIDATES:
-            raise RefusedError(400, f"n: {MOST_CANDIDATES} candidates at most are given at once")
+            raise RefusedError(400, f"n: at most {MOST_CANDIDATES} candidates at a time")
         return PlainJSON(candidates_payload(inspection.listing, inspection.shown(), inspection.person, start, n))
 
     def thumbnails(self, request: Request) -> Response:
@@ -143,7 +143,7 @@ def _whole(request: Request, name: str, otherwise: int, least: int) -> int:
     """A whole number among the parameters of the address."""
     given = request.query_params.getlist(name) or [str(otherwise)]
     if len(given) > 1 or not (given[0].isascii() and given[0].isdigit() and len(given[0]) < 10):
-        raise RefusedError(400, f"{name} has to be one whole number")
+        raise RefusedError(400, f"{name} must be a whole number")
     if int(given[0]) < least:
-        raise RefusedError(400, f"{name} has to be {least} or more")
+        raise RefusedError(400, f"{name} must be at least {least}")
     return int(given[0])

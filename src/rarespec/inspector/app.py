@@ -86,7 +86,7 @@ def _page_routes() -> list[Route]:
 
     def named(name: str) -> Response:
         if name not in files:
-            raise RefusedError(404, "there is no such file")
+            raise RefusedError(404, "no such file")
         return Response(files[name].content, headers={"Content-Type": files[name].content_type})
 
     def page(request: Request) -> Response:
@@ -105,7 +105,7 @@ def _refused(request: Request, error: Exception) -> Response:
 
 def _not_there(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return error_response(error.status_code, {404: "there is no such address"}.get(error.status_code, error.detail))
+    return error_response(error.status_code, {404: "no such address"}.get(error.status_code, error.detail))
 
 
 def _other_content(request: Request, error: Exception) -> Response:
@@ -120,6 +120,6 @@ def _told(request: Request, error: Exception) -> Response:
 
 def _failed(request: Request, error: Exception) -> Response:
     """The traceback goes to the terminal. This answer is made outside the gate, which has no say in it any more."""
-    response = error_response(500, "a fault of rarespec's own; the terminal of `rarespec inspect` has the details")
+    response = error_response(500, "this is a bug in rarespec; see the details in the terminal of `rarespec inspect`")
     response.headers.update(SECURITY_HEADERS)
     return response

@@ -19,7 +19,7 @@ MOST_BYTES = 64 * 1024
 XSRF_HEADER = "X-Rarespec-Xsrf"
 JSON_TYPES = ("application/json", "application/json;charset=utf-8")
 
-NOT_OPENED = "not opened: use the address that `rarespec inspect` printed, with its token"
+NOT_OPENED = "access denied: use the address that `rarespec inspect` printed, with its token"
 STEP_INSIDE = '<!DOCTYPE html><html lang="en"><title>rarespec</title><meta http-equiv="refresh" content="0;url=/">'
 """Where another page's link led here, a browser keeps the new cookie back until a page of our own leads on."""
 
@@ -59,10 +59,10 @@ class Gate:
     def _check_place(self, request: Request) -> None:
         """That the browser meant us, and that no other page sent it."""
         if request.method not in ("GET", "POST"):
-            raise RefusedError(405, "only GET and POST are answered")
+            raise RefusedError(405, "only GET and POST are allowed")
         host = _only(request, "Host")
         if host not in self.hosts:
-            raise RefusedError(403, f"this address answers as {' or '.join(self.hosts)} alone")
+            raise RefusedError(403, f"use this server only as {' or '.join(self.hosts)}")
         origin = _only(request, "Origin")
         if origin != f"http://{host}" and (request.method == "POST" or origin is not None):
             raise RefusedError(403, "the request comes from another page")
@@ -90,23 +90,23 @@ class Gate:
             raise RefusedError(403, f"{XSRF_HEADER} is missing or wrong; load the page again")
         kind = _only(request, "Content-Type") or ""
         if kind.replace(" ", "").lower() not in JSON_TYPES:
-            raise RefusedError(415, "the body has to be application/json")
+            raise RefusedError(415, "the body must be application/json")
         if _only(request, "Content-Encoding") is not None:
-            raise RefusedError(415, "the body has to be plain, not compressed")
+            raise RefusedError(415, "the body must be plain, not compressed")
         check_length(_only(request, "Content-Length"), "Transfer-Encoding" in request.headers)
 
 
 def check_length(length: str | None, chunked: bool) -> None:
     """That a body says how long it is, once, and that it is not too long."""
     if chunked or length is None or not (length.isascii() and length.isdigit()):
-        raise RefusedError(400, "the body has to come whole, with one Content-Length")
+        raise RefusedError(400, "the body must come in one piece, with one Content-Length")
     if len(length) > len(str(MOST_BYTES)) or int(length) > MOST_BYTES:
         raise RefusedError(413, f"the body is longer than {MOST_BYTES} bytes")
 
 
 def _check_no_body(request: Request) -> None:
     if "Transfer-Encoding" in request.headers or _only(request, "Content-Length") not in (None, "0"):
-        raise RefusedError(400, "a GET has no body")
+        raise RefusedError(400, "a GET request must have no body")
 
 
 def _only(request: Request, name: str) -> str | None:

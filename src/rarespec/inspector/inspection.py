@@ -96,7 +96,7 @@ class Inspection:
                 return done
             target = said.last_of(self.person) if undoes is None else said.left_of(self.person, undoes)
             if target is None:
-                raise RefusedError(404, "there is no label of yours left to take back")
+                raise RefusedError(404, "you have no label left to undo")
             return self._log.append(LabelEvent(event_id, target.spectrum, None, target.event_id, self.person))
 
     def set_order(self, order: str | None = None) -> None:

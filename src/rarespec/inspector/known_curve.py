@@ -14,9 +14,9 @@ from rarespec.spectrum import Spectrum
 
 Vector = NDArray[np.floating]
 
-FROM_FEATURES = "the nearest known example is not in the survey; it is drawn as its features describe it"
+FROM_FEATURES = "the nearest known example is not in the survey; its curve is reconstructed from its features"
 CANNOT_BE_DRAWN = "the nearest known example is not in the survey and cannot be drawn"
-NO_SCALE = "the nearest known example cannot be put on the scale of this spectrum"
+NO_SCALE = "the nearest known example cannot be scaled to this spectrum"
 
 
 def known_curve(ranking: Ranking, shelf: Shelf, spectrum: Spectrum, known_id: str) -> tuple[Vector, str]:

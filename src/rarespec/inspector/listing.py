@@ -11,7 +11,7 @@ from rarespec.labels.event import LabelEvent
 from rarespec.searching.ranking import Ranking
 
 Facts = dict[str, Any]
-"""One row of the table of candidates: rank, id, ra, dec, class, subclass, z, snr, score, expected_precision, ..."""
+"""One row of the table of candidates: rank, id, ra, dec, class, subclass, z, snr, score, chance, ..."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,4 +63,4 @@ def _of_the_past(before: Facts | None, event: LabelEvent | None, now: Facts) -> 
     if before is not None:
         return {**before, "flags": now["flags"]}  # which may be found only now
     past = {"rank": event.rank, "score": event.score} if event else {"rank": None, "score": None}
-    return {**now, **past, "expected_precision": None}
+    return {**now, **past, "chance": None}

@@ -19,7 +19,7 @@ MOST_LINES = 2000
 """More cannot be told apart on a screen."""
 LONGEST_NAME = 40
 MEDIA = ("vacuum", "air")
-WANTED = "write NAME, WAVELENGTH in Angstrom, and air or vacuum (vacuum when not given), for example: Li I, 6707.8, air"
+WANTED = "write NAME, WAVELENGTH in Angstrom, and air or vacuum (default: vacuum), for example: Li I, 6707.8, air"
 
 
 def own_lines(path: str | os.PathLike[str]) -> list[SpectralFeature]:
@@ -29,9 +29,9 @@ def own_lines(path: str | os.PathLike[str]) -> list[SpectralFeature]:
     if rows and _is_heading(rows[0][1]):
         rows = rows[1:]
     if not rows:
-        raise WrongUseError(f"{file}: no line is in it; {WANTED}")
+        raise WrongUseError(f"{file}: contains no lines; {WANTED}")
     if len(rows) > MOST_LINES:
-        raise WrongUseError(f"{file}: has {len(rows)} lines, more than {MOST_LINES}; leave out what you do not look at")
+        raise WrongUseError(f"{file}: has {len(rows)} lines, more than {MOST_LINES}; shorten the list")
     return [_line(f"{file}, line {number}", row) for number, row in rows]
 
 
@@ -40,13 +40,13 @@ def _text(file: Path) -> str:
         with file.open("rb") as opened:
             content = opened.read(MOST_BYTES + 1)
     except OSError as error:
-        raise WrongUseError(f"{file}: {error.strerror}; give a file of lines: {WANTED}") from None
+        raise WrongUseError(f"{file}: {error.strerror}; give a file of spectral lines: {WANTED}") from None
     if len(content) > MOST_BYTES:
-        raise WrongUseError(f"{file}: larger than {MOST_BYTES} bytes, so no list of lines; {WANTED}")
+        raise WrongUseError(f"{file}: larger than {MOST_BYTES} bytes, too large for a list of lines; {WANTED}")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise WrongUseError(f"{file}: no text in UTF-8; {WANTED}") from None
+        raise WrongUseError(f"{file}: not UTF-8 text; {WANTED}") from None
 
 
 def _is_heading(row: str) -> bool:
@@ -59,12 +59,12 @@ def _line(where: str, row: str) -> SpectralFeature:
     words = _words(row)
     medium = words.pop().lower() if len(words) > 2 else "vacuum"
     if len(words) != 2 or medium not in MEDIA:
-        raise WrongUseError(f"{where}: {printable(row[:60])!r} is no line; {WANTED}")
+        raise WrongUseError(f"{where}: {printable(row[:60])!r} is not a spectral line; {WANTED}")
     name, wavelength = words[0], _number(words[1])
     if wavelength is None:
-        raise WrongUseError(f"{where}: {printable(words[1][:60])!r} is no wavelength; {WANTED}")
+        raise WrongUseError(f"{where}: {printable(words[1][:60])!r} is not a wavelength; {WANTED}")
     if not 0 < len(name) <= LONGEST_NAME:
-        raise WrongUseError(f"{where}: a name has 1 to {LONGEST_NAME} letters; {WANTED}")
+        raise WrongUseError(f"{where}: a name must have 1 to {LONGEST_NAME} letters; {WANTED}")
     vacuum = float(air_to_vacuum(np.array(wavelength))) if medium == "air" else wavelength
     return SpectralFeature(printable(name), vacuum, LINE)
 

@@ -30,7 +30,7 @@ async def _whole(request: Request) -> bytes:
             if len(received) > MOST_BYTES:
                 raise RefusedError(413, f"the body is longer than {MOST_BYTES} bytes")
     except ClientDisconnect:
-        raise RefusedError(400, "the request broke off") from None
+        raise RefusedError(400, "the request ended early") from None
     return bytes(received)
 
 
@@ -38,11 +38,11 @@ def parsed(text: bytes, fields: tuple[str, ...]) -> Body:
     try:
         content = json.loads(text.decode(), object_pairs_hook=_unrepeated, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise RefusedError(400, f"the body is no JSON ({error})") from None
+        raise RefusedError(400, f"the body is not JSON ({error})") from None
     if not isinstance(content, dict):
-        raise RefusedError(400, "the body is no JSON object")
+        raise RefusedError(400, "the body is not a JSON object")
     if unknown := sorted(set(content) - set(fields)):
-        raise RefusedError(400, f"no field {unknown[0][:40]!a}; there are {', '.join(fields) or 'none'}")
+        raise RefusedError(400, f"unknown field {unknown[0][:40]!a}; known fields: {', '.join(fields) or 'none'}")
     return Body(content)
 
 
@@ -53,11 +53,11 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 class Body:
-    """Fields by name; a RefusedError where one is not what it has to be. Fields that may be missing may be null."""
+    """Fields by name; a RefusedError where one is not what it must be. Fields that may be missing may be null."""
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         self._content = content
@@ -66,9 +66,9 @@ class Body:
         value = self._content.get(name)
         value = otherwise if value is None else value
         if not isinstance(value, str) or len(value) > longest:
-            raise RefusedError(400, f"{name} has to be text of at most {longest} characters")
+            raise RefusedError(400, f"{name} must be text of at most {longest} characters")
         if "\0" in value or not _can_be_written(value):
-            raise RefusedError(400, f"{name} has characters that are none")
+            raise RefusedError(400, f"{name} has invalid characters")
         return value
 
     def event_id(self, name: str) -> str:
@@ -78,7 +78,7 @@ class Body:
         except ValueError:
             known = None
         if known is None or known.version != 4 or str(known) != text:
-            raise RefusedError(400, f"{name} has to be a random UUID (version 4) in small letters")
+            raise RefusedError(400, f"{name} must be a random UUID (version 4) in lower case")
         return text
 
     def event_id_or_none(self, name: str) -> str | None:
@@ -87,13 +87,13 @@ class Body:
     def one_of(self, name: str, values: tuple[str, ...]) -> str:
         value = self._content.get(name)
         if not isinstance(value, str) or value not in values:
-            raise RefusedError(400, f"{name} has to be one of {', '.join(values)}")
+            raise RefusedError(400, f"{name} must be one of {', '.join(values)}")
         return value
 
     def whole_or_none(self, name: str, least: int) -> int | None:
         value = self._content.get(name)
         if value is not None and (type(value) is not int or not least <= value <= LARGEST):
-            raise RefusedError(400, f"{name} has to be a whole number from {least} up, or null")
+            raise RefusedError(400, f"{name} must be a whole number of at least {least}, or null")
         return value
 
     def number_or_none(self, name: str) -> float | None:
@@ -101,7 +101,7 @@ class Body:
         if value is None:
             return None
         if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
-            raise RefusedError(400, f"{name} has to be a number, or null")
+            raise RefusedError(400, f"{name} must be a number, or null")
         return float(value)
 
 

@@ -79,7 +79,7 @@ def listening(port: int) -> socket.socket:
         listener.close()
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
-        raise WrongUseError(f"port {port}: {error.strerror}; choose another, or 0 for any that is free") from None
+        raise WrongUseError(f"port {port}: {error.strerror}; choose another port, or 0 for any free one") from None
     listener.listen()
     return listener
 

@@ -18,10 +18,10 @@ from rarespec.labels.campaign_start import CampaignStart, start_beside
 from rarespec.labels.change import Change, moved_between
 from rarespec.labels.label import Label
 from rarespec.labels.order import ORDERS, arranged, in_order
+from rarespec.progress import Progress as FeaturesDone
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.relearning import NothingLeftError, Relearning
 from rarespec.searching.request import SearchRequest
-from rarespec.searching.search import Progress as FeaturesDone
 from rarespec.searching.search import prepare_search
 from rarespec.survey import Survey
 from rarespec.survey.engine_for import AnyEngine
@@ -47,7 +47,7 @@ class Revision:
 
     def listed(self, order: str = "likely") -> list[str]:
         table = self.ranking.table
-        looked_at = in_order(order, np.asarray(table["expected_precision"]))
+        looked_at = in_order(order, np.asarray(table["chance"]))
         return arranged(table["id"][looked_at].tolist(), self.places[order])
 
 
@@ -144,7 +144,7 @@ class Campaign:
             campaign = cls.from_request(opened, request, progress)
         except (TypeError, ValueError, OverflowError) as error:  # parameters that no recipe, ranker or selection takes
             raise WrongUseError(
-                f"{place}: the campaign cannot go on as it was kept ({error}); start it anew"
+                f"{place}: cannot continue this campaign ({error}); start a new one with --known"
             ) from error
         if labels:
             campaign.recall(labels)

@@ -67,7 +67,7 @@ def expected_remaining(ranking: Ranking, left: NDArray[np.bool_]) -> Remaining |
     curve = ranking.yield_curve
     if not curve.can_tell:
         return None
-    looked_at = float(curve.precision[: len(left)][~left].sum())
+    looked_at = float(curve.chance[: len(left)][~left].sum())
     share = max(0.0, 1 - looked_at / curve.n_total) if curve.n_total > 0 else 0.0
     return float(np.floor(share * curve.n_total_low)), share * curve.n_total, float(np.ceil(share * curve.n_total_high))
 
@@ -75,24 +75,20 @@ def expected_remaining(ranking: Ranking, left: NDArray[np.bool_]) -> Remaining |
 def _suggestion(ranking: Ranking, left: NDArray[np.bool_], remaining: Remaining | None, recent: list[Label]) -> str:
     n_found = recent.count(Label.YES)
     thin = len(recent) == RECENT and n_found < FEW
-    lately = f"the last {len(recent)} looks gave {n_found or 'none'}"
+    lately = f"{n_found or 'none'} of your last {len(recent)} labels {'is' if n_found == 1 else 'are'} yes"
     if not left.any():
         more = ranking.n_listed > len(left)
-        return f"{'Re-rank for more' if more else 'Stop'}: every candidate of the list has a label."
+        return f"{'Re-rank for more' if more else 'Stop'}: every candidate in the list has a label."
     if remaining is None:
-        why = _sentence(ranking.yield_curve.why)
-        return f"Few are left, or this ranking does not find them: {lately}. {why}" if thin else f"Go on. {why}"
+        why = ranking.yield_curve.why
+        return f"Few are left, or this ranking does not find them: {lately}. {why}" if thin else f"Continue. {why}"
     worth = int(left[: ranking.yield_curve.stopping_rank].sum())
     if thin and n_found == 0 and (worth == 0 or remaining[1] < 1):
         return f"Stop: {lately}."
     if thin:
         return f"Few are left: {lately}."
     if worth:
-        return f"Go on: {'the next is' if worth == 1 else f'the next {worth} are'} worth a look."
+        return f"Continue: {'the next one is' if worth == 1 else f'the next {worth} are'} worth a look."
     if len(recent) >= ENOUGH and n_found >= WORTH_A_LOOK * len(recent):
-        return f"Go on: {lately}."  # what was seen counts for more than what is expected
-    return "Few are left: of the next, fewer than one in ten would be one."
-
-
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."
+        return f"Continue: {lately}."  # what was seen counts for more than what is expected
+    return "Few are left: fewer than one in ten of the next candidates is expected to be true."

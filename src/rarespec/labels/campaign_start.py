@@ -42,9 +42,7 @@ class CampaignStart:
         request, rows = search.request, search.rows
         known = _words(request.known) if rows.n_from_elsewhere else list(rows.known_ids)
         if known is None:
-            raise WrongUseError(
-                "known spectra that are not in the survey cannot be kept with a campaign: give their files"
-            )
+            raise WrongUseError("cannot save known spectra that are not in the survey; give their files instead")
         return cls(replace(request, known=known, non_members=rows.refused_ids or None), blind)
 
     def write(self, path: Path) -> None:
@@ -53,14 +51,14 @@ class CampaignStart:
             content = {"format": FORMAT, "version": VERSION} | _plain(self.request) | {"blind": self.blind}
             text = json.dumps(content, indent=1, allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise WrongUseError(f"{path}: a campaign with such parameters cannot be kept: {error}") from None
+            raise WrongUseError(f"{path}: cannot save a campaign with these parameters: {error}") from None
         write_whole(path, text.encode())
 
     @classmethod
     def read(cls, path: Path) -> CampaignStart:
         """The one in this file; a WrongUseError that names it when there is none, or none that can go on."""
         if not path.is_file():
-            raise WrongUseError(f"{path}: no campaign was kept there; start one by saying what is known")
+            raise WrongUseError(f"{path}: there is no campaign to continue; start one with --known")
         try:
             kept = json.loads(path.read_bytes())
             found, blind = (kept.pop("format"), kept.pop("version")), kept.pop("blind", False)
@@ -68,8 +66,10 @@ class CampaignStart:
                 _check_kinds(kept, blind)
                 return cls(_request(kept), blind)
         except (WrongUseError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-            raise WrongUseError(f"{path}: no campaign that can be read ({error}); start it anew") from None
-        raise WrongUseError(f"{path}: {found[0]} {found[1]}, but this is {FORMAT} {VERSION}; start it anew")
+            raise WrongUseError(f"{path}: cannot read the campaign ({error}); start a new one") from None
+        raise WrongUseError(
+            f"{path}: {found[0]} {found[1]}, but this version reads {FORMAT} {VERSION}; start a new one"
+        )
 
 
 def start_beside(survey: Survey) -> Path:
@@ -89,7 +89,7 @@ def _named(recipe: Recipe | str) -> tuple[str, dict[str, Any]]:
         return recipe, {}
     name = name_of_recipe(recipe)
     if name is None:
-        raise WrongUseError("only a campaign with a recipe that has a name can be kept, not one put together by hand")
+        raise WrongUseError("cannot save a campaign with a custom recipe; use a recipe that has a name")
     return name, {key: value for key, value in recipe.get_params(deep=False).items() if key != "grid"}
 
 
@@ -107,7 +107,7 @@ def _check_kinds(kept: dict[str, Any], blind: Any) -> None:
     if type(blind) is not bool:
         wrong.append("blind")
     if wrong:
-        raise ValueError(f"{', '.join(dict.fromkeys(wrong))} of another kind than campaigns have")
+        raise ValueError(f"{', '.join(dict.fromkeys(wrong))} of the wrong type")
 
 
 def _request(kept: dict[str, Any]) -> SearchRequest:

@@ -47,7 +47,7 @@ def open_to_write(path: Path, file_system: str | None, shared: bool = False) -> 
 def open_to_read(path: Path) -> sqlite3.Connection:
     """The log in this file, even where this user may not write."""
     if not path.is_file():
-        raise WrongUseError(f"{path}: no labels are kept there")
+        raise WrongUseError(f"{path}: there is no label log here")
     check_plain(path)
     connection = _connected(path, _how_to_read(path))
     try:
@@ -91,26 +91,29 @@ def told(path: Path) -> Iterator[None]:
         for start, (kind, words) in FAILURES.items():
             if name.startswith(start):
                 raise kind(f"{path}: {words}") from None
-        raise LabelLogError(f"{path}: SQLite says: {error} ({name}); nothing was changed") from None
+        raise LabelLogError(f"{path}: SQLite error: {error} ({name}); nothing was changed") from None
     except UnicodeDecodeError:  # from Python's module, of names in the schema and of SQLite's own messages
-        raise LabelLogError(f"{path}: the log is damaged (bytes that are no text); restore it from a copy") from None
+        raise LabelLogError(f"{path}: the log is damaged (invalid text); restore it from a backup") from None
 
 
 FAILURES: dict[str, tuple[type[SurveyError], str]] = {
-    "SQLITE_NOTADB": (WrongUseError, "this is not a log of labels (no SQLite database); name another file"),
-    "SQLITE_CANTOPEN": (WrongUseError, "cannot be opened; is there such a folder, and may you write to it?"),
-    "SQLITE_READONLY": (WrongUseError, "cannot be written to; keep the labels in another file, or ask its owner"),
+    "SQLITE_NOTADB": (WrongUseError, "this is not a label log (not an SQLite database); choose another file"),
+    "SQLITE_CANTOPEN": (
+        WrongUseError,
+        "cannot be opened; check that its directory exists and that you can write to it",
+    ),
+    "SQLITE_READONLY": (WrongUseError, "is read-only; save the labels in another file, or ask its owner"),
     "SQLITE_BUSY": (
         LabelLogError,
-        f"another process has kept the log for {WAIT_S:.0f} s; nothing was stored. End it, or try again",
+        f"another process has locked the log for {WAIT_S:.0f} s; nothing was saved. Stop it, or try again",
     ),
-    "SQLITE_FULL": (LabelLogError, "the disk is full; nothing was stored. Make room, then label again"),
-    "SQLITE_IOERR_LOCK": (LabelLogError, "this file system cannot lock files; keep the labels on another disk"),
+    "SQLITE_FULL": (LabelLogError, "the disk is full; nothing was saved. Free some space, then label again"),
+    "SQLITE_IOERR_LOCK": (LabelLogError, "this file system cannot lock files; save the labels on another disk"),
     "SQLITE_IOERR": (
         LabelLogError,
-        "the disk failed or is full; nothing was stored. See to it, then label again",
+        "the disk failed or is full; nothing was saved. Check it, then label again",
     ),
-    "SQLITE_CORRUPT": (LabelLogError, "the log is damaged; restore it from a copy"),
+    "SQLITE_CORRUPT": (LabelLogError, "the log is damaged; restore it from a backup"),
     "ProgrammingError": (LabelLogError, "the log has been closed"),
 }
 """How the name of SQLite's error begins -> what it means here; the first that fits."""
@@ -133,7 +136,7 @@ def _settle_journal(connection: sqlite3.Connection, path: Path, network: bool) -
         # with the file to itself, SQLite reads what a write-ahead log holds without sharing memory
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         if _journal_set(connection, "delete") != "delete":
-            raise LabelLogError(f"{path}: open where it is taken for a file of a local disk; close it there first")
+            raise LabelLogError(f"{path}: another program has it open as a file on a local disk; close that first")
         connection.execute("PRAGMA locking_mode = NORMAL")
         connection.execute("PRAGMA user_version").fetchall()  # lets go of the file
     elif is_new(connection):

@@ -50,7 +50,7 @@ def checked(event: LabelEvent) -> LabelEvent:
     """The event with plain Python values, its time in UTC; a WrongUseError where something cannot be."""
     _check_id(event.event_id)
     if (event.label is None) == (event.undoes is None):
-        raise WrongUseError(f"event {event.event_id}: give either a label or the event that is taken back")
+        raise WrongUseError(f"event {event.event_id}: give either a label or the event to undo")
     if event.undoes is not None:
         _check_id(event.undoes)
     elif not event.spectrum:
@@ -83,7 +83,7 @@ def in_utc(time: str) -> str:
     try:
         return _written(moment.astimezone(UTC))
     except OverflowError:
-        raise WrongUseError(f"the time {time!r} is beyond the calendar") from None
+        raise WrongUseError(f"the time {time!r} is out of range") from None
 
 
 def _written(moment: datetime) -> str:
@@ -96,16 +96,16 @@ def _check_id(event_id: str) -> None:
     except (ValueError, AttributeError, TypeError):
         good = False
     if not good:
-        raise WrongUseError(f"{event_id!r} is no event id; use a UUID in lower case, such as {uuid4()}")
+        raise WrongUseError(f"{event_id!r} is not an event id; use a UUID in lower case, such as {uuid4()}")
 
 
 def _check_text(what: str, text: str, most: int) -> None:
     if len(text) > most:
-        raise WrongUseError(f"the {what} has {len(text)} characters; {most} are the most: {text[:40]!r}...")
+        raise WrongUseError(f"the {what} has {len(text)} characters, more than the limit of {most}: {text[:40]!r}...")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise WrongUseError(f"the {what} {text[:40]!r} holds bytes that are no text") from None
+        raise WrongUseError(f"the {what} {text[:40]!r} contains invalid text") from None
 
 
 def _whole(what: str, value: Any) -> int | None:
@@ -115,9 +115,9 @@ def _whole(what: str, value: Any) -> int | None:
     try:
         number = operator.index(value)
     except TypeError:
-        raise WrongUseError(f"the {what} {value!r} is no whole number") from None
+        raise WrongUseError(f"the {what} {value!r} is not a whole number") from None
     if not 0 <= number < 1 << 63:
-        raise WrongUseError(f"the {what} {number} cannot be")
+        raise WrongUseError(f"the {what} {number} is out of range")
     return number
 
 
@@ -126,5 +126,5 @@ def _finite(score: Any) -> float | None:
     if score is None:
         return None
     if isinstance(score, str) or not math.isfinite(score):
-        raise WrongUseError(f"the score {score!r} is no finite number; leave it out when it is not known")
+        raise WrongUseError(f"the score {score!r} is not a finite number; leave it out if unknown")
     return float(score)

@@ -19,4 +19,4 @@ def label_named(word: str) -> Label:
     try:
         return Label(word.strip().lower())
     except ValueError:
-        raise WrongUseError(f"the label {word!r} is none of {', '.join(Label)}") from None
+        raise WrongUseError(f"the label {word!r} is not one of {', '.join(Label)}") from None

@@ -34,7 +34,7 @@ __all__ = ["DifferentEventError", "LabelLog", "LabelLogError", "check_place", "p
 _INSERT = f"INSERT INTO events ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 _SELECT = f"SELECT sequence, {', '.join(COLUMNS)} FROM events"
 
-RESTORE = "restore it from a copy"
+RESTORE = "restore it from a backup"
 
 
 class DifferentEventError(WrongUseError):
@@ -115,7 +115,7 @@ class LabelLog:
         """Row by row: in a damaged file, pages may lead back to each other without an end."""
         for sequence, *values in rows:
             if sequence <= after:
-                raise LabelLogError(f"{self.path}: the log is damaged (event {sequence} comes twice); {RESTORE}")
+                raise LabelLogError(f"{self.path}: the log is damaged (event {sequence} appears twice); {RESTORE}")
             after = sequence
             yield sequence, self._event(sequence, values)
 
@@ -125,9 +125,9 @@ class LabelLog:
         try:
             same = checked(event)
         except (WrongUseError, TypeError, AttributeError, ValueError) as error:
-            raise LabelLogError(f"{self.path}: event {sequence} is none ({error}); {RESTORE}") from None
+            raise LabelLogError(f"{self.path}: event {sequence} is not valid ({error}); {RESTORE}") from None
         if same != event or not (event.spectrum and event.at):
-            raise LabelLogError(f"{self.path}: event {sequence} is not as rarespec writes them; {RESTORE}")
+            raise LabelLogError(f"{self.path}: event {sequence} was not written by rarespec; {RESTORE}")
         return same
 
     def close(self) -> None:
@@ -150,7 +150,7 @@ class LabelLog:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         if self.read_only:
-            raise WrongUseError(f"{self.path}: opened to be read only")
+            raise WrongUseError(f"{self.path}: the log is open read-only")
         with self._using(), writing(self._connection):
             yield
 
@@ -169,11 +169,11 @@ class LabelLog:
     def _checked_undo(self, undo: LabelEvent, undoes: str) -> LabelEvent:
         undone = self._find(undoes)
         if undone is None:
-            raise WrongUseError(f"{self.path}: there is no event {undoes} to be taken back")
+            raise WrongUseError(f"{self.path}: there is no event {undoes} to undo")
         if undone.person != undo.person:
-            raise WrongUseError(f"event {undoes} is of {undone.person}; {undo.person} cannot take it back")
+            raise WrongUseError(f"event {undoes} was made by {undone.person}; {undo.person} cannot undo it")
         if undo.spectrum not in ("", undone.spectrum):
-            raise WrongUseError(f"event {undoes} is about {undone.spectrum}, not about {undo.spectrum}")
+            raise WrongUseError(f"event {undoes} is about {undone.spectrum}, not {undo.spectrum}")
         return replace(undo, spectrum=undone.spectrum)
 
     def _time_for(self, person: str) -> str:
@@ -192,6 +192,6 @@ def _check_same(event: LabelEvent, known: LabelEvent) -> None:
     if replace(event, at=event.at or known.at, spectrum=spectrum) != known:
         said = known.label or f"undo of {known.undoes}"
         raise DifferentEventError(
-            f"event {known.event_id} is in the log with other content ({known.person}, {known.spectrum}: {said}); "
-            "what is new needs a new id"
+            f"event {known.event_id} is already in the log with different content "
+            f"({known.person}, {known.spectrum}: {said}); give a new event a new id"
         )

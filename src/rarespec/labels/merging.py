@@ -31,7 +31,7 @@ class Merged:
 def merged(events: Events, rule: str = "majority") -> dict[str, Merged]:
     """Spectrum -> what people say together, in the order of their earliest labels that stand."""
     if rule not in RULES:
-        raise WrongUseError(f"no rule is called {rule!r}; there are {', '.join(RULES)}")
+        raise WrongUseError(f"there is no rule {rule!r}; choose from {', '.join(RULES)}")
     of_spectrum: dict[str, list[LabelEvent]] = {}
     for event in standing(events).values():
         of_spectrum.setdefault(event.spectrum, []).append(event)

@@ -20,32 +20,32 @@ PRIVATE, SHARED = 0o600, 0o660
 def check_writable(path: Path) -> None:
     """A WrongUseError where no log could be made; nothing is made."""
     if not path.parent.is_dir():
-        raise WrongUseError(f"{path}: there is no folder {path.parent}; make it first")
+        raise WrongUseError(f"{path}: the directory {path.parent} does not exist; create it first")
     if path.is_dir():
-        raise WrongUseError(f"{path}: this is a folder; name a file for the labels")
+        raise WrongUseError(f"{path}: this is a directory; give a file name for the labels")
     check_plain(path)
     for place in (path.parent, path):
         if place.exists() and not may_write(place):
-            raise WrongUseError(f"{place}: you may not write here; keep the labels in another file, or ask its owner")
+            raise WrongUseError(f"{place}: you cannot write here; save the labels in another file, or ask its owner")
 
 
 def check_plain(path: Path) -> None:
     """A link that leads nowhere would make a file elsewhere; one beside the log would have SQLite write there."""
     if path.is_symlink() and not path.exists():
-        raise WrongUseError(f"{path}: a link to a file that is not there; name the file itself")
+        raise WrongUseError(f"{path}: a link to a file that does not exist; give the file itself")
     if path.exists() and not path.is_file():
-        raise WrongUseError(f"{path}: no plain file; name another for the labels")
+        raise WrongUseError(f"{path}: not a regular file; choose another for the labels")
     for ending in BESIDE:
         _check_beside(path.resolve().with_name(f"{path.resolve().name}{ending}"))
 
 
 def _check_beside(path: Path) -> None:
     if path.is_symlink():
-        raise WrongUseError(f"{path}: a link, where SQLite keeps a file of its own; remove it, ask who made it")
+        raise WrongUseError(f"{path}: a link in place of one of SQLite's own files; ask who made it, and remove it")
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise WrongUseError(f"{path}: no plain file, where SQLite keeps one of its own; remove it")
+        raise WrongUseError(f"{path}: not a regular file, in place of one of SQLite's own; remove it")
     if path.name.endswith("-journal") and _names_another(path):
-        raise WrongUseError(f"{path}: this journal names another file, which no journal of labels does; remove it")
+        raise WrongUseError(f"{path}: this journal refers to another file, which a label journal never does; remove it")
 
 
 def _names_another(journal: Path) -> bool:

@@ -55,7 +55,7 @@ def is_new(connection: sqlite3.Connection) -> bool:
 def check_ours(connection: sqlite3.Connection, path: Path) -> None:
     """Before any query: a view, a trigger or a column of a stranger's would run when the table is asked."""
     if _number(connection, "application_id") != APPLICATION:
-        raise WrongUseError(f"{path}: an SQLite database, but no log of labels; name another file")
+        raise WrongUseError(f"{path}: an SQLite database, but not a label log; choose another file")
     version = _number(connection, "user_version")
     if version != VERSION:
         raise WrongUseError(f"{path}: labels in format {version}; this rarespec reads {VERSION}, use a newer one")
@@ -63,7 +63,7 @@ def check_ours(connection: sqlite3.Connection, path: Path) -> None:
     if odd:
         kind, name, *_ = min(odd, key=repr)
         raise WrongUseError(
-            f"{path}: its {kind} {name!r} is not as rarespec makes a log of labels; do not use it, ask who made it"
+            f"{path}: its {kind} {name!r} was not made by rarespec; do not use this file, and ask who made it"
         )
 
 

@@ -36,7 +36,7 @@ def simulate_looks(
     order : in which the list is gone through.
     """
     if n_looks < 1 or relearn_every < 1:
-        raise WrongUseError(f"at least one look and one between learnings, not {n_looks} and {relearn_every}")
+        raise WrongUseError(f"n_looks and relearn_every must be at least 1, not {n_looks} and {relearn_every}")
     members, labels = frozenset(truth), dict[str, Label]()
     while len(labels) < n_looks:
         if labels:
@@ -44,6 +44,8 @@ def simulate_looks(
         wanted = min(relearn_every, n_looks - len(labels))
         new = [id for id in campaign.listed(order) if id not in labels][:wanted]
         if not new:
-            raise WrongUseError(f"the list ends after {len(labels)} looks of {n_looks}: list more, or look less often")
+            raise WrongUseError(
+                f"the list ends after {len(labels)} of {n_looks} looks: list more candidates, or ask for fewer looks"
+            )
         labels |= {id: Label.YES if id in members else Label.NO for id in new}
     return np.array([label is Label.YES for label in labels.values()])

@@ -42,7 +42,7 @@ def draw(name: str, rng: np.random.Generator, n: int) -> Population:
 def class_of(name: str) -> str:
     """The class meant by a user, whatever the case."""
     if name.lower() not in CLASSES:
-        raise ValueError(f"no class is called {name!r}; there are {', '.join(CLASSES)}")
+        raise ValueError(f"there is no class {name!r}; choose from {', '.join(CLASSES)}")
     return name.upper()
 
 
@@ -51,7 +51,7 @@ def rare_classes(rare: Mapping[str, int]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for name, count in rare.items():
         if count < 0:
-            raise ValueError(f"{count} {name} objects cannot be simulated")
+            raise ValueError(f"{count} {name} objects: the number must be at least 0")
         counts[class_of(name)] = counts.get(class_of(name), 0) + int(count)
     return counts
 
@@ -60,6 +60,6 @@ def common_mix(rare: Mapping[str, int]) -> dict[str, float]:
     """The mix without the rare classes, so that their number is exactly what was asked for."""
     left = {name: share for name, share in MIX.items() if name not in rare and share > 0}
     if not left:
-        raise ValueError("every class was asked for as rare: nothing is left for the common ones")
+        raise ValueError("every class is requested as rare, so none is left for the common objects")
     total = sum(left.values())
     return {name: share / total for name, share in left.items()}

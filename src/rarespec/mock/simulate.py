@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -13,13 +13,12 @@ from typing import TypeVar
 from rarespec.mock.files import native_wavelength, write_files
 from rarespec.mock.sky import MockSky
 from rarespec.processes import Died, available_cores, map_in_order
+from rarespec.progress import Progress
 from rarespec.spectrum import PAPER_GRID, Spectra, WavelengthGrid
 from rarespec.survey import Survey, SurveyError, WrongUseError
 from rarespec.survey.appending import append_to
 
 Result = TypeVar("Result")
-Progress = Callable[[int, int], None]
-"""Called with the number of spectra done and in all."""
 
 
 @dataclass(frozen=True)
@@ -108,5 +107,5 @@ def write_block(task: tuple[SkyChoice, str], i: int) -> tuple[list[Path], int]:
 
 def _alive(result: Result | Died | None) -> Result:
     if isinstance(result, Died) or result is None:
-        raise SurveyError("a simulating process was killed; is there enough memory? Try again with --jobs 1")
+        raise SurveyError("a worker process was killed, perhaps for lack of memory; try again with --jobs 1")
     return result

@@ -51,10 +51,10 @@ class MockSky:
             raise ValueError("a mock sky needs n >= 0, block_rows >= 1, seed >= 0 and a positive median S/N")
         grid = self.wavelength
         if grid.ndim != 1 or len(grid) < 100 or not (np.diff(grid) > 0).all():
-            raise ValueError("wavelengths must be one increasing vector of at least 100 pixels")
+            raise ValueError("wavelengths must be an increasing vector of at least 100 pixels")
         if grid[0] < SHORTEST or grid[-1] > LONGEST:
             asked = f"{grid[0]:g} to {grid[-1]:g}"
-            raise ValueError(f"the mock sky reaches from {SHORTEST:g} to {LONGEST:g} A, not {asked}")
+            raise ValueError(f"the mock sky covers {SHORTEST:g} to {LONGEST:g} A, not {asked}")
 
     def __len__(self) -> int:
         return self.n + sum(self.rare.values())

@@ -40,7 +40,7 @@ def plot_spectrum(spectrum: Spectrum, ax: Axes | None = None) -> Axes:
 def plot_spectra(spectra: Sequence[Spectrum] | Spectra, axes: Sequence[Axes] | None = None) -> list[Axes]:
     """One panel per spectrum, one above the other."""
     if not 0 < len(spectra) <= MOST_PANELS:
-        raise WrongUseError(f"{len(spectra)} spectra: between 1 and {MOST_PANELS} can be drawn at once; choose some")
+        raise WrongUseError(f"{len(spectra)} spectra: choose between 1 and {MOST_PANELS} to plot at once")
     panels = _new_panels(len(spectra), 1.5) if axes is None else _as_many(axes, len(spectra), "spectra")
     for panel, spectrum in zip(panels, iter(spectra), strict=True):
         draw_spectrum(panel, spectrum)
@@ -53,7 +53,7 @@ def plot_yield(ranking: Ranking | YieldCurve, ax: Axes | None = None) -> Axes:
     """How many true objects are expected in the first k; a WrongUseError where that cannot be told."""
     curve = ranking.yield_curve if isinstance(ranking, Ranking) else ranking
     if not curve.can_tell:
-        raise WrongUseError(f"there is no yield curve to draw: {curve.why}")
+        raise WrongUseError(f"no yield curve to plot. {curve.why}")
     (panel,) = _new_panels(1, 3.2, width=5.2) if ax is None else [ax]
     draw_yield_curve(panel, curve)
     return panel
@@ -63,7 +63,7 @@ def plot_template(ranking: Ranking, axes: Sequence[Axes] | None = None) -> list[
     """Above the mean of the known examples and of the survey, below what counts in favour and against."""
     template = ranking.template
     if isinstance(template, NoTemplate):
-        raise WrongUseError(f"there is no template to draw: {template.said}")
+        raise WrongUseError(f"no template to plot. {template.said}")
     above, below = _new_panels(2, 2.0) if axes is None else _as_many(axes, 2, "panels")
     known = mean_known(ranking)
     draw_weights_on(above, below, template.weights, known, template.typical, template.wavelength, LABEL_SIZE)
@@ -77,7 +77,7 @@ def plot_template(ranking: Ranking, axes: Sequence[Axes] | None = None) -> list[
 def plot_candidate(ranking: Ranking, rank: int = 1, ax: Axes | None = None) -> Axes:
     """The candidate at this place of the table before the nearest known example, with the lines to look at."""
     if not 1 <= rank <= len(ranking):
-        raise WrongUseError(f"rank {rank}: the table has {len(ranking)} candidates, counted from 1")
+        raise WrongUseError(f"rank {rank}: choose from 1 to {len(ranking)}, the number of candidates")
     (portrait,) = portraits_of(ranking, 1, first=rank - 1)
     (panel,) = _new_panels(1, 2.8) if ax is None else [ax]
     draw_candidate(panel, portrait)
@@ -101,5 +101,5 @@ def _new_panels(n: int, height: float, width: float = 9.0) -> list[Axes]:
 def _as_many(axes: Sequence[Axes], n: int, what: str) -> list[Axes]:
     panels = list(axes)
     if len(panels) != n:
-        raise WrongUseError(f"axes: {len(panels)} were given for {n} {what}; give as many")
+        raise WrongUseError(f"axes: {len(panels)} given for {n} {what}; give one for each")
     return panels

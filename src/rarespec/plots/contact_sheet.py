@@ -120,7 +120,7 @@ def _draw_yield(panel: Axes, ranking: Ranking) -> None:
     if ranking.yield_curve.can_tell:
         draw_yield_curve(panel, ranking.yield_curve)
     else:
-        _say(panel, "no yield curve: how many are true cannot be told")
+        _say(panel, "no yield curve: there is no estimate of how many are true")
 
 
 def _draw_template(above: Axes, below: Axes, ranking: Ranking) -> None:
@@ -159,9 +159,9 @@ def _caption(portrait: Portrait) -> str:
     facts = portrait.facts
     kind = _short(" ".join(filter(None, (str(facts["class"]), str(facts["subclass"])))), LONGEST_CLASS)
     flags = str(facts["flags"]).replace(",", ", ")
-    precision = number_or(facts["expected_precision"], ".2f", "?")
+    chance = number_or(facts["chance"], ".2f", "?")
     thought = [f"S/N {number_or(facts['snr'], '.1f', '?')}", f"score {number_or(facts['score'], '.3g', '?')}"]
-    thought += [f"precision {precision}", _short(flags, LONGEST_ID)]
+    thought += [f"chance {chance}", _short(flags, LONGEST_ID)]
     who = f"{facts['rank']}  {_short(str(facts['id']), LONGEST_ID)}  {kind}"
     return f"{who}\n{', '.join(filter(None, thought))}"
 
@@ -175,8 +175,8 @@ def _explain(page: Figure) -> None:
     """What the axes and the colours are, once for all panels of a page."""
     from matplotlib.lines import Line2D
 
-    keys = {"as observed": GREY, "median of 10 Å": BLUE, "nearest known, same median": RED}
+    keys = {"as observed": GREY, "median filter of 10 Å": BLUE, "nearest known example, scaled": RED}
     handles = [Line2D([], [], color=colour, label=words) for words, colour in keys.items()]
     place: dict[str, Any] = {"loc": "center right", "bbox_to_anchor": (0.95, 0.951), "handlelength": 1.5}
     page.legend(handles=handles, ncols=3, frameon=False, fontsize=SMALL_SIZE, columnspacing=1.2, **place)
-    page.text(0.06, 0.951, f"{FLUX} over {WAVELENGTH}", fontsize=SMALL_SIZE, va="center")
+    page.text(0.06, 0.951, f"{FLUX} against {WAVELENGTH}", fontsize=SMALL_SIZE, va="center")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from rarespec.evaluation.experiment.ground import Ground
 from rarespec.evaluation.experiment.results import Results
-
-Progress = Callable[[int, int], None]
+from rarespec.progress import Progress
 
 
 def draw_figures(ground: Ground, results: Results, folder: Path, progress: Progress | None = None) -> list[Path]:

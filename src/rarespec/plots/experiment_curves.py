@@ -116,9 +116,9 @@ def _draw_panel(panel: Axes, results: Results, curve: Curve, n_known: int, depth
     n_hidden = _n_hidden(results, n_known)
     if n_hidden <= depths[-1]:
         panel.axvline(n_hidden, **HIDDEN_LINE)
-    without = f"\n(no trials of {', '.join(absent)})" if absent else ""
+    without = f"\n(no trials for {', '.join(absent)})" if absent else ""
     panel.set_title(f"{examples(n_known)}, {thousands(n_hidden)} hidden{without}", fontsize=LABEL_SIZE)
-    panel.set_xlabel("k [spectra from the top]", fontsize=LABEL_SIZE)
+    panel.set_xlabel("k [number of top-ranked spectra]", fontsize=LABEL_SIZE)
 
 
 def _n_hidden(results: Results, n_known: int) -> int:
@@ -158,5 +158,5 @@ def _add_legend(figure: Figure, results: Results, columns: int, title: str) -> N
 def _how_many(results: Results, numbers: list[int]) -> str:
     draws = draws_in_words(results, numbers)
     if draws == ONE_DRAW:
-        return f"{draws}, without a spread"
-    return f"line: mean of {draws}; bars: ± one standard deviation, within 0 to 1"
+        return f"{draws}, no error bars"
+    return f"line: mean of {draws}; bars: ± one standard deviation, clipped to 0 to 1"

@@ -48,7 +48,7 @@ def filtering_figure(survey: Survey, row: int) -> Figure:
     _tell_cut(whole, spectrum)
     _frame_most_changed(zoomed, spectrum, filtered)
     whole.axvspan(*zoomed.get_xlim(), color="0.9", zorder=0)
-    zoomed.set_title("the shaded part", loc="left", fontsize=LABEL_SIZE)
+    zoomed.set_title("zoom on the shaded range", loc="left", fontsize=LABEL_SIZE)
     whole.set_title(_caption(spectrum), loc="left", fontsize=LABEL_SIZE)
     whole.set_ylabel(FLUX, fontsize=LABEL_SIZE)
     whole.legend(frameon=False, fontsize=SMALL_SIZE)
@@ -91,7 +91,7 @@ def _write_cut(panel: Axes, wavelength: float, flux: float, edge: float, side: L
     """On that side of the line on which there is more room."""
     is_left = wavelength > np.mean(panel.get_xlim())
     panel.annotate(
-        f"cut: the line at {wavelength:.0f} Å reaches {flux:.3g}",
+        f"clipped: the line at {wavelength:.0f} Å reaches {flux:.3g}",
         (wavelength, edge),
         (-4 if is_left else 4, -4 if side == "top" else 4),
         textcoords="offset points",

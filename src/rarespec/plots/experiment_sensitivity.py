@@ -62,9 +62,9 @@ def bags_figure(bags: Mapping[int, Sensitivity]) -> Figure:
             panel.set_title(f"{label}, {examples(n_known)}", fontsize=LABEL_SIZE)
         bar = figure.colorbar(image, ax=column, location="top", pad=0.01, aspect=40, shrink=0.9)
         bar.ax.tick_params(labelsize=SMALL_SIZE)
-        column[-1].set_xlabel("T, number of bags", fontsize=LABEL_SIZE)
+        column[-1].set_xlabel("number of bags T", fontsize=LABEL_SIZE)
     for row in rows:
-        row[0].set_ylabel("K, size of a bag", fontsize=LABEL_SIZE)
+        row[0].set_ylabel("bag size K", fontsize=LABEL_SIZE)
     _add_key(figure, bags[numbers[0]].auc.shape[-1])
     return figure
 
@@ -79,7 +79,7 @@ def strengths_figure(strengths: Mapping[int, Sensitivity]) -> Figure:
             look = {**LOOKS[i % len(LOOKS)], "markersize": 3.5, "linewidth": 1.1, "label": f"{n_known} known"}
             line_with_bars(panel, np.array(REGULARISATION) * aside, values, slice(None), **look)
         panel.set_title(f"mean {label}", fontsize=LABEL_SIZE)
-        panel.set_xlabel("λ, strength of the regularisation", fontsize=LABEL_SIZE)
+        panel.set_xlabel("regularisation λ", fontsize=LABEL_SIZE)
         panel.axvline(PAPER_STRENGTH, color="0.35", linewidth=0.7, zorder=0)
         panel.set_ylim(*_limits([getattr(one, field) for one in strengths.values()]))
     row[0].set(xscale="log")
@@ -142,7 +142,7 @@ def _add_key(figure: Figure, n_draws: int) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], color=RED, linewidth=1.2, label=f"within {FLAT} of the best of the panel"),
+        Line2D([], [], color=RED, linewidth=1.2, label=f"within {FLAT} of the best in the panel"),
         Line2D([], [], label=f"the paper's choice, K = {PAPER_BAG_SIZE}, T = {PAPER_N_BAGS}", **_CHOICE),
     ]
     draws = f"mean of {n_draws} draws" if n_draws > 1 else "one draw"
@@ -150,10 +150,10 @@ def _add_key(figure: Figure, n_draws: int) -> None:
 
 
 def _add_numbers(figure: Figure, panel: Axes, n_draws: int) -> None:
-    spread = f"mean of {n_draws} draws ± one standard deviation" if n_draws > 1 else "one draw, no spread"
+    spread = f"mean of {n_draws} draws ± one standard deviation" if n_draws > 1 else "one draw, no error bars"
     what = f"BaggingTopPush with K = {default_of_studied('bag_size')} and T = {default_of_studied('n_bags')}, {spread}"
     handles = panel.get_legend_handles_labels()[0]
-    _add_legend(figure, handles, f"{what}; upright line: λ = {PAPER_STRENGTH:g}, the paper's choice")
+    _add_legend(figure, handles, f"{what}; vertical line: λ = {PAPER_STRENGTH:g}, the paper's choice")
 
 
 def _add_legend(figure: Figure, handles: list[Any], title: str) -> None:

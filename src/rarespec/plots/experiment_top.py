@@ -147,7 +147,7 @@ def _name_rows(panel: Axes, n_places: int) -> None:
     places = np.arange(n_places + 1)
     panel.set_yticks(places - HEIGHT / 2, ["known", *map(str, places[1:])], fontsize=SMALL_SIZE)
     panel.set_ylim(n_places + 0.15, -1.0)
-    panel.set_ylabel("place in the list", fontsize=LABEL_SIZE)
+    panel.set_ylabel("rank", fontsize=LABEL_SIZE)
 
 
 def _add_legend(figure: Figure, n_known: int) -> None:
@@ -155,10 +155,10 @@ def _add_legend(figure: Figure, n_known: int) -> None:
 
     handles = [
         Line2D([], [], color=KNOWN_COLOUR, label="known"),
-        Line2D([], [], color=RIGHT_COLOUR, label="right: of the rare class"),
+        Line2D([], [], color=RIGHT_COLOUR, label="right: rare class"),
         Line2D([], [], color=WRONG_COLOUR, marker="x", markersize=4, label="wrong"),
     ]
-    title = f"{examples(n_known)}; flux after the median filter, each spectrum from its minimum to its maximum"
+    title = f"{examples(n_known)}; median-filtered flux, each spectrum scaled from its minimum to its maximum"
     figure.legend(
         handles=handles,
         loc="outside upper center",

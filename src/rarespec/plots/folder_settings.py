@@ -16,7 +16,9 @@ def ignore_folder_settings() -> None:
     """
     if not os.path.lexists(NAME):
         return
-    warnings.warn(f"{Path.cwd() / NAME} is left out: settings of plots are taken from your own only", stacklevel=2)
+    warnings.warn(
+        f"{Path.cwd() / NAME} is ignored: plot settings are read only from your own configuration", stacklevel=2
+    )
     here = os.open(".", os.O_RDONLY)
     try:
         os.chdir(os.sep)

@@ -22,7 +22,7 @@ Looks = Mapping[str, NDArray[np.bool_]]
 WAYS = {
     "learning": ("rarespec, learning", MethodStyle("#000000", "-", "x", linewidth=2.0)),
     "informative": ("rarespec, learning, informative first", MethodStyle("#0072b2", LONG_DASHES, "o")),
-    "positives": ("rarespec, learning from members alone", MethodStyle("#009e73", "-.", "^")),
+    "positives": ("rarespec, learning from members only", MethodStyle("#009e73", "-.", "^")),
     "fixed": ("rarespec, fixed ranking", MethodStyle("#56b4e9", "--", "s")),
     "pine": ("PineForest", MethodStyle("#d55e00", SHORT_DASHES, "D")),
     "aad": ("AADForest", MethodStyle("#cc79a7", WIDE_DOTS, "v")),
@@ -41,7 +41,7 @@ def looks_figure(found: Mapping[int, Looks], n_members: int, title: str = "") ->
     figure, (row,) = panels(1, len(found), height=3.1, sharex=True, sharey=True)
     for panel, (n_known, looks) in zip(row, found.items(), strict=True):
         _draw(panel, looks, n_members - n_known)
-        panel.set_title(f"{examples(n_known)}, {n_members - n_known} to be found", fontsize=LABEL_SIZE)
+        panel.set_title(f"{examples(n_known)}, {n_members - n_known} to find", fontsize=LABEL_SIZE)
     row[0].set_ylabel("members found", fontsize=LABEL_SIZE)
     row[0].set(xlim=(0, None), ylim=(0, None))
     _add_legend(figure, next(iter(found.values())), title)
@@ -59,7 +59,7 @@ def _draw(panel: Axes, looks: Looks, n_hidden: int) -> None:
         panel.plot(at, mean, markevery=slice(*marked_places(number, n_looks)), **WAYS[way][1].line())
         low, high = (np.clip(end, 0, most) for end in (mean - spread, mean + spread))
         panel.fill_between(at, low, high, color=WAYS[way][1].colour, alpha=BAND_OPACITY, linewidth=0, zorder=1)
-    panel.set_xlabel("spectra looked at", fontsize=LABEL_SIZE)
+    panel.set_xlabel("spectra inspected", fontsize=LABEL_SIZE)
 
 
 PERFECT: dict[str, Any] = {"color": GREY, "linewidth": 1.0, "zorder": 0}
@@ -69,7 +69,7 @@ def _add_legend(figure: Figure, looks: Looks, title: str) -> None:
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], label=WAYS[way][0], **WAYS[way][1].line()) for way in looks]
-    handles.append(Line2D([], [], label="every look finds one", **PERFECT))
+    handles.append(Line2D([], [], label="every spectrum is a member", **PERFECT))
     figure.legend(
         handles=handles,
         loc="outside lower center",

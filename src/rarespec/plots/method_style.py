@@ -89,5 +89,5 @@ def style_of(name: str, among: Sequence[str] = ()) -> MethodStyle:
     if name in own:
         return OWN_STYLES[own.index(name) % len(OWN_STYLES)]
     if name not in STYLES:
-        raise ValueError(f"no style is set for a method called {name!r}; there is one for {', '.join(sorted(STYLES))}")
+        raise ValueError(f"there is no plot style for the method {name!r}; choose from {', '.join(sorted(STYLES))}")
     return STYLES[name]

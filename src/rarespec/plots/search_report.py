@@ -43,7 +43,7 @@ def write_report(
     printed pages done and in all.
     """
     if n < 1:
-        raise WrongUseError(f"n: at least one candidate must be shown, not {n}")
+        raise WrongUseError(f"n must be at least 1, not {n}")
     into = Path(folder)
     into.mkdir(parents=True, exist_ok=True)
     portraits = portraits_of(ranking, n)
@@ -53,10 +53,12 @@ def write_report(
 
 def _pictures(ranking: Ranking, portraits: list[Portrait]) -> Pictures:
     curve, template = ranking.yield_curve, ranking.template
-    rising = _png(yield_figure(curve, WIDTH), "Expected number of true objects over depth.") if curve.can_tell else None
+    rising = (
+        _png(yield_figure(curve, WIDTH), "Expected number of true objects against rank.") if curve.can_tell else None
+    )
     weights = None
     if not isinstance(template, NoTemplate):
-        weights = _png(template_figure(template, ranking), "Weights of the flux over wavelength.")
+        weights = _png(template_figure(template, ranking), "Weight of the flux against wavelength.")
     return Pictures(rising, weights, [candidate_svg(one, _seen(one)) for one in portraits])
 
 
@@ -74,7 +76,7 @@ def template_figure(template: Template, ranking: Ranking) -> Figure:
 
 
 def _seen(portrait: Portrait) -> str:
-    beside = "" if portrait.known is None else ", before the nearest known example"
+    beside = "" if portrait.known is None else ", over the nearest known example"
     return f"Spectrum of candidate {portrait.facts['rank']}{beside}."
 
 

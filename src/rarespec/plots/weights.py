@@ -43,11 +43,11 @@ def draw_weights_on(
 ) -> None:
     """The spectra in the panel above, the weights in the one below; (p,) each."""
     above.plot(wavelength, typical, color=GREY, linewidth=1.0, label="mean of the survey")
-    above.plot(wavelength, known, color=BLUE, linewidth=1.0, label="mean of the known")
+    above.plot(wavelength, known, color=BLUE, linewidth=1.0, label="mean of the known examples")
     above.set_ylabel("rescaled flux", fontsize=fontsize)
     above.legend(frameon=False, fontsize=fontsize)
     below.axhline(0, color="0.8", linewidth=0.6)
     below.fill_between(wavelength, weights, 0, where=weights > 0, color=BLUE, alpha=0.5, linewidth=0)
     below.fill_between(wavelength, weights, 0, where=weights < 0, color=RED, alpha=0.5, linewidth=0)
     below.set_ylabel("weight of the flux", fontsize=fontsize)
-    below.set_title("in favour where above zero, against where below", loc="left", fontsize=fontsize - 0.5, pad=3)
+    below.set_title("positive: in favour; negative: against", loc="left", fontsize=fontsize - 0.5, pad=3)

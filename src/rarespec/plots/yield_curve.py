@@ -29,10 +29,10 @@ def yield_figure(curve: YieldCurve, width: float = 4.8) -> Figure:
 def draw_yield_curve(panel: Axes, curve: YieldCurve) -> None:
     """Expected number over depth with its interval, the line on which all are true, and where to stop."""
     if not curve.can_tell:
-        raise ValueError(f"there is no yield curve to draw: {curve.why}")
+        raise ValueError(f"no yield curve to plot. {curve.why}")
     depth = np.arange(1, depth_drawn(curve) + 1)
     expected, low, high = (array[: len(depth)] for array in (curve.expected, curve.low, curve.high))
-    panel.plot(depth, depth, color="0.6", linewidth=0.7, linestyle=":", label="if all were true")
+    panel.plot(depth, depth, color="0.6", linewidth=0.7, linestyle=":", label="if all candidates were true")
     panel.fill_between(depth, low, high, color=BLUE, alpha=0.25, linewidth=0, label=_interval(curve))
     panel.plot(depth, expected, color=BLUE, linewidth=1.2, label="expected")
     if curve.stopping_rank:
@@ -40,8 +40,8 @@ def draw_yield_curve(panel: Axes, curve: YieldCurve) -> None:
         panel.axvline(curve.stopping_rank, color=RED, linewidth=0.9, linestyle="--", label=stop)
     panel.set_xlim(0, len(depth))
     panel.set_ylim(0, 1.08 * max(float(high.max()), 1.0))
-    panel.set_xlabel("first k candidates", fontsize=LABEL_SIZE)
-    panel.set_ylabel("true objects among them", fontsize=LABEL_SIZE)
+    panel.set_xlabel("number of candidates inspected", fontsize=LABEL_SIZE)
+    panel.set_ylabel("expected true objects", fontsize=LABEL_SIZE)
     panel.tick_params(labelsize=SMALL_SIZE)
     panel.legend(frameon=False, fontsize=SMALL_SIZE, loc="lower right")
 

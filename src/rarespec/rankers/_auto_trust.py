@@ -45,10 +45,10 @@ USUAL_SLOPE = 0.3
 """Spread of the slope before anything was refused: logarithm of the odds for a factor e in the rank."""
 
 WORDS = {
-    "expanded": "the mean of the known and of the best candidates, cleared of noise",
+    "expanded": "matched filter",
     "push": "BaggingTopPush",
-    "spread": "from neighbour to neighbour",
-    "given": "LRGA on the features as given",
+    "spread": "neighbour graph",
+    "given": "LRGA",
 }
 
 Places = Mapping[str, NDArray[np.float64]]
@@ -111,11 +111,11 @@ def _normalised(shares: dict[str, float]) -> dict[str, float]:
 def in_words(weights: Mapping[str, float], places: Places, leaning: float = 0.0) -> str:
     """Which parts were used, and why; `leaning` is that to unusual rows."""
     used = sorted((name for name in weights if weights[name] >= 0.01), key=lambda name: -weights[name])
-    shares = ", ".join(f"{WORDS[name]} ({weights[name]:.0%}{_found(places[name])})" for name in used)
+    shares = ", ".join(f"{WORDS[name]} {weights[name]:.0%}{_found(places[name])}" for name in used)
     if any(len(found) for found in places.values()):
-        why = f"combined by how well hidden known examples are found again (median place): {shares}"
+        why = f"methods weighted by how high they rank hidden known examples: {shares}"
     else:
-        why = f"one known example cannot be hidden, so these are combined by how far they agree: {shares}"
+        why = f"methods weighted by how well they agree, because a single known example cannot be hidden: {shares}"
     return why + _leaning_in_words(leaning)
 
 
@@ -123,11 +123,11 @@ def _leaning_in_words(leaning: float) -> str:
     if abs(leaning) < NOTEWORTHY:
         return ""
     more, earlier = ("more", "earlier") if leaning > 0 else ("less", "later")
-    return f"; members are {more} unusual than what was refused, so unusual spectra come {earlier}"
+    return f"; members are {more} unusual than non-members, so unusual spectra come {earlier}"
 
 
 def _found(places: NDArray[np.float64]) -> str:
-    return f", {np.median(places):.0f}" if len(places) else ""
+    return f" (median rank {np.median(places):.0f})" if len(places) else ""
 
 
 def standing(values: Scores, levels: Scores) -> Scores:

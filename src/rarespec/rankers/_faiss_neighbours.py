@@ -18,10 +18,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.progress import Progress
 from rarespec.rankers.exact_neighbours import (
     Distances,
     Indices,
-    Progress,
     exact_nearest,
     first_of_each,
     in_threads,
@@ -220,7 +220,7 @@ def faiss_nearest(
     if search.recall < target_recall:  # although all cells were looked into
         warnings.warn(
             f"{search.recall:.1%} of the nearest rows were found instead of {target_recall:.1%}: single precision "
-            "cannot tell rows apart beside others that lie very far off; leave those out or scale them down",
+            "cannot separate rows when others are very far away; leave out or rescale the outliers",
             stacklevel=6,
         )
     # rows of a cell look into the same cells, which then stay in the cache

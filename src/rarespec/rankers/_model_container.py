@@ -45,12 +45,12 @@ def read(path: Path) -> bytes:
     """All of a plain file; a pipe or a device may have no end."""
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
-            raise ModelFileError("cannot be read (no plain file): check the path")
+            raise ModelFileError("not a regular file: check the path")
         if path.stat().st_size > MOST_BYTES:
             raise ModelFileError(f"too large for a model (more than {MOST_BYTES >> 30} GiB): use another file")
         return path.read_bytes()
     except MemoryError:
-        raise ModelFileError("does not fit into memory: use another file, or a larger machine") from None
+        raise ModelFileError("does not fit into memory: use a machine with more memory") from None
     except OSError as error:
         raise ModelFileError(f"cannot be read ({error.strerror}): check the path") from None
 
@@ -62,12 +62,12 @@ def unpacked(content: bytes) -> tuple[dict[str, Any], Arrays]:
     metadata = _metadata(content)
     document = _parsed(metadata.get("rarespec", "null"))
     if document is None:
-        raise ModelFileError("a safetensors file, but not a model of rarespec: use another file")
+        raise ModelFileError("a safetensors file, but not a rarespec model: use another file")
     _require_digest(content, metadata.get("digest"))
     try:
         arrays = load(content)
     except Exception as error:  # besides its own error, the library raises those of Python for types it does not know
-        raise ModelFileError(f"the arrays cannot be read ({error}): restore the file from a copy") from None
+        raise ModelFileError(f"the arrays cannot be read ({error}): restore it from a backup") from None
     return document, {name: np.array(array) for name, array in arrays.items()}
 
 
@@ -78,17 +78,19 @@ def _metadata(content: bytes) -> dict[str, str]:
         raise ModelFileError("not a safetensors file: use a file that save_model wrote")
     _require_moderate(length)
     if len(content) < 8 + length:
-        raise ModelFileError("the file is cut short: copy it again")
+        raise ModelFileError("the file is truncated: copy it again")
     header = _parsed(content[8 : 8 + length])
     metadata = {} if header is None else header.get("__metadata__", {})
     if not isinstance(metadata, dict) or any(not isinstance(text, str) for text in metadata.values()):
-        raise ModelFileError("the header is damaged: restore the file from a copy")
+        raise ModelFileError("the header is damaged: restore it from a backup")
     return metadata
 
 
 def _require_moderate(length: int) -> None:
     if length > MAX_HEADER_BYTES:
-        raise ModelFileError(f"a header of {length} bytes is more than a model has ({MAX_HEADER_BYTES}): keep arrays")
+        raise ModelFileError(
+            f"a header of {length} bytes is longer than allowed ({MAX_HEADER_BYTES}): store large values as arrays"
+        )
 
 
 def _parsed(text: str | bytes) -> dict[str, Any] | None:
@@ -96,19 +98,19 @@ def _parsed(text: str | bytes) -> dict[str, Any] | None:
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):  # UnicodeDecodeError is a ValueError
-        raise ModelFileError("not a model, or damaged (no JSON in its header): restore the file from a copy") from None
+        raise ModelFileError("not a model, or damaged (its header is not JSON): restore it from a backup") from None
     if parsed is not None and not isinstance(parsed, dict):
-        raise ModelFileError("not a model, or damaged (its header is no JSON object): restore the file from a copy")
+        raise ModelFileError("not a model, or damaged (its header is not a JSON object): restore it from a backup")
     return parsed
 
 
 def _require_digest(content: bytes, digest: str | None) -> None:
     start = content.find(digest.encode()) if digest and digest.isascii() else -1
     if digest is None or start < 0 or len(digest) != len(NO_DIGEST):
-        raise ModelFileError("the file has no digest: it is no complete model, save it again")
+        raise ModelFileError("the file has no checksum, so it is not complete: save the model again")
     view = memoryview(content)
     found = hashlib.sha256(view[:start])
     found.update(NO_DIGEST.encode())
     found.update(view[start + len(NO_DIGEST) :])
     if found.hexdigest() != digest:
-        raise ModelFileError("the file is damaged (its digest does not match): restore it from a copy")
+        raise ModelFileError("the file is damaged (its checksum does not match): restore it from a backup")

@@ -26,7 +26,7 @@ def described_all(values: Mapping[str, Any], what: str, arrays: Arrays) -> dict[
 def _described(value: Any, what: str, arrays: Arrays, depth: int = 0) -> Any:
     """A value in JSON; arrays go into `arrays`, and anything that needs a mark to be told apart becomes {tag: ...}."""
     if depth > MAX_DEPTH:
-        raise ModelFileError(f"{what} cannot be saved: lists in lists, too deep")
+        raise ModelFileError(f"{what} cannot be saved: lists are nested too deeply")
     if value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value)):
         return value
     if type(value) is float:
@@ -40,7 +40,7 @@ def _described(value: Any, what: str, arrays: Arrays, depth: int = 0) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return _described_array(value, what, arrays)
     raise ModelFileError(
-        f"{what} cannot be saved: it is a {type(value).__name__}; only numbers, text and arrays can be"
+        f"{what} cannot be saved: it is a {type(value).__name__}; only numbers, text and arrays can be saved"
     )
 
 
@@ -52,7 +52,7 @@ def _described_array(value: Any, what: str, arrays: Arrays) -> dict[str, Any]:
     if array.dtype.kind not in ARRAY_KINDS or array.dtype.itemsize not in ARRAY_SIZES:
         raise ModelFileError(f"{what} cannot be saved: arrays of {array.dtype} are not supported")
     if not np.isfinite(array).all():
-        raise ModelFileError(f"{what} cannot be saved: it holds values that are not finite")
+        raise ModelFileError(f"{what} cannot be saved: it has values that are not finite")
     name = f"{len(arrays)} {what}"
     # a matrix in column order stays so: sums over it are added up in the same order, and scores are the same to the bit
     columns = array.flags.f_contiguous and not array.flags.c_contiguous
@@ -71,7 +71,7 @@ def _described_array(value: Any, what: str, arrays: Arrays) -> dict[str, Any]:
 
 def rebuilt_all(values: Any, arrays: Arrays) -> dict[str, Any]:
     if not isinstance(values, dict):
-        raise ModelFileError("a part of the document is missing: the file is no complete model, save it again")
+        raise ModelFileError("part of the model is missing: save it again")
     return {name: _rebuilt(value, arrays) for name, value in values.items()}
 
 
@@ -80,31 +80,31 @@ def _rebuilt(value: Any, arrays: Arrays) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if not (isinstance(value, dict) and len(value) == 1 and next(iter(value)) in _REBUILD):
-        raise ModelFileError("a value of the document cannot be understood: use a newer rarespec")
+        raise ModelFileError("cannot read a value of the model: use a newer rarespec")
     tag, content = next(iter(value.items()))
     try:
         return _REBUILD[tag](content, arrays)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
-        raise ModelFileError(f"a {tag} of the document is malformed ({type(error).__name__}: {error})") from None
+        raise ModelFileError(f"a {tag} of the model is malformed ({type(error).__name__}: {error})") from None
 
 
 def _rebuilt_array(content: dict[str, Any], arrays: Arrays) -> Any:
     name, shape = content["name"], tuple(content["shape"])
     if name not in arrays:
-        raise ModelFileError(f"the array of {name!r} is missing: the file is no complete model, save it again")
+        raise ModelFileError(f"the array of {name!r} is missing: save the model again")
     stored = arrays.pop(name)
     array = stored.T if content["columns"] else stored
     if array.shape != shape or array.dtype.name != content["dtype"]:
         found = f"{array.dtype.name} {array.shape}"
         raise ModelFileError(f"the array of {name!r} is {found} instead of {content['dtype']} {shape}: do not use it")
     if not np.isfinite(array).all():
-        raise ModelFileError(f"the array of {name!r} holds values that are not finite: do not use it")
+        raise ModelFileError(f"the array of {name!r} has values that are not finite: do not use it")
     return array[()] if content["scalar"] else array
 
 
 def _rebuilt_text(content: dict[str, Any], arrays: Arrays) -> NDArray[Any]:
     if any(not isinstance(item, str) for item in content["items"]):
-        raise ValueError("an array of text holds something else")
+        raise ValueError("an array of text contains something else")
     # the width follows from the items: one that is only written down could be beyond any memory
     kind = TEXT_KINDS[content["dtype"].lstrip("<>=|")[:1]]
     return np.array(content["items"], dtype=kind).reshape(content["shape"])

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from rarespec.progress import Progress
 from rarespec.rankers._faiss_neighbours import faiss_nearest
-from rarespec.rankers.exact_neighbours import Distances, Indices, Progress, exact_nearest, first_of_each
+from rarespec.rankers.exact_neighbours import Distances, Indices, exact_nearest, first_of_each
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, row_digests
 
 EXACT_BELOW = 20_000

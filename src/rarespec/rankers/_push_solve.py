@@ -83,7 +83,7 @@ def checked_settings(ranker: Any) -> PushSettings:
     require_count(ranker, "max_iter", optional=True)
     require_positive(ranker, "tol", optional=True)
     if ranker.solver == "published" and (ranker.loss != "truncated-quadratic" or ranker.top_k != 1):
-        raise ValueError('solver="published" knows the truncated quadratic loss with top_k = 1 only')
+        raise ValueError('solver="published" supports only the truncated quadratic loss with top_k = 1')
     tol, max_iter = SOLVERS[ranker.solver]
     objective = Objective(LOSSES[ranker.loss], float(ranker.regularisation), int(ranker.top_k))
     return PushSettings(objective, ranker.solver, float(ranker.tol or tol), int(ranker.max_iter or max_iter))

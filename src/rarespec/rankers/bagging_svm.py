@@ -128,7 +128,7 @@ class BaggingSVM(Ranker):
         self.fingerprint_ = fingerprint_of_rows(X)
         self.converged_ = machines.n_unsolved == 0
         where = f"after {MAX_STEPS} steps in {machines.n_unsolved} of {self.n_bags} machines"
-        warn_unless_converged(self.converged_, where, "a smaller C is solved in fewer")
+        warn_unless_converged(self.converged_, where, "use a smaller C")
 
     def _trained(self, X: Rows, known: NDArray[np.intp], drawn: NDArray[np.intp], bags: NDArray[np.intp]) -> _Machines:
         """One machine for each bag, as weights of all known and drawn rows."""

@@ -140,7 +140,7 @@ class BiasedSVM(Ranker):
         self.support_vectors_ = None if linear else machine.vectors
         self.dual_coef_ = None if linear else machine.weights
         self.gamma_ = None if linear else machine.gamma
-        warn_unless_converged(self.converged_, f"after {self.n_iter_} steps", "smaller costs are easier to solve")
+        warn_unless_converged(self.converged_, f"after {self.n_iter_} steps", "use smaller costs")
 
     def _chosen_costs(self, trainer: _Trainer, X: Rows, known: NDArray[np.bool_]) -> tuple[float, float]:
         self.criterion_ = np.empty((0, 5))
@@ -167,7 +167,7 @@ class BiasedSVM(Ranker):
         require_count(self, "selection_size", least=2 * N_FOLDS)
 
     def _require_few_rows_for_a_kernel(self, n_rows: int) -> None:
-        allowed = f"linear for more than {MAX_KERNEL_ROWS} rows, and there are {n_rows}"
+        allowed = f"linear for more than {MAX_KERNEL_ROWS} rows, and X has {n_rows}"
         require(self, "kernel", self.kernel == "linear" or n_rows <= MAX_KERNEL_ROWS, allowed)
 
     def _scores(self, X: Rows) -> Scores:

@@ -33,7 +33,7 @@ NAMES = tuple(CLASS_OF)
 def by_name(name: str) -> type[Ranker]:
     """The class of this name: `by_name("bagging_top_push")` is BaggingTopPush. Only its own module is imported."""
     if name not in CLASS_OF:
-        raise ValueError(f"there is no ranker called {name!r}; there are {', '.join(NAMES)}")
+        raise ValueError(f"there is no ranker {name!r}; choose from {', '.join(NAMES)}")
     ranker: type[Ranker] = getattr(import_module(f"rarespec.rankers.{name}"), CLASS_OF[name])
     return ranker
 
@@ -43,5 +43,5 @@ def name_of(ranker: Any) -> str:
     kind = ranker if isclass(ranker) else type(ranker)
     name = kind.__module__.rpartition(".")[2]
     if kind.__module__ != f"rarespec.rankers.{name}" or CLASS_OF.get(name) != kind.__qualname__:
-        raise ValueError(f"{kind.__qualname__} has no name: only rankers of rarespec have, that is {', '.join(NAMES)}")
+        raise ValueError(f"{kind.__qualname__} is not one of the rankers of rarespec: {', '.join(NAMES)}")
     return name

@@ -49,7 +49,7 @@ def mean_and_covariance(X: Rows, keep: Keep = None) -> tuple[Vector, Matrix]:
         mean += gap * (len(rows) / n_merged)
         n_rows = n_merged
     if origin is None:
-        raise ValueError("a mean needs at least one row, none is left")
+        raise ValueError("cannot take a mean: no rows are left")
     return origin + mean, scatter / n_rows
 
 

@@ -141,7 +141,7 @@ class EMR(GraphRanker):
     def _warn_of_few(self, n_drawn: int) -> None:
         if n_drawn < self.n_anchors:
             warnings.warn(
-                f"n_anchors = {self.n_anchors}: X has only {n_drawn} different rows, and each is an anchor",
+                f"n_anchors = {self.n_anchors}: X has only {n_drawn} different rows, so each is an anchor",
                 stacklevel=4,
             )
 

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from rarespec.processes import available_cores
+from rarespec.progress import Progress
 from rarespec.rankers.rows import Rows
 
 Indices = NDArray[np.int64]
 Distances = NDArray[np.float64]
-Progress = Callable[[int, int], None]
 """Called with the number of rows done and in all."""
 
 QUERIES_AT_ONCE, ROWS_AT_ONCE = 256, 2048

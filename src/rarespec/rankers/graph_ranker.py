@@ -82,5 +82,5 @@ class NeighbourGraphRanker(GraphRanker):
         if len(graph) != len(X):
             raise ValueError(f"graph: it has {len(graph)} rows and X has {len(X)}; build it on this X")
         if graph.fingerprint != fingerprint_of_rows(X):
-            raise ValueError("graph: it was built on a matrix with other values than X; build it on this X")
+            raise ValueError("graph: it was built on different values; build it on this X")
         return graph.nearest(min(k, len(X) - 1))

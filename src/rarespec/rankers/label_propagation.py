@@ -178,7 +178,7 @@ class LabelPropagation(NeighbourGraphRanker):
     def _warn_of_isolated(self, n: int) -> None:
         if self.n_isolated_:
             warnings.warn(
-                f"{self.n_isolated_} of {n} rows are cut off: their distances are so large against sigma = "
+                f"{self.n_isolated_} of {n} rows are disconnected: their distances are so much larger than sigma = "
                 f"{self.sigma} that all their weights vanish, and they score 0 unless known; "
                 f'try sigma="{SELF_TUNED}"',
                 stacklevel=4,

@@ -52,7 +52,7 @@ def linear_map(scaling: str, X: Rows, keep: Keep = None) -> LinearMap:
         return standard(X, keep)
     if scaling == "whiten":
         return whitening(X, keep)
-    raise ValueError(f"scaling={scaling!r} is not known: choose one of {', '.join(map(repr, SCALINGS))}")
+    raise ValueError(f"scaling={scaling!r} is not valid: choose from {', '.join(map(repr, SCALINGS))}")
 
 
 def identity(n_features: int) -> LinearMap:

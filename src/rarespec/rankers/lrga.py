@@ -149,7 +149,7 @@ class LRGA(NeighbourGraphRanker):
 def _warn_of_residuals(residuals: NDArray[np.float64], rtol: float) -> None:
     warnings.warn(
         f"a query was not solved to rtol = {rtol:.1e} in every row; the error of its scores as a whole is at most "
-        f"{residuals.max():.1e} of their size, but faint ones may be out of order",
+        f"{residuals.max():.1e} of their size, but small scores may be out of order",
         ConvergenceWarning,
         stacklevel=5,
     )

@@ -71,7 +71,7 @@ class Model:
         if self.recipe_fingerprint != fingerprint:
             raise ModelFileError(
                 f"the model was fitted on features of recipe {self.recipe_fingerprint}, these are of {fingerprint}: "
-                "its scores would mean nothing. Compute features with the model's recipe, or fit it again on these"
+                "its scores would be meaningless. Compute features with the model's recipe, or fit it again on these"
             )
 
 
@@ -147,10 +147,10 @@ def _about(fingerprint: str | None, grid: Any, known_ids: Iterable[str] | None) 
 
 def _sorted_ids(ids: Iterable[str]) -> list[str]:
     if isinstance(ids, str | bytes):
-        raise ModelFileError(f"known_ids must be a list of ids, not one text ({ids!r})")
+        raise ModelFileError(f"known_ids must be a list of ids, not a single string ({ids!r})")
     found = list(ids)
     if any(not isinstance(one, str) for one in found):
-        raise ModelFileError("known_ids must be texts: a spectrum is known by its string id")
+        raise ModelFileError("known_ids must be strings")
     return sorted({str(one) for one in found})
 
 
@@ -161,14 +161,14 @@ def _checked_grid(value: Any) -> dict[str, Any]:
             raise ValueError(f"{grid.n_pixels} pixels are more than any spectrum has")
         return grid.to_json()
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise ModelFileError(f"grid is no wavelength grid ({type(error).__name__}: {error})") from None
+        raise ModelFileError(f"grid is not a wavelength grid ({type(error).__name__}: {error})") from None
 
 
 def _name_of(ranker: Ranker) -> str:
     try:
         name = name_of(ranker)
     except ValueError as error:
-        raise ModelFileError(f"{error}. Of a ranker that wraps another, save the one inside") from None
+        raise ModelFileError(f"{error}. If this ranker wraps another, save the inner one") from None
     check_is_fitted(ranker)
     return name
 
@@ -185,7 +185,7 @@ def _fitted_values(ranker: Ranker) -> dict[str, Any]:
     state = {name: value for name, value in vars(ranker).items() if name not in ranker.get_params(deep=False)}
     lost = sorted(name for name in state if not (name.startswith("_") or name.endswith("_")))
     if lost:
-        raise ModelFileError(f"{type(ranker).__name__} keeps {', '.join(lost)}, which a model file cannot hold")
+        raise ModelFileError(f"{type(ranker).__name__} keeps {', '.join(lost)}, which a model file cannot store")
     return {name: value for name, value in state.items() if _is_fitted_name(name)}
 
 
@@ -197,7 +197,9 @@ def _model(document: dict[str, Any], arrays: Arrays) -> Model:
     _require_ours(document)
     parts = {part: rebuilt_all(document.get(part), arrays) for part in ("params", "fitted", "extra")}
     if arrays:
-        raise ModelFileError(f"the file has arrays that belong to nothing ({', '.join(sorted(arrays))}): do not use it")
+        raise ModelFileError(
+            f"the file has arrays that the model does not use ({', '.join(sorted(arrays))}): do not use it"
+        )
     ranker = _ranker(document.get("ranker"), parts["params"], parts["fitted"])
     seed = parts["params"].get("random_state")
     seed = int(seed) if isinstance(seed, Integral) else None
@@ -206,7 +208,7 @@ def _model(document: dict[str, Any], arrays: Arrays) -> Model:
 
 def _require_ours(document: dict[str, Any]) -> None:
     if document.get("format") != FORMAT:
-        raise ModelFileError(f"not a model of rarespec (its format is {document.get('format')!r}): use another file")
+        raise ModelFileError(f"not a rarespec model (its format is {document.get('format')!r}): use another file")
     found = document.get("version")
     if type(found) is not int or found != VERSION:
         raise ModelFileError(
@@ -227,9 +229,7 @@ def _origin(document: dict[str, Any]) -> dict[str, Any]:
     }
     for name, kind in kinds.items():
         if name not in document or not isinstance(document[name], kind):
-            raise ModelFileError(
-                f"{name} is missing or of the wrong kind: the file is no complete model, save it again"
-            )
+            raise ModelFileError(f"{name} is missing or of the wrong type: save the model again")
     grid = document["grid"]
     return {name: document[name] for name in kinds} | {"grid": None if grid is None else _checked_grid(grid)}
 
@@ -241,13 +241,13 @@ def _ranker(name: Any, params: dict[str, Any], fitted: dict[str, Any]) -> Ranker
     expected = set(kind._get_param_names())
     if expected != set(params):
         differing = ", ".join(sorted(expected ^ set(params)))
-        raise ModelFileError(f"{kind.__name__} of this rarespec has other parameters ({differing}): fit it again")
+        raise ModelFileError(
+            f"{kind.__name__} has different parameters in this version of rarespec ({differing}): fit it again"
+        )
     ranker = kind(**params)
     for attribute, value in fitted.items():
         if not _is_fitted_name(attribute) or hasattr(kind, attribute):
-            raise ModelFileError(
-                f"{attribute!r} is nothing that {kind.__name__} could have learned: do not use the file"
-            )
+            raise ModelFileError(f"{attribute!r} is not an attribute that {kind.__name__} learns: do not use the file")
         setattr(ranker, attribute, value)
     missing = set(_declared(kind)) - set(fitted)
     if missing:
@@ -297,7 +297,7 @@ def _require_scores(ranker: Ranker) -> None:
     """What was read must be enough to score a row; a ranker of another version may keep other things."""
     n_features = getattr(ranker, "n_features_in_", None)
     if not isinstance(n_features, int) or not 1 <= n_features <= MAX_FEATURES:
-        raise ModelFileError("n_features_in_ is missing or no number of features: the file is no complete model")
+        raise ModelFileError("n_features_in_ is missing or not a number: save the model again")
     coef = ranker.feature_weights()
     if coef is not None and np.shape(coef) != (n_features,):
         raise ModelFileError(f"coef_ has shape {np.shape(coef)}, but there are {n_features} features: fit it again")
@@ -305,6 +305,6 @@ def _require_scores(ranker: Ranker) -> None:
     try:
         score = ranker._scores(probes)
     except Exception as error:  # whatever is missing, the answer is the same
-        raise ModelFileError(f"it does not score ({type(error).__name__}: {error}): fit and save it again") from None
+        raise ModelFileError(f"it cannot score ({type(error).__name__}: {error}): fit and save it again") from None
     if np.shape(score) != (len(probes),) or not np.isfinite(score).all():
         raise ModelFileError("its scores are not finite: fit and save it again")

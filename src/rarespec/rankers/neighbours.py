@@ -13,8 +13,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_array
 
+from rarespec.progress import Progress
 from rarespec.rankers._neighbour_search import NeighbourSearch
-from rarespec.rankers.exact_neighbours import Distances, Indices, Progress, first_of_each, pair_distances
+from rarespec.rankers.exact_neighbours import Distances, Indices, first_of_each, pair_distances
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, fingerprint_of_rows, require_finite
 
 N_SIZES = 10
@@ -78,7 +79,7 @@ class NeighbourGraph:
         """The graph cut to the k nearest neighbours of each row."""
         if not isinstance(k, Integral) or not 1 <= int(k) <= self.n_neighbours:
             raise ValueError(
-                f"k = {k!r}: this graph keeps {self.n_neighbours} neighbours a row, ask for 1 to that many"
+                f"k = {k!r}: this graph keeps {self.n_neighbours} neighbours per row; ask for 1 to {self.n_neighbours}"
             )
         return NeighbourGraph(self.indices[:, :k], self.distances[:, :k], self.recall, self.fingerprint)
 
@@ -151,7 +152,7 @@ def extend_neighbours(
     X = _checked(X)
     n_old, k = graph.indices.shape
     if len(X) < n_old or fingerprint_of_rows(X[:n_old]) != graph.fingerprint:
-        raise ValueError(f"the first {n_old} rows of X are not those that the graph was built on: build it anew")
+        raise ValueError(f"the first {n_old} rows of X are not those that the graph was built on: build it again")
     if len(X) == n_old:
         return graph
     settings = target_recall, random_state, n_jobs
@@ -191,7 +192,7 @@ def neighbours_of(
 
 def _part_of(progress: Progress | None, before: int, total: int) -> Progress | None:
     """The progress of one search of several, which begins after this many rows."""
-    return None if progress is None else lambda done, _: progress(before + done, total)
+    return None if progress is None else lambda done, _, note="": progress(before + done, total)
 
 
 def _checked(X: Any) -> Rows:
@@ -215,7 +216,7 @@ def require_neighbours(k: Any) -> None:
 def _possible(k: int, most: int) -> int:
     require_neighbours(k)
     if k > most:
-        warnings.warn(f"{k} neighbours were asked for and only {most} are possible: {most} are kept", stacklevel=3)
+        warnings.warn(f"{k} neighbours requested but only {most} are possible: keeping {most}", stacklevel=3)
     return min(k, most)
 
 

@@ -36,13 +36,13 @@ def checked_other_rows(ranker: Any, X: Array, reset: bool) -> Array:
     """X, (n, d) floating-point and finite, else a ValueError; `reset` remembers d, otherwise it has to be the same."""
     xp = array_namespace(X)
     if X.ndim != 2 or not xp.isdtype(X.dtype, "real floating"):
-        raise ValueError(f"X is (n, d) floating-point numbers, not {tuple(X.shape)} {X.dtype}")
+        raise ValueError(f"X must be (n, d) floating-point numbers, not {tuple(X.shape)} {X.dtype}")
     if not reset and X.shape[1] != ranker.n_features_in_:
         kind, fitted = type(ranker).__name__, ranker.n_features_in_
         raise ValueError(f"X has {X.shape[1]} features, but {kind} is expecting {fitted} features as input")
     if not bool(xp.isfinite(xp.sum(X))) and not bool(xp.all(xp.isfinite(X))):
         bad = int(xp.sum(xp.astype(~xp.all(xp.isfinite(X), axis=1), xp.int64)))
-        raise ValueError(f"{bad} of {X.shape[0]} rows hold NaN or inf: leave them out, or repair them first")
+        raise ValueError(f"{bad} of {X.shape[0]} rows contain NaN or inf: leave them out, or repair them")
     if reset:
         ranker.n_features_in_ = X.shape[1]
     return X

@@ -38,8 +38,8 @@ def require_finite(X: Rows) -> None:
     if len(bad):
         named = ", ".join(map(str, bad[:N_NAMED])) + (", ..." if len(bad) > N_NAMED else "")
         raise ValueError(
-            f"{len(bad)} of {len(X)} rows hold NaN or inf (rows {named}): leave them out, for instance with "
-            "X[features.usable], or repair them first"
+            f"{len(bad)} of {len(X)} rows contain NaN or inf (rows {named}): leave them out, for instance with "
+            "X[features.usable], or repair them"
         )
 
 
@@ -52,14 +52,14 @@ def checked_known(X: Rows, y: Any) -> NDArray[np.bool_]:
         raise ValueError("requires y to be passed, but the target y is None: 1 = known, 0 = unlabelled")
     y = np.asarray(column_or_1d(y, warn=True))
     if len(y) != len(X):
-        raise ValueError(f"X has {len(X)} rows and y has {len(y)} values: one value is needed for each row")
+        raise ValueError(f"X has {len(X)} rows and y has {len(y)} values: give one value per row")
     if y.dtype.kind not in "biuf" or not np.isfinite(y).all():
         raise ValueError("Unknown label type: y must be finite numbers, 1 = known, 0 = unlabelled")
     values = np.unique(y)
     if len(values) > 2:
         raise ValueError(f"Unknown label type: y has {len(values)} different values, only 1 = known, 0 = unlabelled")
     if len(values) < 2:
-        raise ValueError(f"y holds one class only ({values[0]}): both known (1) and unlabelled (0) rows are needed")
+        raise ValueError(f"y has only one class ({values[0]}): both known (1) and unlabelled (0) rows are needed")
     return y == values[1]
 
 

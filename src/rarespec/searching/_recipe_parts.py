@@ -42,9 +42,9 @@ def why_not_linear(recipe: Recipe, n_pixels: int) -> str:
     last = _flat(recipe.steps_)[-1]
     linear = _linear_steps(recipe)
     if not linear:
-        return f"{type(last).__name__} does not take a weighted sum of the flux"
+        return f"{type(last).__name__} is not a weighted sum of the flux"
     if not all(hasattr(step, "inverse_transform") for step in linear):
-        return f"{type(last).__name__} cannot turn features back into flux"
+        return f"{type(last).__name__} cannot be inverted from features to flux"
     if linear[-1].n_features_in_ != n_pixels:
         given = type(_steps_before_linear(recipe)[-1]).__name__
         return f"{type(last).__name__} is given what {given} measured, not the flux in {n_pixels} pixels"

@@ -90,7 +90,7 @@ class CandidateTables:
         listed = self._catalogue_at(rows.survey_rows[best])
         ids = np.array(listed.pop("id"), dtype=str)
         judged = {
-            "expected_precision": curve.precision[: len(best)],
+            "chance": curve.chance[: len(best)],
             "nearest_known": self._nearest(rows, best),
             "flags": self._flags_now(ids),
         }

@@ -17,17 +17,17 @@ class Meaning:
 
 
 COLUMNS = {
-    "rank": Meaning("stat.rank", "Place in the list, 1 is the best"),
+    "rank": Meaning("stat.rank", "Rank in the list; 1 is the best"),
     "id": Meaning("meta.id;meta.main", "Identifier of the spectrum in its survey"),
-    "ra": Meaning("pos.eq.ra;meta.main", "Right ascension as in the survey's catalogue", "deg"),
-    "dec": Meaning("pos.eq.dec;meta.main", "Declination as in the survey's catalogue", "deg"),
-    "class": Meaning("src.class", "Class that the survey gave"),
-    "subclass": Meaning("src.class", "Subclass that the survey gave"),
-    "z": Meaning("src.redshift", "Redshift that the survey gave"),
+    "ra": Meaning("pos.eq.ra;meta.main", "Right ascension in the survey's catalogue", "deg"),
+    "dec": Meaning("pos.eq.dec;meta.main", "Declination in the survey's catalogue", "deg"),
+    "class": Meaning("src.class", "Class given by the survey"),
+    "subclass": Meaning("src.class", "Subclass given by the survey"),
+    "z": Meaning("src.redshift", "Redshift given by the survey"),
     "snr": Meaning("stat.snr", "Signal-to-noise ratio of the spectrum"),
     "score": Meaning("stat.value", "Score of the ranker; only the order matters"),
-    "expected_precision": Meaning("stat.probability", "Chance that this candidate is a true object"),
-    "nearest_known": Meaning("meta.id.assoc", "Identifier of the known example that is most alike"),
+    "chance": Meaning("stat.probability", "Chance that this candidate is a true object"),
+    "nearest_known": Meaning("meta.id.assoc", "Identifier of the most similar known example"),
     "flags": Meaning("meta.code.qual", "Signs of a likely artefact, separated by commas"),
 }
 

@@ -52,7 +52,7 @@ def _as_input(found: Spectra | Defect | Skipped) -> ExampleInput:
     if isinstance(found, Spectra):
         return found
     if isinstance(found, Skipped):
-        return Unusable(f"{found.source}: {found.count} left out ({found.reason})", 0)
+        return Unusable(f"{found.source}: {found.count} skipped ({found.reason})", 0)
     return unusable(found)
 
 

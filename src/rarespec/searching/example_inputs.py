@@ -42,7 +42,7 @@ def read_examples(known: Any, survey: Survey) -> Iterator[ExampleInput]:
 def _flat(known: Any) -> Iterator[Any]:
     """Single things out of lists within lists. Numbers and bytes that stand for ids become words."""
     if known is np.ma.masked:
-        yield Unusable("a masked cell: no id")
+        yield Unusable("a masked value is not an id")
     elif isinstance(known, np.ndarray) and known.ndim == 0:
         yield from _flat(known.item())
     elif isinstance(known, bytes | int | float | np.generic) and not isinstance(known, str | bool):
@@ -66,7 +66,7 @@ def _is_sky_coord(known: Any) -> bool:
 
 def _word(value: Any) -> Iterator[str | Unusable]:
     try:
-        yield ids_of(python_values([value]), [""])[0] or Unusable(f"{value!r}: no id")
+        yield ids_of(python_values([value]), [""])[0] or Unusable(f"{value!r}: not an id")
     except DefectError as error:
         yield Unusable(f"{value}: {error.detail}; give it as text")
 
@@ -103,7 +103,7 @@ def _ends_like_a_file(word: str) -> bool:
 def _of_path(path: str | os.PathLike[str]) -> Iterator[ExampleInput]:
     name = os.fspath(path)
     if not os.path.exists(name) and not glob.has_magic(name):
-        yield Unusable(f"{name}: there is no such file; check the path")
+        yield Unusable(f"{name}: no such file; check the path")
     elif (os.path.isdir(name) and not is_zarr(Path(name))) or not os.path.exists(name):
         yield from _of_several(name)
     else:
@@ -117,18 +117,20 @@ def _of_several(directory_or_pattern: str) -> Iterator[ExampleInput]:
     among_spectra = any(isinstance(given, Spectra) for given in found)
     for given in found:
         if among_spectra and isinstance(given, ExampleTable):
-            yield Unusable(f"{given.where}: a table among spectra, left out; give it by name if it lists examples", 0)
+            yield Unusable(
+                f"{given.where}: skipped, because it is a table among spectra; give it by name if it lists examples", 0
+            )
         else:
             yield given
     if not inputs:
-        yield Unusable(f"{directory_or_pattern}: no file is in it")
+        yield Unusable(f"{directory_or_pattern}: no files found")
 
 
 def _of_input(file: str | Defect | Skipped) -> Iterator[ExampleInput]:
     if isinstance(file, Defect):
         yield unusable(file)
     elif isinstance(file, Skipped):
-        yield Unusable(f"{file.source}: left out ({file.reason})")
+        yield Unusable(f"{file.source}: skipped ({file.reason})")
     else:
         yield from examples_in(file)
 
@@ -161,4 +163,4 @@ def _of_object(item: Any) -> Iterator[ExampleInput]:
 
         yield from_specutils(item)
     else:
-        yield Unusable(f"{item!r}: no id, file, table, position or spectrum")
+        yield Unusable(f"{item!r}: not an id, file, table, position or spectrum")

@@ -39,10 +39,10 @@ class ExampleRows:
         sky = Sky.of(self.survey)
         if sky.n_without == len(self.survey):
             self.problems.append(
-                f"{self.survey.path}: its catalogue has no positions to match with: ingest with --join CATALOGUE"
+                f"{self.survey.path}: its catalogue has no positions to match; ingest again with --join CATALOGUE"
             )
         elif sky.n_without:
-            self.problems.append(f"spectra of the survey without a position, to which none can match: {sky.n_without}")
+            self.problems.append(f"spectra of the survey that have no position and cannot match: {sky.n_without}")
         return sky
 
     def of(self, table: ExampleTable) -> NDArray[np.intp]:
@@ -74,7 +74,7 @@ class ExampleRows:
         crowded = int((near.next_arcsec[matched] <= self.radius).sum())
         if crowded:
             several = f"positions with several spectra within {self.radius:g} arcsec: {crowded}"
-            self.problems.append(f"{table.where}: {several}; the nearest is taken")
+            self.problems.append(f"{table.where}: {several}; using the nearest")
         for i in np.flatnonzero(~matched).tolist():
             nearest = self._nearest_in_words(int(near.rows[i]), float(near.arcsec[i]))
             self.problems.append(
@@ -85,18 +85,18 @@ class ExampleRows:
     def _tell_of_ids(self, table: ExampleTable, ids: list[str], matched: NDArray[np.bool_]) -> None:
         unknown = np.array([bool(id) for id in ids])
         if unknown.any():
-            counts = f"{unknown.sum()}, of which {(unknown & matched).sum()} found by position"
+            counts = f"{unknown.sum()}, {(unknown & matched).sum()} of them found by position"
             self.problems.append(f"{table.where}: ids that are not in the survey: {counts}")
 
     def _nearest_in_words(self, row: int, arcsec: float) -> str:
-        return f"; the nearest, {self.survey.ids[row]}, is at {_distance(arcsec)}" if row >= 0 else ""
+        return f"; the nearest, {self.survey.ids[row]}, is {_distance(arcsec)} away" if row >= 0 else ""
 
     def _why_missing(self, table: ExampleTable, ids: list[str], i: int) -> str:
         if not ids[i] and not table.unread[i]:
             return f"{table.where}, row {i + 1}: neither an id nor a position"
         where = f"{table.where}, row {i + 1}: " if table.where else ""
         no_id = f"no spectrum has the id {ids[i][:LONGEST_ID]!r}{self._suggestion(ids[i])}" if ids[i] else ""
-        no_place = f"its position cannot be understood; {DEGREES}" if table.unread[i] else ""
+        no_place = f"cannot read its position; {DEGREES}" if table.unread[i] else ""
         return where + "; and ".join(filter(None, (no_id, no_place)))
 
     def _suggestion(self, id: str) -> str:

@@ -11,7 +11,7 @@ from rarespec.spectrum import Reason, Spectra, Spectrum
 from rarespec.survey import Survey
 from rarespec.survey.placement import place
 
-NO_REDSHIFT = "the survey is at rest, and this spectrum has no redshift to bring it there"
+NO_REDSHIFT = "the survey is in the rest frame, and this spectrum has no redshift"
 
 
 def on_grid(spectra: Spectra, survey: Survey) -> Iterator[Spectrum | Unusable]:

@@ -59,7 +59,7 @@ class ExampleTable:
         lists = {name: python_values(columns[name]) for name in used_columns(columns)}
         n = len(next(iter(lists.values())))
         if any(len(values) != n for values in lists.values()):
-            raise DefectError(Reason.LAYOUT, f"the columns {', '.join(lists)} are not of one length")
+            raise DefectError(Reason.LAYOUT, f"the columns {', '.join(lists)} differ in length")
         ids, problems = _id_columns(lists, where)
         ra, dec = find(lists, RA), find(lists, DEC)
         if ra is None or dec is None:
@@ -70,7 +70,7 @@ class ExampleTable:
         return cls(where, ids, *_placed(*degrees, written), problems)
 
 
-WANTED = f"no column of ids ({', '.join(IDS)}) and none of positions (ra and dec); name the columns in a header line"
+WANTED = f"no column of ids ({', '.join(IDS)}) and no positions (ra and dec); name the columns in a header line"
 
 
 def names_objects(names: Iterable[str]) -> bool:

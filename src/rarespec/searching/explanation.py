@@ -79,13 +79,15 @@ def contributions(template: Template, rescaled_flux: NDArray[np.floating]) -> Ve
 def explain_score(template: Template | NoTemplate, spectrum: Spectrum, features: FeatureSet) -> Explanation:
     """What this template finds in a spectrum that is on the grid of the features' survey."""
     if isinstance(template, NoTemplate):
-        raise WrongUseError(f"{spectrum.id}: cannot be explained by wavelength. {template.said}")
+        raise WrongUseError(f"{spectrum.id}: no explanation by wavelength. {template.said}")
     if len(spectrum.flux) != len(template.wavelength):
-        raise WrongUseError(f"{spectrum.id}: has {len(spectrum.flux)} pixels, the template {len(template.wavelength)}")
+        raise WrongUseError(
+            f"{spectrum.id}: has {len(spectrum.flux)} pixels, but the template has {len(template.wavelength)}"
+        )
     observed = np.where(spectrum.bad, np.nan, spectrum.flux).astype(np.float32)
     flux = rescaled(features.recipe, observed[None, :])[0].astype(np.float64)
     if not np.isfinite(flux).all():
-        raise WrongUseError(f"{spectrum.id}: has no features, and so no score to explain")
+        raise WrongUseError(f"{spectrum.id}: has no features, so there is no score to explain")
     contribution = contributions(template, flux)
     bands = bands_of(template.wavelength, contribution)
     score = float(contribution.sum())

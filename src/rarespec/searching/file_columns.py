@@ -36,7 +36,9 @@ def tables_in(source: Source) -> list[FileColumns]:
         return [_of_parquet(source)]
     if source.container == Container.TEXT:
         return [_of_text(source)]
-    raise DefectError(Reason.UNRECOGNISED, f"{source.container} is no table; FITS, VOTable, ECSV, CSV, Parquet are")
+    raise DefectError(
+        Reason.UNRECOGNISED, f"{source.container} is not a table; use FITS, VOTable, ECSV, CSV or Parquet"
+    )
 
 
 def _of_fits(hdu: Hdu) -> FileColumns:

@@ -20,14 +20,12 @@ from rarespec.spectrum import Spectra, WavelengthGrid
 from rarespec.survey.survey import Survey
 
 FLAG_MEANINGS = {
-    "bad-pixels": "Many pixels are bad, or a long gap was bridged by a straight line, or pixels are missing where the "
-    "template looks.",
-    "camera-join": "The flux steps where two cameras meet, by more than it does elsewhere in this spectrum.",
-    "low-snr": "The signal-to-noise ratio is below 3: that of the catalogue, or where it has none the median over the "
-    "pixels.",
-    "negative-flux": "The flux lies significantly below zero over a range of wavelengths: too much sky was subtracted.",
-    "sky-residuals": "Pixels at strong lines of the night sky scatter more than twice as much as their errors allow.",
-    "spike": "One or two pixels tower over the spectrum, narrower than any line: a cosmic ray or a hot pixel.",
+    "bad-pixels": "Many pixels are bad, a long gap was interpolated, or pixels that the template uses are missing.",
+    "camera-join": "The flux jumps where two cameras meet, by more than it varies elsewhere in this spectrum.",
+    "low-snr": "The signal-to-noise ratio is below 3 in the catalogue or, if it is missing there, by the median pixel.",
+    "negative-flux": "The flux is significantly negative over a range of wavelengths: the sky was oversubtracted.",
+    "sky-residuals": "Pixels at strong night-sky lines scatter more than twice as much as their errors allow.",
+    "spike": "One or two pixels rise far above the rest, narrower than any line: a cosmic ray or a hot pixel.",
 }
 """Flag -> what it means. None of them removes a candidate or changes its rank."""
 

@@ -61,7 +61,7 @@ def examples_of(survey: Survey, known: Any, radius_arcsec: float = 2.0) -> Examp
     """
     check_radius(radius_arcsec)
     if not len(survey):
-        raise WrongUseError(f"{survey.path}: the survey is empty; fill it with `rarespec ingest`")
+        raise WrongUseError(f"{survey.path}: the survey is empty; add spectra with `rarespec ingest`")
     gathering = _Gathering(survey, radius_arcsec)
     for given in read_examples(known, survey):
         gathering.add(given)
@@ -86,7 +86,7 @@ class _Gathering:
         if isinstance(given, ExampleTable):
             self._n_given += len(given)
             if not len(given) and given.where:
-                self._problems.append(f"{given.where}: no example is in it")
+                self._problems.append(f"{given.where}: contains no examples")
             self._found += self._rows.of(given).tolist()
         elif isinstance(given, Unusable):
             self._n_given += given.count
@@ -126,7 +126,7 @@ class _Gathering:
                 elsewhere.append(found)
             else:
                 rows[row_of[found.id]] += 1
-                self._tell(f"{_name(found)}: the survey has a spectrum of this id, which is used instead")
+                self._tell(f"{_name(found)}: the survey has a spectrum with this id; using that one")
         return rows, elsewhere
 
     def _named_once(self, spectra: list[Spectrum]) -> tuple[list[str], list[Spectrum]]:
@@ -140,7 +140,7 @@ class _Gathering:
                 continue
             id = spectrum.id if n_named[spectrum.id] == 1 else f"{spectrum.id}#{n_named[spectrum.id]}"
             if id != spectrum.id:
-                self._tell(f"{_name(spectrum)}: another spectrum has this id too; this one is called {id}")
+                self._tell(f"{_name(spectrum)}: another spectrum has the same id; this one is renamed {id}")
             named[id] = spectrum
         return list(named), list(named.values())
 
@@ -161,7 +161,7 @@ def _repeats(rows: Counter[int], survey: Survey) -> list[str]:
 def _nothing_usable(survey: Survey, examples: Examples) -> str:
     wanted = (
         f"give ids such as {survey.ids[0]}, a table with a column id or with ra and dec, or files of spectra; "
-        "several, with blanks or commas between them"
+        "separate several with spaces or commas"
     )
     if not examples.n_given and not examples.problems:
         return f"{survey.path}: no examples were given; {wanted}"
@@ -170,4 +170,4 @@ def _nothing_usable(survey: Survey, examples: Examples) -> str:
     said = (
         f"none of the {examples.n_given} examples given can be used" if examples.n_given else "no examples were given"
     )
-    return f"{survey.path}: {said}: {problems}. To go on, {wanted}"
+    return f"{survey.path}: {said}: {problems}. To fix this, {wanted}"

@@ -50,7 +50,7 @@ def list_rows(rows: SearchRows, fit: Fit, chosen: Chosen, scores: Scores | None 
     listed = rows.listed(chosen.mask)
     if not listed.any():
         why = "; ".join(chosen.said) or "every usable spectrum is known or a non-member"
-        raise WrongUseError(f"{rows.survey.path}: nothing is left to rank: {why}")
+        raise WrongUseError(f"{rows.survey.path}: there is nothing to rank: {why}")
     scores = fit.scores if scores is None else scores
     places = np.flatnonzero(listed)
     return Listing(rows, fit, scores, listed, places[best_first(scores[places])], chosen.said)

@@ -71,9 +71,7 @@ class SearchModel:
         """Everything that is needed to rank another survey in the same way; nothing of it is code."""
         name = name_of_recipe(self.recipe)
         if name is None:
-            raise WrongUseError(
-                "only a search with a recipe that has a name can be saved, not one put together by hand"
-            )
+            raise WrongUseError("cannot save a search with a custom recipe; use a recipe that has a name")
         params = self.recipe.get_params(deep=False)
         extra = {
             "recipe": name,

@@ -31,7 +31,7 @@ def nearest_known(candidates: Rows, known: Rows, unlabelled: Rows) -> Nearest:
     unlabelled : (n, d) features of the survey, from which mean and covariance are learned
     """
     if not len(known):
-        raise ValueError("no known example to be near to")
+        raise ValueError("there are no known examples")
     for rows in (candidates, known, unlabelled):
         require_finite(rows)
     return nearest_after(whitening(unlabelled), candidates, known)

@@ -24,7 +24,7 @@ COLUMNS = {
     "snr": "z.1f",
     "z": "z.5f",
     "score": ".4g",
-    "expected_precision": ".2f",
+    "chance": ".2f",
     "nearest_known": "",
     "flags": "",
 }
@@ -35,7 +35,7 @@ def ranking_html(ranking: Ranking) -> str:
     return shown(
         f"Ranking of {thousands(ranking.n_listed)} spectra of {printable(ranking.survey.path.name)}",
         element("div", sentence(ranking.yield_curve.why), style="max-width:50em"),
-        note(sentence(f"by {ranking.method}: {ranking.why}")),
+        note(sentence(f"method {ranking.method}: {ranking.why}")),
         *first_candidates(ranking.table),
         *first_problems(ranking.problems),
     )

@@ -109,7 +109,7 @@ class _KnownCurves:
             return on_scale_of(filtered, self.observed[id]), ""
         if id in self.described:
             curve = on_scale_of(filtered, self.described[id], offset_is_free=True)
-            return curve, "the nearest known example is not in the survey; it is drawn as its features describe it"
+            return curve, "the nearest known example is not in the survey; its curve is reconstructed from its features"
         return None, "the nearest known example is not in the survey and cannot be drawn"
 
 

@@ -37,7 +37,7 @@ class Ranking:
 
     Attributes
     ----------
-    table : astropy Table: rank, id, ra, dec, class, subclass, z, snr, score, expected_precision, nearest_known, flags
+    table : astropy Table: rank, id, ra, dec, class, subclass, z, snr, score, chance, nearest_known, flags
     yield_curve : how many true objects are expected in the first k, and where to stop
     template : what counts in favour and against, wavelength by wavelength
     method : the name of the ranker

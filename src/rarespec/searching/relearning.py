@@ -58,7 +58,9 @@ class Relearning:
         refused_or_bad[self._places(unusable)] = True
         rows, start = self.start.rows.relabel(known, refused_or_bad), self.start
         if any(labelled.values()) and not rows.listed(self._chosen.mask).any():
-            raise NothingLeftError(f"{self.survey.path}: every spectrum of the list has a label; none is left to rank")
+            raise NothingLeftError(
+                f"{self.survey.path}: every spectrum in the list has a label; there is nothing left to rank"
+            )
         fit = self._preparation.fit(known, non_members, by_looking=bool(members))
         listing = list_rows(rows, fit, self._chosen)
         return build_ranking(
@@ -114,20 +116,22 @@ class Relearning:
             marks[np.concatenate([members, refused, unusable])] = False  # what was said at the start of these
             marks[places] = True
         if not known.any():
-            raise WrongUseError(f"{self.survey.path}: no known example is left, as all were refused; say what is known")
+            raise WrongUseError(
+                f"{self.survey.path}: all known examples were labelled as non-members; give new ones with --known"
+            )
         return known, non_members
 
     def _problems(self, said: str, ids: Ids) -> list[str]:
         problems, start, rows = [], self.start.rows, self.rows_of(ids)
         for id, row, place in zip(ids, rows.tolist(), start.places_of(rows).tolist(), strict=True):
             if row < 0:
-                problems.append(f"{id}: labelled as {said}, but the survey has no spectrum of this id")
+                problems.append(f"{id}: labelled as {said}, but the survey has no spectrum with this id")
             elif place < 0:
-                problems.append(f"{id}: labelled as {said}, but without features; nothing is learned from it")
+                problems.append(f"{id}: labelled as {said}, but has no features, so the ranking cannot learn from it")
             elif start.known[place] and said != "a member":
-                problems.append(f"{id}: given as known at the start, and labelled as {said}; taken as {said}")
+                problems.append(f"{id}: given as known at the start but labelled as {said}; treated as {said}")
             elif start.refused[place] and said != "a non-member":
-                problems.append(f"{id}: given as a non-member at the start, and labelled as {said}; taken as {said}")
+                problems.append(f"{id}: given as a non-member at the start but labelled as {said}; treated as {said}")
         return problems
 
     def _curve(self, listing: Listing) -> YieldCurve:

@@ -32,7 +32,7 @@ COLOURS = (
     ("filtered", "after a median filter of 10 Å"),
     ("known", "the nearest known example, scaled to the same median"),
 )
-FLUX = "10⁻¹⁷ erg s⁻¹ cm⁻² Å⁻¹ where the survey is calibrated so"
+FLUX = "10⁻¹⁷ erg s⁻¹ cm⁻² Å⁻¹ if the survey is flux-calibrated"
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ def report_page(ranking: Ranking, portraits: Sequence[Portrait], pictures: Pictu
     title = f"Search in {printable(ranking.survey.path.name)}"
     drawn = zip(portraits, pictures.candidates, strict=True)
     sections = {
-        "How many, and where to stop": _yield(ranking, pictures),
-        "What counts": _template(ranking, pictures),
+        "How many to expect, and where to stop": _yield(ranking, pictures),
+        "What the ranking looks for": _template(ranking, pictures),
         "Candidates": [_how_to_read(portraits), *(_candidate(*one) for one in drawn)],
         "Problems": _problems(ranking),
         "Settings": [_settings(ranking)],
@@ -86,8 +86,8 @@ def describe_search(ranking: Ranking, n_shown: int) -> str:
     known = _counted(int(ranking.rows.known.sum()), "known example")
     best = "one is" if n_shown == 1 else f"{thousands(n_shown)} are"
     return (
-        f"From {known}, the method {ranking.method} ranked {thousands(ranking.n_listed)} spectra of "
-        f"{_text(ranking.survey.path.name)}; the best {best} shown here."
+        f"Starting from {known}, the method {ranking.method} ranked {thousands(ranking.n_listed)} spectra of "
+        f"{_text(ranking.survey.path.name)}. The best {best} shown here."
     )
 
 
@@ -95,20 +95,21 @@ def describe_yield(ranking: Ranking) -> str:
     """How many true objects are expected down to where it is worth looking, in one sentence."""
     curve = ranking.yield_curve
     if not curve.can_tell:
-        return "How many of them are true cannot be told."
+        return "There is no estimate of how many are true."
     if not curve.stopping_rank:
-        return "Even at the top, fewer are expected to be true than it is worth looking for."
+        return "Even at the top of the list, fewer than one in ten is expected to be a true object."
     depth = min(curve.stopping_rank, len(curve.expected))
     number, low, high = (f"{float(array[depth - 1]):.0f}" for array in (curve.expected, curve.low, curve.high))
     expected = f"about {number} ({low} to {high}) are expected to be true"
-    return f"Of the first {thousands(depth)}, {expected}; this is where to stop."
+    return f"Of the first {thousands(depth)}, {expected}; stop there."
 
 
 def _yield(ranking: Ranking, pictures: Pictures) -> list[Html]:
     why = element("p", sentence(ranking.yield_curve.why))
     if pictures.yield_curve is None:
         return [why]
-    caption = "Expected number of true objects among the first k candidates, with its interval, and where to stop."
+    interval = f"{100 * ranking.yield_curve.confidence:.0f} % interval"
+    caption = f"Expected number of true objects among the first k candidates, its {interval}, and where to stop."
     return [why, element("figure", pictures.yield_curve, element("figcaption", caption), class_="picture")]
 
 
@@ -118,8 +119,8 @@ def _template(ranking: Ranking, pictures: Pictures) -> list[Html]:
         named = (element("li", f"{_text(name)}: {weight:+.3g}") for name, weight in ranking.template.weights)
         return [said, element("ul", *named)] if ranking.template.weights else [said]
     caption = (
-        "Above: the mean of the known examples and the mean of the survey, filtered and rescaled. Below: the weights; "
-        "flux counts in favour of a spectrum where they are above zero (blue), and against it where below (orange)."
+        "Top: mean of the known examples and of the survey, filtered and rescaled. Bottom: the weights. Flux counts "
+        "in favour of a spectrum where they are positive (blue) and against it where they are negative (orange)."
     )
     drawn = [element("figure", pictures.template, element("figcaption", caption), class_="picture")]
     return [said, *(drawn if pictures.template else [])]
@@ -128,10 +129,10 @@ def _template(ranking: Ranking, pictures: Pictures) -> list[Html]:
 def _how_to_read(portraits: Sequence[Portrait]) -> Html:
     keys = (joined(element("i", class_=f"key {kind}"), f" {words};") for kind, words in COLOURS)
     marked = _where([one for portrait in portraits for one in portrait.marks])
-    dashed = f" Dashed: lines and band heads that the known examples have and that count{marked}." if marked else ""
-    dotted = " Dotted: the sky line at 5579 Å and bands of O₂ in the air." if any(p.sky for p in portraits) else ""
+    dashed = f" Dashed: lines and band heads of the known examples that the ranking uses{marked}." if marked else ""
+    dotted = " Dotted: the sky line at 5579 Å and telluric O₂ bands." if any(p.sky for p in portraits) else ""
     said = f" gaps are bad pixels.{dashed}{dotted}"
-    return element("p", f"Flux ({FLUX}) over vacuum wavelength in Å:", joined(*keys), said, class_="note")
+    return element("p", f"Flux ({FLUX}) against vacuum wavelength in Å:", joined(*keys), said, class_="note")
 
 
 def _where(marks: Sequence[SpectralFeature]) -> str:
@@ -140,7 +141,7 @@ def _where(marks: Sequence[SpectralFeature]) -> str:
     for name, wavelength in sorted({(one.name, round(one.wavelength)) for one in marks}, key=lambda one: one[1]):
         places.setdefault(name, []).append(str(wavelength))
     if sum(map(len, places.values())) > MOST:
-        return ", moved by the redshift of each candidate"
+        return ", shifted by the redshift of each candidate"
     listed = "; ".join(f"{name} {', '.join(where)}" for name, where in places.items())
     return f" ({listed})" if listed else ""
 
@@ -171,7 +172,7 @@ def _facts(portrait: Portrait) -> Iterator[tuple[str, object]]:
     yield "S/N", number_or(facts["snr"], ".1f")
     yield "redshift", number_or(facts["z"], ".5f")
     yield "score", number_or(facts["score"], ".4g")
-    yield "expected precision", number_or(facts["expected_precision"], ".2f", "cannot be told")
+    yield "chance", number_or(facts["chance"], ".2f", "no estimate")
     yield "nearest known", element("bdi", _text(facts["nearest_known"]))
     if sky_links(float(facts["ra"]), float(facts["dec"])):
         yield "position", f"{facts['ra']:.5f}, {facts['dec']:+.5f}"
@@ -179,7 +180,7 @@ def _facts(portrait: Portrait) -> Iterator[tuple[str, object]]:
 
 def _flags(flags: str) -> Iterator[Html]:
     for flag in filter(None, flags.split(",")):
-        yield joined(element("span", _text(flag), class_="flag"), f": {FLAG_MEANINGS.get(flag, 'no meaning is known')}")
+        yield joined(element("span", _text(flag), class_="flag"), f": {FLAG_MEANINGS.get(flag, 'unknown flag')}")
 
 
 def _because(portrait: Portrait) -> Iterator[Html]:

@@ -84,7 +84,7 @@ class SearchRequest:
     def __post_init__(self) -> None:
         self._replace_nothing()
         if (self.known is None) == (self.model is None):
-            raise WrongUseError("say what is known: either examples, or the model of an earlier search")
+            raise WrongUseError("give either known examples or the model of an earlier search")
         _check_kind("params", self.params, Mapping)
         _check_kind("selection", self.selection, Selection)
         _check_kind("recipe", self.recipe, Recipe | str)
@@ -145,12 +145,14 @@ def _check_whole(name: str, value: Any, least: int) -> None:
 def check_radius(radius_arcsec: float) -> None:
     """A WrongUseError unless this is a radius."""
     if not (np.isfinite(radius_arcsec) and radius_arcsec > 0):
-        raise WrongUseError(f"radius: a number of arcseconds above 0 is needed, not {radius_arcsec}")
+        raise WrongUseError(f"radius must be a number of arcseconds above 0, not {radius_arcsec}")
 
 
 def _check_place(device: str | None, engine: AnyEngine) -> None:
     if device is not None and engine is not None:
-        raise WrongUseError("choose one: a Dask cluster (engine, --scheduler) or a GPU of this machine (device)")
+        raise WrongUseError(
+            "choose either a Dask cluster (engine, --scheduler) or a GPU of this machine (device, --device)"
+        )
     try:
         check_device_name(device)
     except ValueError as error:
@@ -159,7 +161,7 @@ def _check_place(device: str | None, engine: AnyEngine) -> None:
 
 def _check_ranker(method: str, params: Mapping[str, Any]) -> None:
     if method not in NAMES:
-        raise WrongUseError(f"there is no method called {method!r}; there are {', '.join(NAMES)}")
+        raise WrongUseError(f"there is no method {method!r}; choose from {', '.join(NAMES)}")
     _check_parameters(method, by_name(method), params)
 
 
@@ -167,13 +169,14 @@ def _check_parameters(name: str, kind: Any, params: Mapping[str, Any]) -> None:
     there_are = kind._get_param_names()
     unknown = set(params) - set(there_are)
     if unknown:
-        raise WrongUseError(f"{name}: no parameter {', '.join(sorted(unknown))}; there are {', '.join(there_are)}")
+        choice = ", ".join(there_are)
+        raise WrongUseError(f"{name}: has no parameter {', '.join(sorted(unknown))}; choose from {choice}")
 
 
 def recipe_named(name: str, params: Mapping[str, Any] | None = None) -> Recipe:
     """An unfitted recipe; a WrongUseError for a name or parameter that there is not."""
     if name not in RECIPES:
-        raise WrongUseError(f"there is no recipe called {name!r}; there are {', '.join(RECIPES)}")
+        raise WrongUseError(f"there is no recipe {name!r}; choose from {', '.join(RECIPES)}")
     _check_parameters(f"recipe {name}", RECIPES[name], params or {})
     return RECIPES[name](**(params or {}))
 

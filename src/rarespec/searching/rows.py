@@ -122,16 +122,16 @@ def gather_rows(features: FeatureSet, known: Examples, refused: Examples | None 
     values, elsewhere, problems = _features_elsewhere(features, known.spectra)
     matrix = FeatureMatrix(features, values)
     place, rows = matrix.place_of, matrix.survey_rows
-    problems += [f"{id}: known, but without features" for id in _ids(features, known.rows[place[known.rows] < 0])]
+    problems += [f"{id}: is known but has no features" for id in _ids(features, known.rows[place[known.rows] < 0])]
     is_known = _mask(matrix, known.rows)
     is_known[len(rows) :] = True
     is_refused = _mask(matrix, np.empty(0, np.intp) if refused is None else refused.rows)
     both = _ids(features, rows[(is_known & is_refused)[: len(rows)]])
-    problems += [f"{id}: given as known and as non-member; taken as known" for id in both]
+    problems += [f"{id}: given both as known and as a non-member; treated as known" for id in both]
     if not is_known.any():
         raise WrongUseError(f"{features.survey.path}: no known example can be used: {'; '.join(problems[:5])}")
     if is_known.all():
-        raise WrongUseError(f"{features.survey.path}: every usable spectrum is known; nothing is left to rank")
+        raise WrongUseError(f"{features.survey.path}: every usable spectrum is known; there is nothing to rank")
     ids = _ids(features, rows[is_known[: len(rows)]]) + (elsewhere.ids if elsewhere else [])
     return SearchRows(matrix, is_known, is_refused & ~is_known, ids, elsewhere), problems
 
@@ -156,7 +156,7 @@ def _features_elsewhere(
     flux = np.where(spectra.bad, np.nan, spectra.flux).astype(np.float32)
     values, lost_at = features.recipe.transform_and_locate(flux)
     problems = [
-        f"{id}: known, but without features ({features.recipe.why_lost(int(number))})"
+        f"{id}: is known but has no features ({features.recipe.why_lost(int(number))})"
         for id, number in zip(spectra.ids, lost_at, strict=True)
         if number
     ]

@@ -62,7 +62,7 @@ def _connected() -> Iterator[SAMPIntegratedClient]:
         try:
             client.connect()
         except (SAMPHubError, OSError, KeyError):  # KeyError: the only hub is a private one of another program
-            raise WrongUseError("no program listens for tables (no SAMP hub); start TOPCAT or Aladin first") from None
+            raise WrongUseError("no SAMP hub is running; start TOPCAT or Aladin first") from None
         try:
             yield client
         finally:
@@ -74,10 +74,10 @@ def _receivers(client: SAMPIntegratedClient, to: str | None) -> dict[str, str]:
     """Key in the hub -> name of every program that loads tables, or of the one called `to`."""
     programs = {key: _name_of(client, key) for key in client.get_subscribed_clients(LOAD_TABLE)}
     if not programs:
-        raise WrongUseError("no program on the SAMP hub loads tables; start TOPCAT or Aladin first")
+        raise WrongUseError("no program on the SAMP hub accepts tables; start TOPCAT or Aladin first")
     chosen = {key: name for key, name in programs.items() if to is None or name.casefold() == to.casefold()}
     if not chosen:
-        raise WrongUseError(f"no program on the SAMP hub is called {to!r}; there are {', '.join(programs.values())}")
+        raise WrongUseError(f"no program on the SAMP hub is called {to!r}; choose from {', '.join(programs.values())}")
     return chosen
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from rarespec.gpu.device import usable_device
 from rarespec.memory import give_back_freed
+from rarespec.progress import Progress
 from rarespec.rankers.ranker import Fit, Ranker
 from rarespec.searching.block_scores import join_scores, scores_by_block, scores_of_rows
 from rarespec.searching.candidates import CandidateTables
@@ -27,9 +27,6 @@ from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.feature_set import FeatureSet
 from rarespec.survey.features import features_by, features_of
 from rarespec.survey.manifest import WrongUseError
-
-Progress = Callable[[int, int], None]
-"""Called with how much is done and how much there is in all."""
 
 
 def rank_survey(

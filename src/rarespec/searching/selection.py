@@ -50,7 +50,7 @@ class Selection:
             value = getattr(self, name)
             object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
         if self.min_snr is not None and not _is_number(self.min_snr):
-            raise WrongUseError(f"minimum S/N: a finite number is needed, not {self.min_snr!r}")
+            raise WrongUseError(f"minimum S/N must be a finite number, not {self.min_snr!r}")
         if self.cone is not None:
             object.__setattr__(self, "cone", _checked_cone(tuple(self.cone)))
 
@@ -81,12 +81,12 @@ def _is_number(value: Any) -> bool:
 
 def _checked_cone(cone: tuple[float, ...]) -> tuple[float, float, float]:
     if len(cone) != 3 or not all(map(_is_number, cone)):
-        raise WrongUseError(f"cone: right ascension, declination and radius in degrees are needed, not {cone}")
+        raise WrongUseError(f"cone must be right ascension, declination and radius in degrees, not {cone}")
     ra, dec, radius = map(float, cone)
     if not (abs(ra) <= 360 and abs(dec) <= 90):
-        raise WrongUseError(f"cone: ra = {ra}, dec = {dec} is no place on the sky; both are in degrees")
+        raise WrongUseError(f"cone: ra = {ra}, dec = {dec} is not a position on the sky; give both in degrees")
     if not 0 < radius <= 180:
-        raise WrongUseError(f"cone: a radius of {radius} degrees; one above 0, and 180 at most, is needed")
+        raise WrongUseError(f"cone: the radius must be above 0 and at most 180 degrees, not {radius}")
     return ra, dec, radius
 
 
@@ -145,5 +145,5 @@ def _what_there_is(kinds: list[tuple[str, str]]) -> str:
     classes, subclasses = (sorted({kind[i] for kind in kinds} - {""}) for i in (0, 1))
     names = list(dict.fromkeys(classes + subclasses))
     if not names:
-        return "its catalogue names no classes: ingest with --join CATALOGUE"
+        return "its catalogue has no classes; ingest again with --join CATALOGUE"
     return f"there are {', '.join(names[:NAMED])}" + (", ..." if len(names) > NAMED else "")

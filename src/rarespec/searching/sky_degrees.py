@@ -42,7 +42,7 @@ def _degrees_per(unit: str | None) -> float:
     try:
         return float((u.hourangle if parsed == u.hour else parsed).to(u.deg))
     except u.UnitConversionError:
-        raise DefectError(Reason.LAYOUT, f"positions in {unit!r}; degrees, hours or radians are understood") from None
+        raise DefectError(Reason.LAYOUT, f"positions in {unit!r}; use degrees, hours or radians") from None
 
 
 def _sexagesimal(text: str, in_hours: bool) -> float:

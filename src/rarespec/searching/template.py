@@ -76,12 +76,12 @@ def template_of(ranker: Ranker, X: Rows, scores: Vector, features: FeatureSet) -
     if scores.shape != (len(X),) or not np.isfinite(scores).all():
         raise ValueError(f"{len(X)} rows need as many finite scores, not an array of shape {scores.shape}")
     if not np.ptp(scores) > 0:
-        return NoTemplate("All rows have the same score: nothing was preferred, so there is no template.")
+        return NoTemplate("There is no template: all spectra have the same score.")
     coef = ranker.feature_weights()
     weights = stand_in(X, scores) if coef is None else np.asarray(coef, np.float64)
     repeated = weighted_sums(X, weights)
     if not np.ptp(repeated) > 0:
-        return NoTemplate("No weighted sum of the features follows this ranking, so there is no template.")
+        return NoTemplate("There is no template: no weighted sum of the features reproduces this ranking.")
     name, recipe, grid = type(ranker).__name__, features.recipe, features.survey.grid
     if why := why_not_linear(recipe, grid.n_pixels):
         return NoTemplate(f"There is no template in flux space: {why}.", _named_weights(recipe, X, weights))
@@ -140,10 +140,10 @@ def n_compared(n: int) -> int:
 def _in_words(name: str, linear: bool, agreed: float, in_common: float) -> str:
     if linear and agreed >= EXACT:
         return f"{name} scores a spectrum by a weighted sum of its flux; these are the weights."
-    compared = f"{100 * in_common:.0f} % of the top rows are the same, top-down correlation {agreed:.2f}"
+    compared = f"{100 * in_common:.0f} % of the top spectra are the same, top-down correlation {agreed:.2f}"
     if linear:
-        return f"{name} scores by a weighted sum of the flux, other than for rows it was fitted on ({compared})."
-    return f"A stand-in: {name} is no weighted sum of the flux; this is the one that follows it best ({compared})."
+        return f"{name} scores new spectra by a weighted sum of the flux; those it was trained on differ ({compared})."
+    return f"{name} is not a weighted sum of the flux. These weights approximate its ranking ({compared})."
 
 
 def _named_weights(recipe: Any, X: Rows, weights: Vector) -> tuple[tuple[str, float], ...]:

@@ -44,40 +44,42 @@ def yield_after_looks(
 
 
 def _left(whole: YieldCurve, n_looked: int, n_found: int, n_hidden: int) -> YieldCurve:
-    precision = whole.precision[n_looked:]
-    expected = np.cumsum(precision)
-    k = np.arange(1.0, len(precision) + 1)
+    chance = whole.chance[n_looked:]
+    expected = np.cumsum(chance)
+    k = np.arange(1.0, len(chance) + 1)
     low = np.clip(whole.low[n_looked:] - n_found, 0, np.floor(expected))
     high = np.minimum(np.maximum(whole.high[n_looked:] - n_found, np.ceil(expected)), k)
-    stop = int(np.searchsorted(-precision, -WORTH_A_LOOK, side="right"))
+    stop = int(np.searchsorted(-chance, -WORTH_A_LOOK, side="right"))
     left = replace(
         whole,
         expected=expected,
         low=low,
         high=high,
-        precision=precision,
+        chance=chance,
         stopping_rank=stop,
         n_total=float(expected[-1]),
         n_total_low=float(low[-1]),
         n_total_high=float(high[-1]),
     )
-    basis = f"from the places of {n_hidden} known examples that were hidden at the start, and {n_looked} looks since"
-    return replace(left, why=f"{_in_words(left)}, {basis}, of which {n_found} found one")
+    basis = (
+        f"from the ranks of {n_hidden} known examples when hidden, and from {n_looked} labels, {n_found} of them yes"
+    )
+    return replace(left, why=f"{_in_words(left)} Estimated {basis}.")
 
 
 def _in_words(left: YieldCurve) -> str:
     stop = left.stopping_rank
-    whole = f"{_about(left, len(left.expected))} of all that are left"
+    whole = f"The rest of the list contains {_about(left, len(left.expected))}."
     if not stop:
-        return f"of the next fewer than one in ten is expected to be a true object, and {whole}"
-    return f"{_about(left, stop)} of the next {stop} are expected to be true objects, and {whole}"
+        return f"Stop here: of the next candidates, fewer than one in ten is expected to be a true object. {whole}"
+    return f"Expect {_about(left, stop)} true objects in the next {stop} candidates, then stop. {whole}"
 
 
 def _about(curve: YieldCurve, k: int) -> str:
-    middle = f"about {curve.expected[k - 1]:.0f}" if curve.expected[k - 1] >= 0.5 else "less than one"
+    middle = f"about {curve.expected[k - 1]:.0f}" if curve.expected[k - 1] >= 0.5 else "fewer than one"
     return f"{middle} ({curve.low[k - 1]:.0f} to {curve.high[k - 1]:.0f})"
 
 
 def _unknown(whole: YieldCurve, n: int) -> YieldCurve:
     nothing, k = np.full(n, np.nan), np.arange(1.0, n + 1)
-    return replace(whole, expected=nothing, low=np.zeros(n), high=k, precision=nothing.copy(), n_total_high=float(n))
+    return replace(whole, expected=nothing, low=np.zeros(n), high=k, chance=nothing.copy(), n_total_high=float(n))

@@ -13,7 +13,7 @@ from rarespec.searching._list_models import ListModels
 Floats = NDArray[np.float64]
 
 WORTH_A_LOOK = 0.1
-"""Expected precision below which looking stops: more than ten spectra for each further object."""
+"""Chance below which looking stops: more than ten spectra for each further object."""
 
 SCATTERED = 0.1
 """If the median hidden example stands deeper than this share of the list, the ranker does not find the class."""
@@ -36,10 +36,10 @@ class YieldCurve:
     low: Floats
     """Ends of the interval of that number, whole numbers; 0 and k if it cannot be told."""
     high: Floats
-    precision: Floats
+    chance: Floats
     """Chance that the object at place k is a true one, falling; NaN if it cannot be told."""
     stopping_rank: int | None
-    """Last place with a precision of one in ten or more, 0 if there is none; None if it cannot be told."""
+    """Last place with a chance of one in ten or more, 0 if there is none; None if it cannot be told."""
     n_total: float
     """Expected number in the whole list, and its interval; NaN, 0 and the length of the list if it cannot be told."""
     n_total_low: float
@@ -102,26 +102,26 @@ def places_among(listed_scores: ArrayLike, hidden_scores: ArrayLike) -> NDArray[
 def _estimated(scores: Floats, places: NDArray[np.int64], k_max: int, confidence: float) -> YieldCurve:
     models = ListModels.of_length(len(scores))
     counts = models.drawn(models.posterior(scores, places), N_DRAWN)
-    precision = _precision(models.depths, counts.mean(axis=0))
-    expected = np.cumsum(precision)
+    chance = _chance(models.depths, counts.mean(axis=0))
+    expected = np.cumsum(chance)
     low, high = _interval(models.depths, counts, expected, confidence)
-    stop = int(np.searchsorted(-precision, -WORTH_A_LOOK, side="right"))
+    stop = int(np.searchsorted(-chance, -WORTH_A_LOOK, side="right"))
     return YieldCurve(
         expected=expected[:k_max],
         low=low[:k_max],
         high=high[:k_max],
-        precision=precision[:k_max],
+        chance=chance[:k_max],
         stopping_rank=stop,
         n_total=float(expected[-1]),
         n_total_low=float(low[-1]),
         n_total_high=float(high[-1]),
         can_tell=True,
-        why=_said(stop, expected, low, high, f"from the places of {len(places)} hidden known examples"),
+        why=_said(stop, expected, low, high, f"from the ranks of {len(places)} known examples when hidden"),
         confidence=confidence,
     )
 
 
-def _precision(depths: NDArray[np.int64], expected: Floats) -> Floats:
+def _chance(depths: NDArray[np.int64], expected: Floats) -> Floats:
     """(n,) of each place: constant between depths, and nowhere rising."""
     steps = np.diff(depths, prepend=0)
     mean = np.minimum.accumulate(np.diff(expected, prepend=0.0) / steps)
@@ -147,29 +147,30 @@ def _scattered(counts: Floats, spread: Floats) -> Floats:
 
 def _said(stop: int, expected: Floats, low: Floats, high: Floats, basis: str) -> str:
     def about(k: int) -> str:
-        middle = f"about {expected[k - 1]:.0f}" if expected[k - 1] >= 0.5 else "less than one"
+        middle = f"about {expected[k - 1]:.0f}" if expected[k - 1] >= 0.5 else "fewer than one"
         return f"{middle} ({low[k - 1]:.0f} to {high[k - 1]:.0f})"
 
-    whole = f"{about(len(expected))} in the whole list, {basis} and the fall of the scores"
+    whole = f"The whole list contains {about(len(expected))}. Estimated {basis}, and from how the scores fall."
     if stop == 0:
-        return f"even at the top fewer than one in ten is expected to be a true object; {whole}"
-    return f"{about(stop)} of the first {stop} listed are expected to be true objects, and {whole}"
+        return f"Even at the top of the list, fewer than one in ten is expected to be a true object. {whole}"
+    return f"Expect {about(stop)} true objects in the first {stop} candidates, then stop. {whole}"
 
 
 def _why_not(scores: Floats, places: NDArray[np.int64], n_known: int) -> str | None:
     """Why nothing can be told; None if something can."""
     if len(scores) < MIN_LISTED:
-        return f"the list has {len(scores)} rows: with fewer than {MIN_LISTED} it is quicker to look at all of them"
+        return f"The list has only {len(scores)} spectra: look at all of them."
     if len(places) < MIN_HIDDEN:
+        here = f"; only {len(places)} of {n_known} could be" if n_known >= MIN_HIDDEN else ""
         return (
-            f"with {n_known} known and {len(places)} hidden example{'s' * (len(places) != 1)} it cannot be told how "
-            f"many there are: at least {MIN_HIDDEN} must be hidden in turn to see where others come to stand"
+            f"There is no estimate of how many to expect. It takes at least {MIN_HIDDEN} known examples that can be "
+            f"hidden in turn{here}."
         )
     middle = float(np.median(places))
     if middle > SCATTERED * len(scores):
         return (
-            f"hidden known examples land all over the list, half of them behind place {middle:.0f} of {len(scores)}: "
-            "this ranking does not find the class, so it cannot be told how many there are"
+            f"There is no estimate of how many to expect. When hidden, half of the known examples rank below "
+            f"{middle:.0f} of {len(scores)}: this method does not find the class. Try another, or other known examples."
         )
     return None
 
@@ -183,7 +184,7 @@ def _no_answer(n: int, k_max: int, confidence: float, why: str) -> YieldCurve:
 def _checked_scores(scores: ArrayLike) -> Floats:
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 1 or not np.isfinite(values).all() or (np.diff(values) > 0).any():
-        raise ValueError("scores must be one row of finite numbers in falling order, best first")
+        raise ValueError("scores must be a one-dimensional array of finite numbers in decreasing order")
     return values
 
 
@@ -191,9 +192,9 @@ def _checked_places(hidden_places: ArrayLike, n: int, n_known: int) -> NDArray[n
     given = np.asarray(hidden_places)
     places = given.astype(np.int64)
     if given.ndim != 1 or (places != given).any() or (places < 1).any() or (places > n + 1).any():
-        raise ValueError(f"hidden_places must be whole numbers from 1 to {n + 1}, one more than the listed rows")
+        raise ValueError(f"hidden_places must be whole numbers from 1 to {n + 1}, the number of listed rows plus one")
     if len(places) > n_known:
-        raise ValueError(f"{len(places)} hidden places of {n_known} known examples: each has one place at most")
+        raise ValueError(f"{len(places)} hidden places for {n_known} known examples: there can be at most one each")
     return places
 
 

@@ -27,11 +27,11 @@ class WavelengthGrid:
 
     def __post_init__(self) -> None:
         if self.spacing not in ("log", "linear"):
-            raise ValueError(f"a wavelength grid is 'log' or 'linear', not {self.spacing!r}")
+            raise ValueError(f"the spacing of a wavelength grid must be 'log' or 'linear', not {self.spacing!r}")
         if not (self.step > 0 and self.n_pixels >= 2 and np.isfinite(self.start)):
             raise ValueError(f"a wavelength grid needs a positive step and at least 2 pixels: {self}")
         if self.spacing == "linear" and self.start <= 0:
-            raise ValueError(f"a linear grid starts at a positive wavelength, not {self.start}")
+            raise ValueError(f"a linear grid must start at a positive wavelength, not {self.start}")
 
     @classmethod
     def parse(cls, text: str) -> WavelengthGrid:
@@ -43,7 +43,8 @@ class WavelengthGrid:
             return cls(spacing, float(start), float(step), int(n_pixels))  # type: ignore[arg-type]
         except ValueError as error:
             raise ValueError(
-                f"{text!r} is no wavelength grid ({error}); write paper, log:3.5930:1e-4:3601 or linear:3600:0.8:7781"
+                f"{text!r} is not a wavelength grid ({error}); "
+                "write paper, log:3.5930:1e-4:3601 or linear:3600:0.8:7781"
             ) from None
 
     @classmethod

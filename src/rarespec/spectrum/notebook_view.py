@@ -44,7 +44,7 @@ def stack_in_words(spectra: Spectra) -> str:
 
 
 def span(wavelength: NDArray[np.floating]) -> str:
-    return f", {wavelength[0]:.1f} to {wavelength[-1]:.1f} Å in vacuum" if len(wavelength) else ""
+    return f", {wavelength[0]:.1f} to {wavelength[-1]:.1f} Å (vacuum)" if len(wavelength) else ""
 
 
 def described(row: Mapping[str, Any]) -> str:
@@ -60,10 +60,10 @@ def _is_known(value: Any) -> bool:
 
 def _drawn(spectrum: Spectrum, height: int = 140) -> list[Html]:
     picture = spectrum_svg(spectrum, height)
-    return [note("no pixel of it can be used") if picture is None else picture]
+    return [note("no usable pixels") if picture is None else picture]
 
 
 def _pixels(spectrum: Spectrum) -> str:
     bad = int(spectrum.bad.sum())
-    errors = "" if spectrum.ivar is not None else ", errors unknown"
+    errors = "" if spectrum.ivar is not None else ", no errors"
     return f"{len(spectrum.flux)} pixels{span(spectrum.wavelength)}, {bad} bad{errors}"

@@ -119,5 +119,5 @@ def _no_overlap(spectra: Spectra, grid: WavelengthGrid) -> DefectError:
     has, wants = spectra.wavelength, grid.wavelength
     return DefectError(
         Reason.NO_OVERLAP,
-        f"covers {has[0]:.1f}-{has[-1]:.1f} A, the survey's grid {wants[0]:.1f}-{wants[-1]:.1f} A",
+        f"covers {has[0]:.1f}-{has[-1]:.1f} A, but the survey's grid covers {wants[0]:.1f}-{wants[-1]:.1f} A",
     )

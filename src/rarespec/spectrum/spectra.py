@@ -80,7 +80,7 @@ class Spectra:
         if self.wavelength.shape != (p,):
             raise ValueError(f"{self.wavelength.shape} wavelengths for {p} pixels")
         if self.bad.shape != (n, p) or (self.ivar is not None and self.ivar.shape != (n, p)):
-            raise ValueError(f"flux is {(n, p)}, but bad or ivar is of another shape")
+            raise ValueError(f"flux is {(n, p)}, but bad or ivar has a different shape")
         if not {n}.issuperset(map(len, self.catalogue.values())):
             wrong = [name for name, column in self.catalogue.items() if len(column) != n]
             raise ValueError(f"the catalogue columns {', '.join(wrong)} do not have {n} values")

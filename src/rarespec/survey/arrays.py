@@ -29,7 +29,7 @@ def check_chunk(root: Path, array: str, block: int) -> None:
     if is_remote(path):  # every look is a request, and whoever reads the chunk finds the same
         return
     if not path.is_file() or not is_whole(path):
-        raise SurveyError(f"{path}: missing or cut short; run `rarespec verify`")
+        raise SurveyError(f"{path}: missing or truncated; run `rarespec verify`")
 
 
 def create(root: Path, n_rows: int, block_rows: int, grid: WavelengthGrid) -> dict[str, Any]:

@@ -129,7 +129,9 @@ class Catalogue:
         known = self._manifest.columns
         for name in columns or ():
             if name not in known:
-                raise WrongUseError(f"{self._root}: no catalogue column {name!r}; there are {', '.join(known)}")
+                raise WrongUseError(
+                    f"{self._root}: there is no catalogue column {name!r}; choose from {', '.join(known)}"
+                )
         return pa.schema([(name, type_named(known[name])) for name in columns or known])
 
 

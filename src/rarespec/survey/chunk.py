@@ -36,7 +36,7 @@ def whole_chunk(path: Path, shape: tuple[int, int], dtype: str) -> NDArray[Any]:
     with _told(path):
         content = content_of(path)
         if _Chunk.opened(InMemory(content)).n_bytes != rows.nbytes:
-            raise _DamagedError("it does not have the size of a block")
+            raise _DamagedError("it has the wrong size for a block")
         _unpack(content, rows)
     return rows
 
@@ -64,7 +64,7 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise SurveyError(f"{path}: missing or cut short; run `rarespec verify`") from None
+        raise SurveyError(f"{path}: missing or truncated; run `rarespec verify`") from None
     except _DamagedError as error:
         raise SurveyError(f"{path}: damaged ({error}); run `rarespec verify`") from None
 
@@ -97,7 +97,7 @@ class _Chunk:
         else:
             starts = np.frombuffer(_read(file, [(HEADER.size, 4 * n_pieces)])[0], "<i4").astype(np.int64)
         if starts.min() < n_before or starts.max() >= n_packed:
-            raise _DamagedError("its pieces are not where they should be")
+            raise _DamagedError("its index is wrong")
         # several threads may have written the pieces in any order: each ends where the next in the file starts
         in_file = np.append(np.sort(starts), n_packed)
         ends = in_file[np.searchsorted(in_file, starts, side="right")]
@@ -134,7 +134,7 @@ class _Chunk:
 def _read(file: ByteRanges, places: Sequence[tuple[int, int]]) -> list[bytes]:
     contents = file.read(places)
     if any(len(content) != length for content, (_, length) in zip(contents, places, strict=True)):
-        raise _DamagedError("it is cut short")
+        raise _DamagedError("it is truncated")
     return contents
 
 

@@ -190,8 +190,8 @@ def _read_journal(root: Path) -> Journal:
         raise SurveyError(f"{path}: damaged; remove it and run `rarespec verify` on the survey") from None
     if foreign := set(moves) - manifest.digests().keys():
         raise SurveyError(
-            f"{path}: names {min(foreign)[:200]!r}, which is no file of this survey; nothing was moved. Do not trust "
-            "this survey unless you know why; to read it as it was, remove the journal"
+            f"{path}: names {min(foreign)[:200]!r}, which is not a file of this survey; nothing was moved. Do not "
+            "trust this survey unless you know why; to read it as it was, remove the journal"
         )
     return Journal(moves, manifest)
 
@@ -227,7 +227,7 @@ def _refuse_links(root: Path, moves: Iterable[str]) -> None:
 def _refuse_link(path: Path) -> None:
     if path.is_symlink():
         raise SurveyError(
-            f"{path}: is a symbolic link; a survey is not changed through links. Put the directory itself there"
+            f"{path}: is a symbolic link; rarespec does not write through links. Put the directory itself there"
         )
     if path.exists() and not path.is_dir():
         raise SurveyError(f"{path}: is not a directory; run `rarespec verify` on the survey")

@@ -42,7 +42,7 @@ def load_defects(survey: Path) -> list[Defect]:
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         if tuple(next(rows)) != _HEADER:
-            raise ValueError("other columns than it should have")
+            raise ValueError("unexpected columns")
         return [Defect(path, Reason(reason), detail, id) for path, id, reason, detail in rows]
     except (ValueError, csv.Error, StopIteration) as error:
         raise SurveyError(f"{survey / NAME}: damaged ({printable(str(error))}); run `rarespec verify`") from None

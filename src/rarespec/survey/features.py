@@ -11,7 +11,6 @@ block: whatever several processes do at once, features never stand beside a mode
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 from rarespec.engines.engine import Engine
@@ -19,6 +18,7 @@ from rarespec.features.for_grid import for_grid
 from rarespec.features.pca import TooFewRowsError
 from rarespec.features.recipe import Recipe
 from rarespec.gpu.device_recipe import recipe_on
+from rarespec.progress import Progress
 from rarespec.survey.device_features import compute_on, learned_on
 from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.feature_set import FeatureSet, block_file
@@ -39,8 +39,6 @@ from rarespec.survey.prepared import PreparedBlocks, SurveyRows
 from rarespec.survey.survey import Survey
 
 FOLDER = "features"
-Progress = Callable[[int, int], None]
-"""Called with the number of blocks done and in all."""
 
 
 def features_of(
@@ -73,7 +71,7 @@ def features_of(
         return _features(survey, recipe, refit, progress, engine, device)
     except TooFewRowsError:
         raise SurveyError(
-            f"{survey.path}: of {len(survey)} spectra fewer than 2 can be used, too few to learn features from; "
+            f"{survey.path}: of {len(survey)} spectra, fewer than 2 are usable, too few to learn features from; "
             "ingest more spectra"
         ) from None
 
@@ -175,8 +173,8 @@ def _kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
         return None
     if recipe.could_learn_more:
         grown = len(survey) > n_fitted
-        too_few = f"{survey.path}: {n_fitted} spectra were too few to learn all components that are asked for"
-        warnings.warn(f"{too_few}; they are learned anew from {len(survey)}" if grown else too_few, stacklevel=5)
+        too_few = f"{survey.path}: {n_fitted} spectra were too few to learn all the components requested"
+        warnings.warn(f"{too_few}; learning them again from {len(survey)}" if grown else too_few, stacklevel=5)
         if grown:
             return None
     return FeatureSet(survey, recipe, folder, n_fitted, PreparedBlocks(survey, recipe))

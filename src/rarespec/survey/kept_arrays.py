@@ -53,9 +53,9 @@ def _digits(content: bytes | memoryview) -> bytes:
 def require_undamaged(content: bytes) -> None:
     """A DamagedError unless this is what `npz` gave, to the last bit."""
     if content[-N_DIGITS - len(MARK) : -N_DIGITS] != MARK:
-        raise DamagedError("damaged, or kept by an earlier rarespec, without a digest")
+        raise DamagedError("damaged, or saved by an earlier rarespec without a checksum")
     if _digits(memoryview(content)[:-N_DIGITS]) != content[-N_DIGITS:]:
-        raise DamagedError("damaged (its digest does not match)")
+        raise DamagedError("damaged (its checksum does not match)")
 
 
 def load_arrays(path: Path) -> Arrays:
@@ -69,18 +69,18 @@ def arrays_in(content: bytes) -> Arrays:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             if sum(member.file_size for member in archive.zip.infolist()) > len(content):
-                raise DamagedError("not a kept file: its arrays are packed")
+                raise DamagedError("not a saved file: its arrays are compressed")
             return dict(archive)
     except DamagedError:
         raise
     except Exception as error:  # a forged archive; zipfile has many ways to stumble
-        raise DamagedError(f"not a kept file ({type(error).__name__}: {error})") from None
+        raise DamagedError(f"not a saved file ({type(error).__name__}: {error})") from None
 
 
 def plain_content_of(path: Path) -> bytes:
     """All of a file; neither a link is followed nor a pipe waited for."""
     if not is_remote(path) and not stat.S_ISREG(path.lstat().st_mode):
-        raise DamagedError("not a plain file")
+        raise DamagedError("not a regular file")
     return content_of(path)
 
 
@@ -97,17 +97,17 @@ def made_of_kept(path: Path, make: Callable[[Arrays], Made]) -> Made | None:
     except OSError as error:
         why = f"cannot be read ({error.strerror or error})"
     except KeyError as error:
-        why = f"not what belongs here (no {error})"
+        why = f"unexpected contents (no {error})"
     except DamagedError as error:
         why = str(error)
     except ValueError as error:
-        why = f"not what belongs here ({error})"
+        why = f"unexpected contents ({error})"
     warn_of_damage(path, why)
     return None
 
 
 def warn_of_damage(path: Path, why: str) -> None:
-    warnings.warn(f"{path}: {why}; it is computed anew", stacklevel=3)
+    warnings.warn(f"{path}: {why}; computing it again", stacklevel=3)
 
 
 def checked(
@@ -142,7 +142,7 @@ def require_no_links(root: Path, folder: Path) -> None:
     way = [folder, *folder.parents]
     for place in way[: way.index(root)]:
         if place.is_symlink():
-            raise SurveyError(f"{place}: a symbolic link, and what a survey keeps is never behind one; remove the link")
+            raise SurveyError(f"{place}: a symbolic link inside a survey; remove it")
 
 
 def keep_if_possible(path: Path, content: bytes) -> bool:
@@ -155,7 +155,7 @@ def keep_if_possible(path: Path, content: bytes) -> bool:
             write_whole(path, content)
     except OSError as error:
         warnings.warn(
-            f"{path.parent}: results could not be kept ({error.strerror or error}) and will be computed again",
+            f"{path.parent}: could not save results ({error.strerror or error}); they will be computed again",
             stacklevel=3,
         )
         return False

@@ -47,7 +47,7 @@ def restore_model(folder: Path, recipe: Recipe, n_pixels: int) -> int | None:
     except DamagedError as error:
         why = str(error)
     except Exception as error:  # what a step makes of a state that cannot be its own
-        why = f"not what belongs here ({error})"
+        why = f"unexpected contents ({error})"
     warn_of_damage(path, why)
     return None
 
@@ -55,7 +55,7 @@ def restore_model(folder: Path, recipe: Recipe, n_pixels: int) -> int | None:
 def require_model_of(directory: str, content: bytes) -> None:
     """A DamagedError unless the directory is named after this content."""
     if name_of_model(content) != directory:
-        raise DamagedError("damaged, or the model of another directory")
+        raise DamagedError("damaged, or from another directory")
 
 
 def current_content(name: str, recipe: str, n_fitted: int) -> bytes:
@@ -87,7 +87,7 @@ def model_named(content: bytes) -> str:
     except (ValueError, KeyError, TypeError, RecursionError):
         sound = False
     if not sound:
-        raise DamagedError("damaged, or kept by an earlier rarespec, without a digest")
+        raise DamagedError("damaged, or saved by an earlier rarespec without a checksum")
     if not isinstance(name, str) or not DIRECTORY.fullmatch(name):
         raise DamagedError(f"names {name!r}, which cannot be a model of this survey")
     return str(name)

@@ -51,7 +51,9 @@ def _remote(url: str) -> Path:
         place = UPath(url, use_listings_cache=False)
         place.fs  # noqa: B018  loads the library of this kind of store
     except ImportError as error:
-        raise WrongUseError(f"{url}: surveys under a URL need more: pip install 'rarespec[cloud]' ({error})") from None
+        raise WrongUseError(
+            f"{url}: to open a survey at a URL, first pip install 'rarespec[cloud]' ({error})"
+        ) from None
     except ValueError as error:
         raise WrongUseError(f"{url}: {error}") from None
     return cast(Path, place)
@@ -63,8 +65,7 @@ def refuse_remote(place: Path) -> None:
 
     if is_remote(found := location(place)):
         raise WrongUseError(
-            f"{found}: a survey cannot be made or grown on an object store; ingest into a local directory, "
-            "then copy that directory there"
+            f"{found}: cannot write a survey to an object store; ingest into a local directory, then copy it there"
         )
 
 
@@ -151,7 +152,7 @@ def reaching(path: Path) -> Iterator[None]:
     except OSError:
         raise
     except Exception as error:
-        why = f"the store cannot be reached ({error}); check the address and the credentials"
+        why = f"cannot reach the store ({error}); check the address and your credentials"
         raise OSError(errno.EHOSTUNREACH, why, str(path)) from error
 
 

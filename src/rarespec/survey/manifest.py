@@ -71,12 +71,12 @@ class Manifest:
         try:
             content = _parsed(text, where)
             if content.pop("digest", None) != _digest_of(content) or _canonical(json.loads(text)) != text:
-                raise ValueError("digest does not match")
+                raise ValueError("checksum does not match")
             del content["format"], content["version"]
             check_content(content)
         except (ValueError, RecursionError) as error:
             why = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
-            raise SurveyError(f"{where}: the manifest is damaged ({why}); restore it from a copy") from None
+            raise SurveyError(f"{where}: the manifest is damaged ({why}); restore it from a backup") from None
         return cls(
             **content
             | {
@@ -93,8 +93,8 @@ class Manifest:
         try:
             text = content_of(path, MOST_TEXT)
         except (FileNotFoundError, NotADirectoryError):
-            missing = f"no {NAME}" if is_remote(root) or root.exists() else "there is nothing of this name"
-            raise WrongUseError(f"{root}: not a survey ({missing}); make one with `rarespec ingest`") from None
+            missing = f"no {NAME}" if is_remote(root) or root.exists() else "it does not exist"
+            raise WrongUseError(f"{root}: not a survey ({missing}); create one with `rarespec ingest`") from None
         except OSError as error:
             raise SurveyError(f"{path}: {error.strerror or error}") from None
         return cls.from_bytes(text, path)
@@ -114,7 +114,7 @@ def _parsed(text: bytes, where: Path) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _canonical(content: dict[str, Any]) -> bytes:

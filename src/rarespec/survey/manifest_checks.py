@@ -78,7 +78,7 @@ def _check_grid(grid: dict[str, Any], block_rows: int) -> None:
     with np.errstate(over="ignore"):
         ends = np.concatenate([first.wavelength, last.wavelength])
     if not (ends[0] > 0 and ends[0] < ends[1] and ends[2] < ends[3] < np.inf):
-        raise ValueError("the wavelengths of the grid do not rise from pixel to pixel")
+        raise ValueError("the wavelengths of the grid do not increase from pixel to pixel")
 
 
 def _check_blocks(blocks: list[Any], block_rows: int) -> None:
@@ -95,7 +95,7 @@ def _check_blocks(blocks: list[Any], block_rows: int) -> None:
 def _check_columns(columns: dict[str, Any], has_rows: bool) -> None:
     for name, kind in columns.items():
         if kind not in COLUMN_TYPES:
-            raise ValueError(f"the column {name!r} has a type that no catalogue has")
+            raise ValueError(f"the column {name!r} has an invalid type")
     if has_rows and columns.get("id") != "string":
         raise ValueError("the catalogue has no ids")
 
@@ -135,7 +135,7 @@ def _check_keys(found: Mapping[str, Any], expected: Collection[str], where: str)
     if missing := set(expected) - found.keys():
         raise ValueError(f"{where} has no {min(missing)!r}")
     if unknown := found.keys() - set(expected):
-        raise ValueError(f"{where} has {min(unknown)!r}, which this rarespec does not know")
+        raise ValueError(f"{where} has {min(unknown)!r}, which this version of rarespec does not know")
 
 
 def _check_type(value: Any, kind: type, what: str) -> None:

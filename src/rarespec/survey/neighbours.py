@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.gpu.neighbour_graph import neighbours_on
+from rarespec.progress import Progress
 from rarespec.rankers.exact_neighbours import pair_distances
 from rarespec.rankers.neighbours import NeighbourGraph, extend_neighbours, require_neighbours
 from rarespec.rankers.rows import fingerprint_of_rows
 from rarespec.survey.feature_set import FeatureSet
-from rarespec.survey.features import Progress
 from rarespec.survey.kept_arrays import Arrays, checked, keep_if_possible, made_of_kept, npz, require_no_links
 from rarespec.survey.location import remove_tree
 from rarespec.survey.manifest import SurveyError
@@ -48,7 +48,7 @@ def graph_of(
     X = features.usable_values  # before `usable`, which is then known without reading again
     rows = rows_of_graph(features)
     if not len(rows):
-        raise SurveyError(f"{features.survey.path}: no spectrum has features, so there is nothing to join in a graph")
+        raise SurveyError(f"{features.survey.path}: no spectrum has features, so there is no neighbour graph")
     k = min(k, len(rows) - 1)
     home = graphs_home(features)
     graph = _kept(home, features.fingerprint, k)
@@ -99,7 +99,7 @@ def _graph_and_rows(path: Path, kept: Arrays) -> tuple[NeighbourGraph, NDArray[n
         raise ValueError("its rows are not in order")
     graph = graph_from(kept, n)
     if match is None or (graph.fingerprint, graph.n_neighbours) != (match["fingerprint"], int(match["k"])):
-        raise ValueError("its name is that of another graph")
+        raise ValueError("it belongs to another graph")
     return graph, rows
 
 

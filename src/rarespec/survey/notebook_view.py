@@ -21,7 +21,7 @@ MOST_NAMED = 12
 def survey_html(survey: Survey) -> str:
     title = f"Survey {printable(survey.path.name)}"
     if not len(survey):
-        return shown(title, facts(_facts(survey)), note("empty; fill it with rarespec.ingest or Survey.append"))
+        return shown(title, facts(_facts(survey)), note("empty; add spectra with rarespec.ingest or Survey.append"))
     names = [name for name in COLUMNS if name in survey.catalogue]
     first = survey.catalogue_at(np.arange(min(FIRST, len(survey))), names)
     rows = zip(*([_written(value, COLUMNS[name]) for value in first[name]] for name in names), strict=True)
@@ -34,12 +34,12 @@ def _facts(survey: Survey) -> Iterator[tuple[str, object]]:
     first, last = grid.wavelength[0], grid.wavelength[-1]
     frame = "rest frame" if manifest.rest_frame else "observed frame"
     yield "spectra", thousands(len(survey))
-    yield "grid", f"{first:.1f} to {last:.1f} Å in vacuum, {grid.n_pixels} pixels, {frame}"
+    yield "grid", f"{first:.1f} to {last:.1f} Å (vacuum), {grid.n_pixels} pixels, {frame}"
     yield "catalogue", f"{len(manifest.columns)} columns: {_named(list(manifest.columns))}"
     if DEFECTS in manifest.files:
         yield "defects", "some inputs could not be stored; see .defects"
     if manifest.unfinished:
-        yield "unfinished", f"{len(manifest.unfinished)} input files; run the same ingest again to go on"
+        yield "unfinished", f"{len(manifest.unfinished)} input files; run the same ingest again to continue"
     yield "place", printable(str(survey.path))
 
 

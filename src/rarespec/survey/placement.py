@@ -31,7 +31,9 @@ def _at_rest(spectra: Spectra) -> Iterator[Spectra | Defect]:
     redshifts = spectra.catalogue.get("z") or [None] * len(spectra)
     for i, z in enumerate(redshifts):
         if z is None or not np.isfinite(z) or z <= -1:
-            yield _defect(spectra, i, Reason.NO_REDSHIFT, f"z = {z}; give one with --join, or leave out --rest-frame")
+            yield _defect(
+                spectra, i, Reason.NO_REDSHIFT, f"z = {z}; give a redshift with --join, or leave out --rest-frame"
+            )
         else:
             yield to_rest_frame(spectra.take(np.array([i])), float(z))
 
@@ -53,7 +55,7 @@ def _why_unusable(original: Spectra, i: int) -> tuple[Reason, str]:
     if original.ivar is not None:
         good &= original.ivar[i] > 0
     if not good.any():
-        return Reason.NO_GOOD_PIXELS, "every pixel is flagged, not finite or without weight"
+        return Reason.NO_GOOD_PIXELS, "every pixel is flagged, not finite or has zero weight"
     return Reason.NO_OVERLAP, "all its good pixels lie outside the survey's grid"
 
 

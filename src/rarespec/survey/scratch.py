@@ -119,7 +119,7 @@ class Scratch:
     def _do_without(self, why: str) -> None:
         self.close()
         warnings.warn(
-            f"{self._folder}: no temporary file for filtered spectra ({why}); they are filtered anew for each reading, "
+            f"{self._folder}: no temporary file for filtered spectra ({why}); they are filtered again in each pass, "
             "which takes longer and gives the same features",
             stacklevel=3,
         )

@@ -88,7 +88,7 @@ class Survey:
 
         root = location(path)
         if _is_in_use(root):
-            raise WrongUseError(f"{root}: exists and is not empty; open it instead, or choose another directory")
+            raise WrongUseError(f"{root}: already exists and is not empty; open it, or choose another directory")
         with SurveyWriter(root, grid, rest_frame) as writer:
             if not writer.manifest.generation:
                 writer.commit()

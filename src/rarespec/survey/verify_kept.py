@@ -27,7 +27,7 @@ KNOWN = re.compile(
 BEING_WRITTEN = re.compile(r"\.[0-9a-f]{32}\.tmp")
 """How a name ends until the file is whole. One that a killed process left does no harm."""
 
-MEND = "delete it, or search again: it is computed anew"
+MEND = "delete it; the next search computes it again"
 
 
 def is_kept(name: str) -> bool:
@@ -44,7 +44,7 @@ def kept_problems(root: Path, names: list[str]) -> Iterator[str]:
                 yield f"{root / name}: {why}; {MEND}"
         elif not KNOWN.fullmatch(BEING_WRITTEN.sub("", name)):
             yield f"{root / name}: does not belong to the survey; delete it"
-    yield from (f"{link}: a symbolic link, behind which nothing is kept; delete it" for link in _linked_folders(root))
+    yield from (f"{link}: a symbolic link inside a survey; delete it" for link in _linked_folders(root))
 
 
 def _damage(path: Path) -> str:

@@ -231,7 +231,7 @@ def _refuse_other_directories(root: Path) -> None:
         raise WrongUseError(f"{root}: is a file; a survey is a directory")
     is_survey = (root / MANIFEST).exists() or os.path.lexists(root / JOURNAL)
     if root.is_dir() and not is_survey and any(path.name not in (LOCK, STAGING) for path in root.iterdir()):
-        raise WrongUseError(f"{root}: exists and is not a survey; choose another directory")
+        raise WrongUseError(f"{root}: already exists and is not a survey; choose another directory")
 
 
 def _manifest_for(root: Path, grid: WavelengthGrid, rest_frame: bool, block_rows: int) -> Manifest:
@@ -240,7 +240,7 @@ def _manifest_for(root: Path, grid: WavelengthGrid, rest_frame: bool, block_rows
         try:
             check_block_size(block_rows, grid.n_pixels)
         except ValueError as error:
-            raise WrongUseError(f"{root}: no survey can have the grid {grid} ({error})") from None
+            raise WrongUseError(f"{root}: {grid} is not a valid grid for a survey ({error})") from None
         return Manifest(grid, rest_frame, block_rows)
     manifest = Manifest.load(root)
     if manifest.grid != grid:

@@ -44,7 +44,7 @@ def test_a_draw_that_failed_once_is_left_out_for_all_methods(bench, tmp_path):
 def test_a_method_that_always_fails_does_not_take_the_others_with_it(bench, tmp_path):
     results = results_with(lambda task: task.method == "emr", bench, tmp_path)
     assert results.setting.methods == ("lda", "cosine")
-    assert results.left_out == ("EMR: it failed on every draw of some NP",)
+    assert results.left_out == ("EMR: failed on every draw for some NP",)
     assert set(results.trials) == {(name, n) for name in ("lda", "cosine") for n in (1, 2)}
     assert all(len(trials.auc) == 3 for trials in results.trials.values())
 
@@ -53,11 +53,11 @@ def test_a_number_of_known_without_a_common_draw_is_left_out(bench, tmp_path):
     one_each = {("lda", 0), ("cosine", 1), ("emr", 2)}
     results = results_with(lambda task: task.n_known == 2 and (task.method, task.draw) in one_each, bench, tmp_path)
     assert results.setting.n_known == (1,) and results.setting.methods == SETTING.methods
-    assert results.left_out == ("NP = 2: on each draw some method failed",)
+    assert results.left_out == ("NP = 2: some method failed on each draw",)
 
 
 def test_nothing_but_failures_is_told(bench, tmp_path):
-    with pytest.raises(SurveyError, match="no draw"):
+    with pytest.raises(SurveyError, match="no method succeeded on any draw"):
         results_with(lambda task: True, bench, tmp_path)
 
 

@@ -98,7 +98,7 @@ def test_the_headline_is_judged_at_the_top_of_the_list() -> None:
 
 def test_more_in_the_first_500_than_lp_and_emr() -> None:
     counts = {"bagging_top_push": 12, "label_propagation": 10, "emr": 3, "lrga": 19}
-    assert verdict_of(placed(counts), "BaggingTopPush finds more in the first 500") is Verdict.HOLDS
+    assert verdict_of(placed(counts), "BaggingTopPush finds more in the top 500") is Verdict.HOLDS
     assert verdict_of(placed(counts | {"emr": 15}), "BaggingTopPush finds more") is Verdict.FAILS
 
 
@@ -111,7 +111,7 @@ def test_lp_and_emr_are_never_the_best_until_one_of_them_is() -> None:
 
 
 def test_the_advice_is_judged_up_to_three_known() -> None:
-    title = "With up to three known, LRGA"
+    title = "With up to three known examples, LRGA"
     good = results_of({1: ORDER, 3: ORDER, 5: BTP_FIRST})
     assert verdict_of(good, title) is Verdict.HOLDS
     assert (
@@ -157,7 +157,10 @@ def test_recall_rises_where_no_step_falls(counts: dict[int, int], verdict: Verdi
 
 def test_the_first_twenty_of_figure_6() -> None:
     counts = dict.fromkeys(PAPER_METHODS, 20) | {"ocsvm": 3}
-    wrong, right = "With one known, most of the first 20 of OCSVM", "With one known, the first 20 of the other five"
+    wrong, right = (
+        "With one known example, most of the top 20 of OCSVM",
+        "With one known example, the top 20 of the other five",
+    )
     paper = placed(counts, n_known=1)
     assert (verdict_of(paper, wrong), verdict_of(paper, right)) == (Verdict.HOLDS, Verdict.HOLDS)
     other = placed(counts | {"ocsvm": 12, "emr": 17}, n_known=1)
@@ -168,7 +171,7 @@ def test_the_first_twenty_of_figure_6() -> None:
 
 def test_how_alike_the_first_are_to_the_known_one() -> None:
     results = placed(dict.fromkeys(PAPER_METHODS, 20), n_known=1)
-    title = "With one known, the first 20 of BaggingTopPush and LRGA are more alike"
+    title = "With one known example, the top 20 of BaggingTopPush and LRGA resemble it more"
     assert verdict_of(results, title) is Verdict.NOT_RUN
     far = {"lrga": 3.0, "bagging_top_push": 4.0, "emr": 5.0, "label_propagation": 6.0, "bagging_svm": 7.0, "ocsvm": 1.0}
 
@@ -250,7 +253,7 @@ def test_rivals_that_were_not_run_are_named() -> None:
         == "Without LP, BaggingSVM and BaggingTopPush: not run."
     )
     assert verdict_of(results, "BaggingTopPush is the best with more than one, by AP") is Verdict.NOT_RUN
-    said = titled(results, "What was not run").sentences
+    said = titled(results, "What differs").sentences
     assert "Methods of the paper: LP, BaggingSVM and BaggingTopPush." in said
     assert "Numbers of known examples of the paper: 3, 5, 10, 15, 30 and 50." in said
 
@@ -271,13 +274,13 @@ def test_another_class_is_not_compared_with_carbon_stars() -> None:
 def test_a_lost_draw_is_told() -> None:
     results = results_of({1: ORDER})
     results = replace(results, setting=replace(results.setting, trials=6))
-    assert "NP = 1: 4 of 6 draws are left." in titled(results, "What was not run").sentences
+    assert "NP = 1: 4 of 6 draws are left." in titled(results, "What differs").sentences
 
 
 def test_what_failed_is_named_among_what_was_not_run() -> None:
-    results = replace(results_of({1: ORDER}), left_out=("LP: it failed on every draw of some NP", "NP = 3: it failed."))
-    said = titled(results, "What was not run").sentences
-    assert "LP: it failed on every draw of some NP." in said and "NP = 3: it failed." in said
+    results = replace(results_of({1: ORDER}), left_out=("LP: failed on every draw for some NP", "NP = 3: it failed."))
+    said = titled(results, "What differs").sentences
+    assert "LP: failed on every draw for some NP." in said and "NP = 3: it failed." in said
 
 
 def sensitivity(average_precision: np.ndarray) -> Sensitivity:
@@ -344,7 +347,7 @@ def test_it_is_said_with_which_parameters_times_were_taken() -> None:
     fast = timed(bagging_top_push=(1, 0), emr=(2, 5), lrga=(3, 9))
     assert "Timed with default parameters. All are" in titled(fast, FASTER).sentences[-1]
     tuned = replace(fast, tuned={"emr": {"alpha": 0.123456789, "n_anchors": 300}, "lrga": {}, "ocsvm": {"nu": 0.3}})
-    expected = "Timed with the parameters that tuning chose: EMR alpha = 0.123457, n_anchors = 300; default ones for "
+    expected = "Timed with the tuned parameters: EMR alpha = 0.123457, n_anchors = 300; defaults for "
     assert titled(tuned, FASTER).sentences[-1].startswith(f"{expected}BaggingTopPush and LRGA. ")
 
 
@@ -413,10 +416,10 @@ def test_any_subset_is_put_into_whole_sentences(methods: list[str], n_known: lis
 
 def test_nothing_is_said_to_be_left_out_only_when_nothing_is() -> None:
     results = made_up_results(PAPER_METHODS, N_KNOWN, trials=50)
-    title = "What was not run as in the paper"
+    title = "What differs from the paper"
     whole = replace(results, setting=replace(results.setting, sensitivity_draws=50))
-    assert titled(whole, title).sentences == ("Nothing: the whole protocol of the paper was run.",)
-    few = "Figures 8 and 9 rest on 10 draws for each point instead of the paper's 50."
+    assert titled(whole, title).sentences == ("Nothing: the paper's whole protocol was run.",)
+    few = "Figures 8 and 9 use 10 draws per point instead of the paper's 50."
     assert titled(results, title).sentences == (few,)
     for changed, said in {
         "all": "Tuning: the parameters of LP, EMR and LRGA were tuned too; the paper kept them fixed.",

@@ -80,8 +80,8 @@ def test_other_code_makes_other_tasks(module, tmp_path: Path) -> None:
         (changed(".sum(axis=1)", ""), "one number for each row, (60,), not float32 of shape (60, 5)"),
         (changed(".sum(axis=1)", ".sum()"), "one number for each row"),
         (changed("-(np.abs", "np.nan * (np.abs"), "60 of 60 scores are not finite"),
-        (changed("return -", "X *= 2; return -"), "it changes the rows that it is given"),
-        (changed("return -", "return np.random.rand(len(X)) -"), "other scores in a second fit"),
+        (changed("return -", "X *= 2; return -"), "it modifies its input rows"),
+        (changed("return -", "return np.random.rand(len(X)) -"), "a second fit gives the same rows different scores"),
         (
             changed("X[np.asarray(y) == 1]", "X[np.asarray(y) == 1][[2]]"),
             "with 1 of 60 rows known it fails: IndexError",
@@ -92,7 +92,7 @@ def test_other_code_makes_other_tasks(module, tmp_path: Path) -> None:
             class Mine(Ranker):
                 def _fit(self, X, known): ...
             """,
-            "it leaves _scores open",
+            "it does not implement _scores",
         ),
     ],
 )

@@ -83,7 +83,7 @@ def test_figures_that_exist_are_shown_and_others_explained(page: Reader) -> None
     links = page.values("a", "href")
     assert "figure-2.pdf" in links and "figure-5.pdf" not in links
     assert "Figure 3 is left out: figure-3.png was not drawn." in page.text
-    assert "Figure 8 is left out: BaggingTopPush is not among the methods, or no draws were asked for." in page.text
+    assert "Figure 8 is left out: BaggingTopPush is not among the methods, or no draws were requested." in page.text
 
 
 def test_a_figure_of_an_earlier_run_is_not_shown(folder: Path, page: Reader) -> None:
@@ -103,14 +103,14 @@ def test_captions_say_with_which_parameters(tmp_path: Path) -> None:
         (tmp_path / f"figure-{number}.png").touch()
     results = made_up_results(("emr", "bagging_top_push"))
     text = Reader(write_page(results, tmp_path).read_text()).text
-    timed = "Timed with the parameters that tuning chose: BaggingTopPush regularisation = 10; default ones for EMR."
+    timed = "Timed with the tuned parameters: BaggingTopPush regularisation = 10; defaults for EMR."
     assert timed in text.split("Figure 7.")[1]
-    assert "λ is the default, 100." in text and "K and T are the defaults, 200 and 50." in text
+    assert "λ is always the default, 100." in text and "K and T are always the defaults, 200 and 50." in text
     assert "Timed with default parameters." in Reader(write_page(replace(results, tuned={}), tmp_path).read_text()).text
 
 
 def test_it_is_said_whose_the_grids_of_tuning_are(tmp_path: Path, page: Reader) -> None:
-    assert "LP, EMR and LRGA have the k, α, σ and d at which the paper fixed them." in page.text
+    assert "LP, EMR and LRGA use the k, α, σ and d of the paper." in page.text
     assert "C refers to rows divided by their rms distance from the mean" in page.text
     results = made_up_results(("lda",), (3,), 1)
     for tune, said in {"all": "the values tried for these are ours", "none": "Nothing was tuned"}.items():
@@ -130,7 +130,7 @@ def test_the_differences_from_the_reference_are_on_the_page(page: Reader) -> Non
     for metric in metrics(results)[:3]:
         own, other = (metric.of(results.trials[name, 10]) for name in ("bagging_top_push", "lda"))
         assert signed(paired_difference(own, other).mean, metric.digits) in page.text
-        assert f"BaggingTopPush less the others: {metric.title}" in page.text
+        assert f"BaggingTopPush minus the others: {metric.title}" in page.text
 
 
 def test_every_link_leads_somewhere(page: Reader, folder: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_hostile_class_and_survey_stay_text(tmp_path: Path) -> None:
 
 def test_without_provenance_command_and_troubles_their_parts_are_left_out(tmp_path: Path) -> None:
     text = Reader(write_page(made_up_results(("lda",), (3,), 1, "QSO"), tmp_path).read_text()).text
-    assert not any(heading in text for heading in ("How to repeat it", "Troubles", "made with"))
+    assert not any(heading in text for heading in ("How to repeat this", "Troubles", "made with"))
 
 
 @given(st.text(), st.text())

@@ -115,15 +115,15 @@ def test_the_graph_has_the_neighbours_that_tuning_asks_for():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"methods": ("ldb",)}, "no method called 'ldb'"),
+        ({"methods": ("ldb",)}, "there is no method 'ldb'"),
         ({"methods": ()}, "methods"),
-        ({"methods": ("lda", "lda")}, "each once"),
+        ({"methods": ("lda", "lda")}, "each only once"),
         ({"n_known": (0, 1)}, "np"),
         ({"n_known": ()}, "np"),
-        ({"n_known": (1, 1)}, "each once"),
+        ({"n_known": (1, 1)}, "each only once"),
         ({"tuning_draws": -1}, "draws"),
         ({"trials": 0}, "trials"),
-        ({"tune": "some"}, "tune: there are paper, all, none"),
+        ({"tune": "some"}, "tune must be one of paper, all, none"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(wrong, said):

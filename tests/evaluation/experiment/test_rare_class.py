@@ -77,5 +77,5 @@ def test_a_class_that_is_everything_is_refused(tmp_path):
 def test_a_catalogue_without_classes_says_how_to_get_them(tmp_path):
     survey = Survey.create(tmp_path / "a.survey", SMALL_GRID)
     survey.append(make_spectra(3, SMALL_GRID))
-    with pytest.raises(WrongUseError, match=r"names no classes.*--join"):
+    with pytest.raises(WrongUseError, match=r"has no classes.*--join"):
         rare_class(survey, "qso")

@@ -103,7 +103,7 @@ def test_too_many_known_are_left_out_and_told(ground, tmp_path):
     small = replace(SETTING, methods=("lda",), n_known=(3, 20, 50), trials=1, tuning_draws=0, sensitivity_draws=0)
     experiment = run_experiment(ground, small, tmp_path, jobs=1)
     assert set(experiment.results.trials) == {("lda", 3)}
-    assert experiment.left_out == ["NP = 20, 50 left out: there are only 20 usable spectra of carbon"]
+    assert experiment.left_out == ["NP = 20, 50 left out: only 20 usable spectra are carbon"]
     with pytest.raises(WrongUseError, match="20 usable spectra are carbon"):
         run_experiment(ground, replace(small, n_known=(20,)), tmp_path, jobs=1)
 

@@ -103,7 +103,7 @@ def test_of_the_loss_the_least_is_bold(results: Results, tmp_path: Path) -> None
 
 def test_captions_have_the_parameters_that_tuning_chose(results: Results, tmp_path: Path) -> None:
     write_tables(results, tmp_path)
-    chosen = "the parameters that tuning chose: BaggingTopPush regularisation = 10"
+    chosen = "the tuned parameters: BaggingTopPush regularisation = 10"
     assert all(chosen in (tmp_path / f"table-{number}.md").read_text() for number in range(1, 7))
 
 
@@ -146,7 +146,7 @@ def test_table_1_shows_ours_above_the_published_and_the_best_in_bold(results: Re
 def test_the_caption_says_whose_the_published_values_are(results: Results, tmp_path: Path, suffix: str) -> None:
     write_tables(results, tmp_path)
     text = (tmp_path / f"table-1.{suffix}").read_text()
-    assert "Table 1 of Du et al. (2016), of the carbon stars of another survey" in text
+    assert "Table 1 of Du et al. (2016), for carbon stars in another survey" in text
     assert "over 4 draws" in text and "of CARBON in made-up survey (450 of 100 450 spectra)" in text
 
 
@@ -188,14 +188,14 @@ def test_one_trial_shows_no_spread_and_no_interval(tmp_path: Path) -> None:
     assert not any("±" in path.read_text() for path in written if path.name in ("table-2.md", "table-3.md"))
     ours = read_markdown((tmp_path / "table-1.md").read_text())[1]
     assert all(re.fullmatch(r"(\*\*)?\d\.\d{3}(\*\*)?", cell) for cell in ours[2:])
-    assert "One draw: there is no interval." in (tmp_path / "paired-differences.md").read_text()
+    assert "One draw, so no interval." in (tmp_path / "paired-differences.md").read_text()
     assert {row["low"] for row in read_csv(tmp_path / "paired-differences.csv")} == {""}
 
 
 def test_recall_is_no_deeper_than_the_lists(results: Results, tmp_path: Path) -> None:
     short = Trials(Places(np.array([[1, 3], [2, 3]]), 4), np.array([0.5, 0.6]), {})
     write_tables(replace(results, trials=dict.fromkeys(results.trials, short)), tmp_path)
-    assert "first 4 places (R@4)" in (tmp_path / "table-3.md").read_text()
+    assert "top 4 (R@4)" in (tmp_path / "table-3.md").read_text()
     assert {row["recall_at_4_mean"] for row in read_csv(tmp_path / "table-3.csv")} == {"1.0"}
 
 
@@ -247,10 +247,10 @@ def test_paired_differences_of_the_reference_and_of_the_best_are_for_reading(res
     alike = {(name, n): results.trials["lda" if name == "bagging_top_push" else "ocsvm", n] for name, n in aucs}
     write_tables(with_aucs(replace(results, trials=alike), aucs), tmp_path)
     text = (tmp_path / "paired-differences.md").read_text()
-    assert re.findall(r"^\*\*(.*?) less the others: .*\((.*?)\)\.\*\*", text, flags=re.MULTILINE) == TITLES
+    assert re.findall(r"^\*\*(.*?) minus the others: .*\((.*?)\)\.\*\*", text, flags=re.MULTILINE) == TITLES
     headers = [row for row in read_markdown(text) if row[0] == "NP"]
     assert headers == [["NP", "OCSVM", "Shrinkage LDA"], ["NP", "OCSVM", "BaggingTopPush"]] + 5 * headers[:1]
-    assert text.count("best AUC, averaged over NP; being chosen for that flatters it.") == 1
+    assert text.count("best AUC, averaged over NP; choosing it for that favours it.") == 1
     assert text.count("best AP, averaged over NP. Mean over") == 1
     assert text.count("below 0, BaggingTopPush is better") == 1  # by the loss, of which less is better
 

@@ -29,7 +29,7 @@ def test_others_are_hidden_until_one_has_labelled(blind: tuple[Running, Visit]) 
     _, visit = blind
     visit.see("#blind").to_be_visible()
     visit.open_detail()
-    visit.see("#object-others").to_have_text("Hidden until you have labelled it.")
+    visit.see("#object-others").to_have_text("Hidden until you label this spectrum.")
     visit.see("#progress-counts").to_contain_text("Inspected 0")
     assert "Bob" not in visit.page.content() and "only noise" not in visit.page.content()
     visit.press("y")
@@ -39,14 +39,14 @@ def test_others_are_hidden_until_one_has_labelled(blind: tuple[Running, Visit]) 
     visit.see("#place-0 .differs").to_have_text("≠")
     visit.see("#place-1 .differs").to_have_text("")
     visit.press("z")
-    visit.see("#object-others").to_have_text("Hidden until you have labelled it.")
+    visit.see("#object-others").to_have_text("Hidden until you label this spectrum.")
     visit.see("#place-0 .differs").to_have_text("")
 
 
 def test_only_ones_own_disagreements_are_listed(blind: tuple[Running, Visit]) -> None:
     _, visit = blind
     visit.press("d")
-    visit.see("#disagreement-list").to_have_text("Nobody disagrees so far.")
+    visit.see("#disagreement-list").to_have_text("No disagreements so far.")
     visit.see("#disagreements-blind").to_be_visible()
     visit.press("Escape", "y")
     visit.wait_until_saved(3)

@@ -81,7 +81,7 @@ def test_undo_of_a_second_label_brings_the_first_back(labeller: Visit) -> None:
 def test_nothing_left_to_undo_is_said(browser: Any, campaign: Any, tmp_path: Path) -> None:
     with inspecting(browser, campaign, tmp_path) as (_, visit):
         visit.press("z")
-        visit.see("#saved").to_have_text("There is nothing left to undo.")
+        visit.see("#saved").to_have_text("Nothing left to undo.")
         visit.complaints.clear()  # the browser reports every answer of 404
 
 

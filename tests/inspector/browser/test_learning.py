@@ -74,9 +74,9 @@ def test_at_the_end_of_the_list(browser: Any, survey: Survey, tmp_path: Path) ->
         visit.open_detail()
         visit.press(*"ynnn")
         visit.wait_until_saved(4)
-        visit.see("#progress-suggestion").to_have_text("Re-rank for more: every candidate of the list has a label.")
+        visit.see("#progress-suggestion").to_have_text("Re-rank for more: every candidate in the list has a label.")
         visit.press("i")
-        visit.see("#saved").to_have_text("Every candidate of the list has a label.")
+        visit.see("#saved").to_have_text("Every candidate in the list has a label.")
         visit.press("r")
         visit.see("#position").to_have_text("3 of 6")
 

@@ -54,7 +54,9 @@ def low_contrasts(visit: Visit) -> list[Any]:
     return [(one, round(contrast, 2)) for one, contrast in measured if contrast < AA]
 
 
-LONG = "Few are left, or this ranking does not find them: the last 30 looks gave none. Why it cannot be told. " * 2
+LONG = (
+    "Few are left, or this ranking does not find them: none of your last 30 labels are yes. There is no estimate. " * 2
+)
 
 LOOKS = [
     pytest.param(SMALL, "light", id="small-light"),

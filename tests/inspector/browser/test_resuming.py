@@ -152,7 +152,7 @@ def test_after_a_restart_of_the_server_the_labels_go_to_it(browser: Any, campaig
         visit.press("n")
         visit.see("#warning").to_contain_text("1 label is not saved yet")
         with serving(campaign, log, port) as (_, secrets):
-            visit.see("#warning").to_contain_text("open the address it has printed")
+            visit.see("#warning").to_contain_text("open the address that it printed")
             assert len(log.events()) == 1
             visit.page.context.new_page().goto(address(port, secrets.token))
             visit.see("#warning").to_be_hidden()

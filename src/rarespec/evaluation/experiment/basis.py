@@ -28,8 +28,8 @@ def parameters_in_words(results: Results, methods: Iterable[str]) -> str:
     default = [results.label(name) for name, params in tuned.items() if not params]
     if not chosen:
         return "default parameters"
-    rest = f"; default ones for {listed(default)}" if default else ""
-    return f"the parameters that tuning chose: {'; '.join(chosen)}{rest}"
+    rest = f"; defaults for {listed(default)}" if default else ""
+    return f"the tuned parameters: {'; '.join(chosen)}{rest}"
 
 
 def assigned(params: Mapping[str, Any]) -> str:

@@ -67,15 +67,15 @@ def _working(setting: Setting, tasks: Sequence[Task], journal: Journal) -> Setti
     lost = _draws_lost([task for task in tasks if task.method in methods], journal)
     n_known = tuple(n for n in setting.n_known if any((n, draw) not in lost for draw in range(setting.trials)))
     if not methods or not n_known:
-        raise SurveyError("there is no draw on which any method succeeded for every number of known; see the journal")
+        raise SurveyError("no method succeeded on any draw for every number of known examples; see the journal")
     return replace(setting, methods=methods, n_known=n_known)
 
 
 def _left_out(setting: Setting, working: Setting) -> tuple[str, ...]:
     methods = [name for name in setting.methods if name not in working.methods]
     numbers = [n for n in setting.n_known if n not in working.n_known]
-    return tuple(f"{method(name).label}: it failed on every draw of some NP" for name in methods) + tuple(
-        f"NP = {n}: on each draw some method failed" for n in numbers
+    return tuple(f"{method(name).label}: failed on every draw for some NP" for name in methods) + tuple(
+        f"NP = {n}: some method failed on each draw" for n in numbers
     )
 
 

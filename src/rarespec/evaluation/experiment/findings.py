@@ -80,9 +80,9 @@ def _summary(claims: list[Finding]) -> Finding:
             f"({counted_out}).",
             "Where it says best or worst, the methods of its Table 1 are compared, at the top of the list (P@20, "
             "P@100, R@500) and over all of it (AP), or by AUC where it speaks of AUC. A claim is decided where the "
-            "95 % interval of the paired difference leaves out 0; the intervals are not corrected for the number of "
+            "95 % interval of the paired difference excludes 0; the intervals are not corrected for the number of "
             "comparisons.",
-            f"Left to the eye: {LEFT_TO_THE_EYE}.",
+            f"Left to the reader: {LEFT_TO_THE_EYE}.",
         ),
     )
 
@@ -104,9 +104,7 @@ def _not_run(results: Results) -> Finding:
         *(_lost(results, n_known) for n_known in setting.n_known),
     ]
     missing = tuple(sentence for sentence in said if sentence)
-    return Finding(
-        "What was not run as in the paper", missing or ("Nothing: the whole protocol of the paper was run.",)
-    )
+    return Finding("What differs from the paper", missing or ("Nothing: the paper's whole protocol was run.",))
 
 
 def _about_tuning(setting: Setting) -> list[str]:
@@ -124,7 +122,7 @@ def _about_sensitivity(results: Results) -> list[str]:
     said = [f"Figure{'s' if len(missing) > 1 else ''} {listed(missing)}."] if missing else []
     if len(missing) < len(figures) and setting.sensitivity_draws < TRIALS_OF_PAPER:
         draws = counted(setting.sensitivity_draws, "draw")
-        said.append(f"Figures 8 and 9 rest on {draws} for each point instead of the paper's {TRIALS_OF_PAPER}.")
+        said.append(f"Figures 8 and 9 use {draws} per point instead of the paper's {TRIALS_OF_PAPER}.")
     return said
 
 

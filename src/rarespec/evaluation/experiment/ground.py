@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,12 +12,10 @@ from numpy.typing import NDArray
 from rarespec.evaluation.experiment.rare_class import rare_class
 from rarespec.evaluation.experiment.results import Facts
 from rarespec.features import PaperFeatures
+from rarespec.progress import Progress
 from rarespec.survey import Survey
 from rarespec.survey.feature_set import FeatureSet
 from rarespec.survey.features import features_of
-
-Progress = Callable[[int, int], None]
-"""Called with how much is done and how much there is in all."""
 
 
 @dataclass(frozen=True)

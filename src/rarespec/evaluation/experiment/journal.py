@@ -71,7 +71,7 @@ def _locked(folder: Path) -> Iterator[IO[bytes]]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            busy = f"{folder}: another experiment is writing here; wait for it, or choose another --out"
+            busy = f"{folder}: another experiment is writing here; wait until it ends, or choose another --out"
             raise WrongUseError(busy) from None
         file.seek(0)
         yield file
@@ -100,14 +100,14 @@ def _parsed(line: bytes, folder: Path) -> dict[str, Any]:
 
 
 def _damaged(folder: Path) -> WrongUseError:
-    return WrongUseError(f"{folder / NAME}: is damaged; remove it, and all trials run again")
+    return WrongUseError(f"{folder / NAME}: damaged; delete it to run all trials again")
 
 
 def _require_same(kept: Identity, identity: Identity, folder: Path) -> None:
     other = ", ".join(name for name in identity if kept.get(name) != identity[name])
     if other:
         raise WrongUseError(
-            f"{folder}: holds an experiment with another {other}; choose another --out, or remove {NAME} there"
+            f"{folder}: contains an experiment with a different {other}; choose another --out, or delete {NAME} there"
         )
 
 

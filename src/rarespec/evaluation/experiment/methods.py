@@ -59,7 +59,7 @@ def method(name: str) -> Method:
         return METHODS[name]
     if not is_own(name):
         known = ", ".join(sorted(METHODS))
-        raise ValueError(f"there is no method called {name!r}; there are {known}, and MODULE:CLASS for your own")
+        raise ValueError(f"there is no method {name!r}; choose from {known}, or MODULE:CLASS for your own")
     return _own_method(name)
 
 

@@ -53,7 +53,7 @@ AVERAGE_PRECISION = Metric("average_precision", "AP", "Average precision (AP)", 
 TOP_LOSS = Metric(
     "top_loss",
     "loss",
-    "Share of the hidden that do not stand before all other objects, the less the better (loss of equation 1)",
+    "Fraction of hidden objects that do not rank above all others; lower is better (loss of equation 1)",
     lambda trials: trials.places.top_loss(),
     lower_is_better=True,
 )
@@ -61,7 +61,7 @@ TOP_LOSS = Metric(
 
 def precision(k: int) -> Metric:
     """P@k."""
-    title = f"Precision of the first {k} places (P@{k})"
+    title = f"Precision in the top {k} (P@{k})"
     return Metric(f"precision_at_{k}", f"P@{k}", title, lambda trials: trials.places.precision(k))
 
 
@@ -76,7 +76,7 @@ def metrics(results: Results) -> tuple[Metric, ...]:
 def recall(results: Results) -> Metric:
     """R@500, or less deep where the lists are shorter."""
     k = min([RECALL_DEPTH, *(trials.places.n_listed for trials in results.trials.values())])
-    title = f"Recall in the first {k} places (R@{k})"
+    title = f"Recall in the top {k} (R@{k})"
     return Metric(f"recall_at_{k}", f"R@{k}", title, lambda trials: trials.places.recall(k))
 
 
@@ -158,18 +158,18 @@ def _caption(results: Results, metric: Metric, beside: bool) -> str:
     sentences = [
         f"{metric.title} of each method with NP known examples of {results.setting.rare_in_words} in {facts.survey} "
         f"({thousands(facts.n_rare)} of {thousands(facts.n_spectra)} spectra): {shown}, and the average over NP.",
-        "The best mean of each row is bold.",
-        f"The methods have {parameters_in_words(results, results.setting.methods)}.",
+        "The best mean in each row is bold.",
+        f"The methods use {parameters_in_words(results, results.setting.methods)}.",
     ]
     return " ".join(sentences + ([_about_published(results, beside)] if metric is AUC else []))
 
 
 def _about_published(results: Results, beside: bool) -> str:
     if not is_of_carbon_stars(results.setting.rare):
-        return "The values that Du et al. (2016) published are of carbon stars and are left out here."
+        return "The values published by Du et al. (2016) are for carbon stars and are left out here."
     if not beside:
         return "Du et al. (2016) published no values for these methods and NP."
     return (
-        "Published are the values of Table 1 of Du et al. (2016), of the carbon stars of another survey: "
-        "450 among 100 000 other stars of SDSS DR10, in 50 draws; their average is over the NP of this table."
+        "The published values are from Table 1 of Du et al. (2016), for carbon stars in another survey: "
+        "450 among 100 000 other stars of SDSS DR10, in 50 draws. Their average is over the NP of this table."
     )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rarespec.rankers.ranker import Flags, Ranker, Scores
 from rarespec.rankers.rows import Rows
 
-CONTRACT = "docs/add-a-ranker says what a ranker must do"
+CONTRACT = "see docs/add-a-ranker for what a ranker must do"
 NEEDED = ("fit", "decision_function", "get_params", "set_params")
 """What an experiment calls; scikit-learn's BaseEstimator has the last two."""
 
@@ -38,11 +38,11 @@ def own_ranker(name: str) -> type[Any]:
     kind = getattr(module, class_name, None)
     if not inspect.isclass(kind):
         classes = [key for key, value in vars(module).items() if inspect.isclass(value)]
-        there = f"; there are {', '.join(classes)}" if classes else ""
+        there = f"; it has {', '.join(classes)}" if classes else ""
         raise ValueError(f"{name}: {module_name} has no class {class_name!r}{there}")
     reason = _why_no_ranker(kind)
     if reason:
-        raise ValueError(f"{name} cannot be compared: {reason}; {CONTRACT}")
+        raise ValueError(f"{name} cannot be used: {reason}; {CONTRACT}")
     return kind
 
 
@@ -88,7 +88,7 @@ def _why_no_ranker(kind: type[Any]) -> str | None:
     if missing:
         return f"it has no {', '.join(missing)}"
     if inspect.isabstract(kind):
-        return f"it leaves {', '.join(sorted(kind.__abstractmethods__))} open"
+        return f"it does not implement {', '.join(sorted(kind.__abstractmethods__))}"
     try:
         ranker = kind()
     except Exception as error:
@@ -111,9 +111,9 @@ def _why_scores_are_wrong(ranker: Any) -> str | None:
         if not np.isfinite(first).all():
             return f"{np.sum(~np.isfinite(first))} of {len(X)} scores are not finite"
         if not np.array_equal(given, X):
-            return "it changes the rows that it is given"
+            return "it modifies its input rows"
         if not np.array_equal(first, second):
-            return "the same rows get other scores in a second fit; what it draws must follow from random_state"
+            return "a second fit gives the same rows different scores; random numbers must depend only on random_state"
     return None
 
 

@@ -25,9 +25,9 @@ FILE = "index.html"
 IN_WORDS = {
     "rare": "rare class",
     "n_known": "numbers of known examples (NP)",
-    "trials": "draws for each number, as asked for",
-    "tune": "what was tuned",
-    "tuning_draws": "draws for tuning, none of them reported",
+    "trials": "draws per number",
+    "tune": "tuning",
+    "tuning_draws": "draws for tuning (not reported)",
     "sensitivity_draws": "draws for figures 8 and 9",
     "seed": "seed",
 }
@@ -37,8 +37,8 @@ _PAPER_GRID = (
     "to rows divided by their rms distance from the mean, which BaggingSVM does inside. "
 )
 TUNING = {
-    "none": "Nothing was tuned: every method has its default parameters.",
-    "paper": f"{_PAPER_GRID}LP, EMR and LRGA have the k, α, σ and d at which the paper fixed them.",
+    "none": "Nothing was tuned: every method uses its default parameters.",
+    "paper": f"{_PAPER_GRID}LP, EMR and LRGA use the k, α, σ and d of the paper.",
     "all": f"{_PAPER_GRID}The paper fixed k, α, σ and d of LP, EMR and LRGA; the values tried for these are ours.",
 }
 """What was tuned -> what that means."""
@@ -84,13 +84,13 @@ def page(
     found = findings(results)
     title = f"Finding {results.setting.rare_in_words} in {results.facts.survey}"
     sections = {
-        "What was found": [_finding(finding) for finding in found if finding.quote is None],
+        "Results": [_finding(finding) for finding in found if finding.quote is None],
         "Claims of the paper": _claims([finding for finding in found if finding.quote]),
         "Troubles": [element("ul", *(element("li", trouble) for trouble in troubles))] if troubles else [],
         "Tables": _tables(results, files),
         "Figures": [figure_on_page(figure, results, files) for figure in FIGURES],
         "Settings": _settings(results, provenance),
-        "How to repeat it": [element("pre", element("code", command))] if command else [],
+        "How to repeat this": [element("pre", element("code", command))] if command else [],
     }
     present = {heading: parts for heading, parts in sections.items() if parts}
     head = element(
@@ -112,9 +112,9 @@ def _what_was_done(results: Results) -> Html:
     return element(
         "p",
         f"The experiments of Du et al. (2016) on {thousands(facts.n_spectra)} spectra, of which "
-        f"{thousands(facts.n_rare)} are rare ({facts.matched_by}).{unusable} NP rare ones are given to each method as "
-        "known examples and the others are hidden among the rest; the method is judged by where they come in its "
-        f"ranked list. Every method had the same draws: {draws_in_words(results)} for each NP of "
+        f"{thousands(facts.n_rare)} are rare ({facts.matched_by}).{unusable} Each method gets NP of them as "
+        "known examples; the others are hidden among the rest, and a method is better the higher it ranks them. "
+        f"Every method had the same draws: {draws_in_words(results)} for each NP of "
         f"{', '.join(map(str, setting.n_known))}. AP is the average precision.",
     )
 

@@ -35,31 +35,31 @@ def _has_shown(results: Results) -> bool:
     return bool(results.shown)
 
 
-NO_TRIALS, NO_LISTS = "no trial was finished", "no ranked list was kept"
-NOT_VARIED = "BaggingTopPush is not among the methods, or no draws were asked for"
+NO_TRIALS, NO_LISTS = "no trial finished", "no ranked list was saved"
+NOT_VARIED = "BaggingTopPush is not among the methods, or no draws were requested"
 OVER_K = "mean over the draws, with bars of one standard deviation at a few k, for several numbers of known examples"
 
 FIGURES = (
     Figure(
         1,
-        "A spectrum of the rare class of middling signal-to-noise, as observed and after the median filter of 10 Å; on "
-        "the right around the pixel that the filter changes most. Left, a line that is far higher than the filtered "
-        "spectrum, such as that of the night sky at 5577 Å, is cut off; where it is, is written there.",
-        "Two curves over wavelength: a noisy observed spectrum and the smoother filtered one.",
+        "A spectrum of the rare class with typical signal-to-noise, as observed and after the median filter of 10 Å. "
+        "Right: zoom on the pixel that the filter changes most. Left: a line far above the filtered spectrum, such as "
+        "the night-sky line at 5577 Å, is clipped and labelled.",
+        "Flux against wavelength: a noisy observed spectrum and the smoother filtered one.",
     ),
-    Figure(2, f"Precision P@k: {OVER_K}.", "Curves of precision over k, one for each method.", _has_trials, NO_TRIALS),
-    Figure(3, f"Recall R@k: {OVER_K}.", "Curves of recall over k, one for each method.", _has_trials, NO_TRIALS),
+    Figure(2, f"Precision P@k: {OVER_K}.", "Precision against k, one curve per method.", _has_trials, NO_TRIALS),
+    Figure(3, f"Recall R@k: {OVER_K}.", "Recall against k, one curve per method.", _has_trials, NO_TRIALS),
     Figure(
         4,
         f"Average precision AP@k: {OVER_K}.",
-        "Curves of average precision over k, one for each method.",
+        "Average precision against k, one curve per method.",
         _has_trials,
         NO_TRIALS,
     ),
     Figure(
         5,
         "The survey (grey) in its first three principal components, in the first draw. Two planes, components 1 and 2 "
-        "and below them 1 and 3, replace the three dimensions of the paper's figure, in which objects hide each other. "
+        "(top) and 1 and 3 (bottom), replace the paper's three-dimensional figure, where objects hide each other. "
         "Green triangles: known examples; blue dots: rare objects found at the top of the list; magenta rings: "
         "rare objects not found there.",
         "Scatter plots of the first component against the second and third, for three methods and several numbers of "
@@ -69,39 +69,38 @@ FIGURES = (
     ),
     Figure(
         6,
-        "The first 20 spectra of each method with the fewest known examples, in the first draw: a known example in "
-        "green on top, right ones blue, wrong ones magenta and with a cross.",
-        "Columns of small spectra, one column for each method; the number of right ones is above each.",
+        "The top 20 spectra of each method with the fewest known examples, in the first draw: a known example in green "
+        "at the top, right ones in blue, wrong ones in magenta with a cross.",
+        "Columns of small spectra, one per method, with the number of right ones above each.",
         _has_shown,
         NO_LISTS,
     ),
     Figure(
         7,
-        "CPU time of a first query with each method, as one total; hatched is the part that is set up once for all "
-        "queries (graph, anchors).",
-        "Bars of CPU seconds, one for each method, from 0.",
+        "Total CPU time of a first query with each method. Hatched: the part that is set up once for all queries "
+        "(graph, anchors).",
+        "Bars of CPU seconds, one per method, from 0.",
         lambda results: bool(results.timings),
         "nothing was timed",
         lambda results: f" Timed with {parameters_in_words(results, results.setting.methods)}.",
     ),
     Figure(
         8,
-        "BaggingTopPush over the number of bags T and their size K: means over the draws, shades from the lowest to "
-        "the highest of each column.",
-        "Maps of average precision and AUC over T and K, for several numbers of known examples.",
+        "BaggingTopPush against the number of bags T and the bag size K: means over the draws, shaded from the lowest "
+        "to the highest in each column.",
+        "Maps of average precision and AUC against T and K, for several numbers of known examples.",
         lambda results: bool(results.bags),
         NOT_VARIED,
-        lambda results: f" Whatever tuning chose, λ is the default, {default_of_studied('regularisation'):g}.",
+        lambda results: f" λ is always the default, {default_of_studied('regularisation'):g}.",
     ),
     Figure(
         9,
-        "BaggingTopPush over the regularisation λ, for each number of known examples.",
-        "Curves of average precision and AUC over λ.",
+        "BaggingTopPush against the regularisation λ, for each number of known examples.",
+        "Average precision and AUC against λ.",
         lambda results: bool(results.strengths),
         NOT_VARIED,
         lambda results: (
-            f" Whatever tuning chose, K and T are the defaults, {default_of_studied('bag_size')} and "
-            f"{default_of_studied('n_bags')}."
+            f" K and T are always the defaults, {default_of_studied('bag_size')} and {default_of_studied('n_bags')}."
         ),
     ),
 )

@@ -51,7 +51,7 @@ def paired_markdown(results: Results) -> str:
     """For each metric a table of the reference method, and one of the best where that is another."""
     reference = reference_method(results)
     if not _others(results, reference):
-        return f"There is no other method to compare {results.label(reference)} with.\n"
+        return f"There is no other method to compare with {results.label(reference)}.\n"
     tables = [
         as_markdown(paired_table(results, metric, name), paired_title(results, metric, name))
         for metric in metrics(results)
@@ -61,7 +61,7 @@ def paired_markdown(results: Results) -> str:
 
 
 def paired_title(results: Results, metric: Metric, name: str) -> str:
-    return f"{results.label(name)} less the others: {metric.title}"
+    return f"{results.label(name)} minus the others: {metric.title}"
 
 
 def paired_table(results: Results, metric: Metric, name: str) -> Table:
@@ -98,13 +98,13 @@ def _entry(difference: PairedDifference, digits: int) -> Entry:
 def _caption(results: Results, metric: Metric, name: str) -> str:
     label, draws = results.label(name), draws_in_words(results)
     better = "below" if metric.lower_is_better else "above"
-    what = f"{label} less each other method on the same draws; {better} 0, {label} is better."
+    what = f"{label} minus each other method on the same draws; {label} is better where this is {better} 0."
     rank = _rank(results, metric, name)
     if draws == ONE_DRAW:
-        return f"{what} {rank}One draw: there is no interval."
+        return f"{what} {rank}One draw, so no interval."
     return (
         f"{what} {rank}Mean over {draws} and its {CONFIDENCE * 100:.0f} % confidence interval, "
-        "bold where that leaves out 0. It holds for new draws from this survey, not for another survey, and is not "
+        "bold where it excludes 0. It applies to new draws from this survey, not to another survey, and is not "
         "corrected for the number of comparisons."
     )
 
@@ -114,4 +114,4 @@ def _rank(results: Results, metric: Metric, name: str) -> str:
     if name != best_method(results, metric):
         return ""
     best = f"Of all methods it has the best {metric.short}, averaged over NP"
-    return f"{best}. " if name == reference_method(results) else f"{best}; being chosen for that flatters it. "
+    return f"{best}. " if name == reference_method(results) else f"{best}; choosing it for that favours it. "

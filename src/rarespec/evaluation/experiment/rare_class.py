@@ -49,7 +49,9 @@ def rare_class(survey: Survey, rare: str) -> RareClass:
         raise _absent(survey, rare)
     members = np.logical_or.reduce([one.members for one in present])
     if members.all():
-        raise WrongUseError(f"{survey.path}: all spectra are {' or '.join(names)}; there is nothing to tell them from")
+        raise WrongUseError(
+            f"{survey.path}: all spectra are {' or '.join(names)}, so there is nothing to rank them against"
+        )
     by_subclass = [name for name, one in zip(names, present, strict=True) if one.matched_by == f"{SUBCLASS} {name}"]
     matched_by = _put_together([one.matched_by for one in present])
     return RareClass(members, matched_by + _akin(by_subclass, survey, members))
@@ -113,6 +115,6 @@ def _what_there_is(survey: Survey) -> str:
         if value
     }
     if not names:
-        return "its catalogue names no classes: ingest with --join CATALOGUE"
+        return "its catalogue has no classes; ingest again with --join CATALOGUE"
     listed = ", ".join(sorted(names)[:NAMED]) + (", ..." if len(names) > NAMED else "")
     return f"there are {listed}"

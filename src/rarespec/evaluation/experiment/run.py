@@ -24,10 +24,11 @@ from rarespec.evaluation.experiment.plan import (
 )
 from rarespec.evaluation.experiment.provenance import identity, provenance
 from rarespec.evaluation.experiment.results import Results
-from rarespec.evaluation.experiment.running import Count, Progress, run_tasks
+from rarespec.evaluation.experiment.running import Count, run_tasks
 from rarespec.evaluation.experiment.setting import Setting
 from rarespec.evaluation.experiment.task import Task
 from rarespec.processes import available_cores
+from rarespec.progress import Progress
 from rarespec.survey.manifest import WrongUseError
 from rarespec.survey.neighbours import graph_of
 
@@ -82,10 +83,10 @@ def _possible(setting: Setting, ground: Ground) -> tuple[Setting, list[str]]:
     if not possible:
         raise WrongUseError(
             f"{ground.survey.path}: {n_rare} usable spectra are {words} ({ground.matched_by}); "
-            f"{min(setting.n_known)} known and at least one hidden are needed: choose another --rare or --np"
+            f"{min(setting.n_known)} known and at least one hidden example are needed; choose another --rare or --np"
         )
     left_out = [n for n in setting.n_known if n >= n_rare]
-    said = f"NP = {', '.join(map(str, left_out))} left out: there are only {n_rare} usable spectra of {words}"
+    said = f"NP = {', '.join(map(str, left_out))} left out: only {n_rare} usable spectra are {words}"
     return replace(setting, n_known=possible), [said] if left_out else []
 
 
@@ -110,7 +111,9 @@ def _n_tasks(setting: Setting) -> int:
 def _tuned_on_reported(bench: Bench, tuning: Sequence[Task]) -> list[str]:
     n = bench.tuned_on_reported(tuning)
     return (
-        [f"{n} of {len(tuning)} tuning tasks had a draw that is reported too: the class has few members"] if n else []
+        [f"{n} of {len(tuning)} tuning tasks share a draw with the reported ones, because the class has few members"]
+        if n
+        else []
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rarespec.evaluation.experiment.bench import Bench, carried_out
@@ -10,9 +10,7 @@ from rarespec.evaluation.experiment.journal import Journal
 from rarespec.evaluation.experiment.plan import portions
 from rarespec.evaluation.experiment.task import Task
 from rarespec.processes import Died, map_as_finished
-
-Progress = Callable[[int, int], None]
-"""Called with how much is done and how much there is in all."""
+from rarespec.progress import Progress
 
 
 @dataclass
@@ -41,7 +39,7 @@ def run_tasks(tasks: Sequence[Task], bench: Bench, journal: Journal, jobs: int, 
         return
     for portion, outcomes in map_as_finished(carried_out, bench, portions(missing), jobs):
         if isinstance(outcomes, Died):
-            killed = f"its process was killed (status {outcomes.status}); is there enough memory? Try --jobs 1"
+            killed = f"its process was killed (status {outcomes.status}), perhaps for lack of memory; try --jobs 1"
             outcomes = [{"error": killed} for _ in portion]
         for task, outcome in zip(portion, outcomes, strict=True):
             journal.add(task, outcome)

@@ -39,19 +39,21 @@ class Setting:
 
     def __post_init__(self) -> None:
         if self.tune not in TUNES:
-            raise ValueError(f"tune: there are {', '.join(TUNES)}, not {self.tune!r}")
+            raise ValueError(f"tune must be one of {', '.join(TUNES)}, not {self.tune!r}")
         if not self.rare_names:
-            raise ValueError("rare: the name of a class is needed")
+            raise ValueError("rare must be the name of a class")
         for name in self.methods:
             method(name)
         if not self.methods or len(set(self.methods)) < len(self.methods):
-            raise ValueError("methods: at least one is needed, and each once")
+            raise ValueError("methods: give at least one, and each only once")
         if not self.n_known or min(self.n_known) < 1 or len(set(self.n_known)) < len(self.n_known):
-            raise ValueError(f"np: numbers of known examples from 1 up are needed, each once, not {list(self.n_known)}")
+            raise ValueError(
+                f"np: give numbers of known examples of at least 1, each only once, not {list(self.n_known)}"
+            )
         if self.trials < 1:
-            raise ValueError(f"trials: at least one is needed, not {self.trials}")
+            raise ValueError(f"trials must be at least 1, not {self.trials}")
         if min(self.tuning_draws, self.sensitivity_draws) < 0:
-            raise ValueError("draws: 0 or more are needed")
+            raise ValueError("draws must be at least 0")
 
     @classmethod
     def quick(cls, rare: str, **others: Any) -> Self:

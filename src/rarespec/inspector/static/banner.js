@@ -33,8 +33,8 @@ export function waitingWords(n, error) {
 function reasonOf(error) {
   if (error instanceof ServerGone) return "The server does not answer. Is “rarespec inspect” still running?";
   const isLockedOut = error.status === 401 || error.status === 403;
-  if (isLockedOut) return "The server does not know this page any more; open the address it has printed.";
-  return `The server cannot be used: ${error.message}.`;
+  if (isLockedOut) return "The server no longer accepts this page; open the address that it printed.";
+  return `The server reports an error: ${error.message}.`;
 }
 
 byId("notice-close").addEventListener("click", () => {

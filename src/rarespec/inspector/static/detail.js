@@ -9,7 +9,7 @@ import { written } from "./scale.js";
 import { SpectrumPlot } from "./spectrum_plot.js";
 import { byId, element, fillDefinitions, number, outsideLink, percent } from "./text.js";
 
-const OF_THE_RANKING = new Set(["rank", "score", "expected_precision", "nearest_known", "flags"]);
+const OF_THE_RANKING = new Set(["rank", "score", "chance", "nearest_known", "flags"]);
 const TOGGLES = ["known", "errors", "contribution", "lines"];
 
 export class Detail {
@@ -98,7 +98,7 @@ export class Detail {
     const parts = [`Spectrum of ${this.#spectrum.id}`, sigma ? `smoothed by ${sigma} pixels` : "not smoothed"];
     if (errors) parts.push("with errors");
     if (known && this.#spectrum.known_id) parts.push(`with the known ${this.#spectrum.known_id}`);
-    if (contribution) parts.push("with the contribution of each wavelength");
+    if (contribution) parts.push("with the contribution to the score at each wavelength");
     if (lines) parts.push(`with lines at redshift ${written(this.#redshift.value)}`);
     return parts.join(", ");
   }
@@ -106,7 +106,7 @@ export class Detail {
   #legend() {
     const { known, errors } = this.#settings, { known_id: id, known_note: note } = this.#spectrum;
     const parts = [element("span", "▬ flux", "key-flux")];
-    const errorWords = this.#spectrum.has_errors ? "░ ± 1σ" : "the file gives no errors";
+    const errorWords = this.#spectrum.has_errors ? "░ ± 1σ" : "no errors in the file";
     if (errors) parts.push(element("span", errorWords, "key-error"));
     if (known) parts.push(element("span", id ? `╍ known ${id}` : "no known example to show", "key-known"));
     if (known && note) parts.push(element("span", note));
@@ -121,8 +121,8 @@ function standing(candidate) {
 }
 
 function othersWords({ label, others, remarks, disagree }, isBlind) {
-  if (isBlind && !label) return "Hidden until you have labelled it.";
-  return (opinions(others ?? {}, remarks) || "Nobody else has labelled it.") + (disagree ? ". People disagree (≠)." : "");
+  if (isBlind && !label) return "Hidden until you label this spectrum.";
+  return (opinions(others ?? {}, remarks) || "Nobody else has labelled this spectrum.") + (disagree ? ". People disagree (≠)." : "");
 }
 
 function factsOf(candidate) {
@@ -130,7 +130,7 @@ function factsOf(candidate) {
   const flags = [candidate.flags].flat().filter(Boolean).join(", ");
   return [
     ["rank", rankWords(candidate)],
-    ["chance", percent(candidate.expected_precision)],
+    ["chance", percent(candidate.chance)],
     ["score", number(candidate.score, 4)],
     ["class", kind || "–"],
     ["z", number(candidate.z, 5)],

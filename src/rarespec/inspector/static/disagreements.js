@@ -8,7 +8,7 @@ import { byId, element } from "./text.js";
 export async function showDisagreements(isBlind, onChoose) {
   const found = await api.disagreements();
   byId("disagreement-list").replaceChildren(...found.map((one) => item(one, onChoose)));
-  if (!found.length) byId("disagreement-list").append(element("li", "Nobody disagrees so far."));
+  if (!found.length) byId("disagreement-list").append(element("li", "No disagreements so far."));
   byId("disagreements-blind").hidden = !isBlind;
   byId("disagreements").showModal();
 }

@@ -112,7 +112,7 @@ function headOf(candidate) {
   return element("div", [place, differs, moved, mark(candidate)], "card-head");
 }
 
-function footOf({ snr, expected_precision: chance }, kind) {
+function footOf({ snr, chance }, kind) {
   const parts = [kind || "–", `S/N ${number(snr, 0)}`, percent(chance)];
   return element("div", parts.map((part) => element("span", part)), "card-foot");
 }

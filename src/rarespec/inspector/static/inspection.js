@@ -270,7 +270,7 @@ export class Inspection extends EventTarget {
   async #sameServer() {
     const { survey, person } = await api.session();
     if (survey === this.session.survey && person === this.session.person) return;
-    throw new Error(`this address now serves ${survey} to ${person}; these labels are of ${this.session.survey}`);
+    throw new Error(`this address now serves ${survey} to ${person}; these labels belong to ${this.session.survey}`);
   }
 
   #tell(kind, detail = null) {

@@ -98,13 +98,13 @@ class Page {
     const isWanted = () => this.inspection.selected?.id === id;
     const before = this.spectra.before(id);
     if (before) this.detail.showSpectrum(before);
-    else if (!this.detail.isShowing(id)) this.detail.showNote("Reading the spectrum …");
+    else if (!this.detail.isShowing(id)) this.detail.showNote("Loading the spectrum …");
     try {
       const spectrum = await this.spectra.get(id);
       if (isWanted()) this.detail.showSpectrum(spectrum);
     } catch (error) {
       if (!isWanted()) return;
-      this.detail.showNote(`The spectrum cannot be shown: ${error.message}`);
+      this.detail.showNote(`Cannot show the spectrum: ${error.message}`);
       this.onFailure(error);
     }
   }
@@ -191,7 +191,7 @@ class Page {
   }
 
   onRefused({ entry, error }) {
-    if (entry.path === "/api/undo" && error.status === 404) return announce("There is nothing left to undo.");
+    if (entry.path === "/api/undo" && error.status === 404) return announce("Nothing left to undo.");
     const what = entry.path === "/api/undo" ? "The undo" : `The label “${wordOf(entry.body.label)}” of ${entry.id}`;
     insist(`${what} was refused and is NOT saved: ${error.message}`);
   }
@@ -250,8 +250,8 @@ class Page {
     previous: () => this.inspection.move(-1),
     up: () => (this.isDetail ? this.inspection.move(-1) : this.grid.moveRows(-1)),
     down: () => (this.isDetail ? this.inspection.move(1) : this.grid.moveRows(1)),
-    uninspected: () => this.inspection.nextUninspected() || announce("Every candidate of the list has a label."),
-    best: () => this.inspection.bestUninspected() || announce("Every candidate of the list has a label."),
+    uninspected: () => this.inspection.nextUninspected() || announce("Every candidate in the list has a label."),
+    best: () => this.inspection.bestUninspected() || announce("Every candidate in the list has a label."),
     "first-page": () => this.grid.firstPage(),
     "next-page": () => this.grid.turn(1),
     "previous-page": () => this.grid.turn(-1),

@@ -127,7 +127,7 @@ function drawStraight(context, from, to) {
 
 function readout({ wavelength, flux, sigma, isMasked, marks }, redshift) {
   const parts = [`λ ${wavelength.toFixed(1)} Å`];
-  if (redshift) parts.push(`at rest ${(wavelength / (1 + redshift)).toFixed(1)} Å`);
+  if (redshift) parts.push(`rest ${(wavelength / (1 + redshift)).toFixed(1)} Å`);
   parts.push(`flux ${written(flux)}${isMasked || !Number.isFinite(sigma) ? "" : ` ± ${written(sigma, 2)}`}`);
   if (isMasked) parts.push("masked");
   for (const { name, rest } of marks) parts.push(`${name} ${rest.toFixed(0)}`);

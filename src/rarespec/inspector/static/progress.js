@@ -9,7 +9,7 @@ export function showProgress({ inspected, found, refused, unsure, bad, expected_
   byId("progress-bar").value = remaining && found + remaining[1] > 0 ? found / (found + remaining[1]) : 0;
   byId("progress-remaining").textContent = remaining
     ? `about ${number(remaining[1], 0)} expected to remain (${number(remaining[0], 0)} to ${number(remaining[2], 0)})`
-    : "how many remain cannot be told";
+    : "no estimate of how many remain";
   byId("progress-suggestion").textContent = suggestion;
 }
 

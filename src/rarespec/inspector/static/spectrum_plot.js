@@ -134,7 +134,7 @@ export class SpectrumPlot {
       context.strokeRect(x(tick), bottom, 0, 4);
       context.fillText(String(Number(tick.toFixed(3))), x(tick), bottom + 16);
     }
-    context.fillText("wavelength in vacuum (Å)", (left + right) / 2, bottom + 31);
+    context.fillText("vacuum wavelength (Å)", (left + right) / 2, bottom + 31);
   }
 
   #drawFluxes() {

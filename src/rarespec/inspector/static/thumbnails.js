@@ -48,5 +48,5 @@ function drawThumbnail(canvas, values) {
 
 function drawNothing(context, width, height) {
   Object.assign(context, { fillStyle: colours().faint, font: "11px system-ui, sans-serif", textAlign: "center" });
-  context.fillText("no good pixel", width / 2, height / 2);
+  context.fillText("no good pixels", width / 2, height / 2);
 }

@@ -33,13 +33,13 @@ export class YieldPlot {
   #words() {
     if (!this.#curve) return "";
     if (!this.#curve.can_tell) return this.#curve.why;
-    if (!this.#rank) return "It has a label; the curve is that of those left.";
+    if (!this.#rank) return "Already labelled; the curve is for the candidates that are left.";
     const { k, expected, low, high, stopping_rank: stop } = this.#curve, i = nearest(k, this.#rank);
     const range = `${number(low[i], 0)} to ${number(high[i], 0)}`;
     const here = `Down to rank ${this.#rank}: ${number(expected[i], 1)} expected (${range}).`;
     if (stop === null) return here;
-    if (this.#rank <= stop) return `${here} Worth looking down to rank ${stop}.`;
-    return `${here} Beyond rank ${stop}, where fewer than one in ten is expected.`;
+    if (this.#rank <= stop) return `${here} Stop at rank ${stop}.`;
+    return `${here} Beyond rank ${stop}, expect fewer than one in ten.`;
   }
 
   #draw() {

@@ -67,11 +67,11 @@ def read_labels(path: str | os.PathLike[str], form: str = "rarespec", person: st
 def _checked_path(path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
-        raise WrongUseError(f"{path}: labels are written to and read from {' and '.join(SUFFIXES)}; end the name so")
+        raise WrongUseError(f"{path}: unknown file format; use a name that ends in {' or '.join(SUFFIXES)}")
     return path
 
 
 def _form(form: str) -> ModuleType:
     if form not in FORMS:
-        raise WrongUseError(f"no form is called {form!r}; there are {', '.join(FORMS)}")
+        raise WrongUseError(f"there is no format {form!r}; choose from {', '.join(FORMS)}")
     return FORMS[form]

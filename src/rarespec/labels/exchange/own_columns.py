@@ -25,17 +25,17 @@ T = TypeVar("T")
 
 TEXTS = {
     "id": "Identifier of the spectrum in its survey",
-    "label": "What the person says: yes, no, unsure or bad (bad data)",
-    "person": "Who says so",
-    "at": "When, in UTC",
-    "comment": "What the person adds",
-    "event_id": "Identifier of the event in the log",
-    "merged": "What all say together by the rule; empty when it does not decide",
+    "label": "Label: yes, no, unsure or bad (bad data)",
+    "person": "Person who gave the label",
+    "at": "Time of the label, in UTC",
+    "comment": "Comment",
+    "event_id": "Identifier of the event in the label log",
+    "merged": "Combined label of all people; empty if the rule does not decide",
 }
 NUMBERS = {
-    "rank": (int, "Place in the list that the person saw, 1 is the best"),
+    "rank": (int, "Rank that the person saw; 1 is the best"),
     "score": (float, "Score that the person saw"),
-    "revision": (int, "Which ranking of the campaign the person saw"),
+    "revision": (int, "Ranking of the campaign that the person saw"),
 }
 ORDER = ("id", "label", "person", "at", "comment", "rank", "score", "revision", "event_id", "merged", "disagree")
 
@@ -54,7 +54,7 @@ def table_of(rows: list[LabelEvent], together: Mapping[str, Merged], survey: Sur
         missing = [value is None for value in values]
         table[name] = MaskedColumn([value or 0 for value in values], mask=missing, dtype=kind, description=meaning)
     table["disagree"] = Column(
-        [together[event.spectrum].disagree for event in rows], dtype=bool, description="Whether not all say the same"
+        [together[event.spectrum].disagree for event in rows], dtype=bool, description="Whether people disagree"
     )
     return table[list(ORDER)]
 
@@ -74,13 +74,13 @@ def labels_in(path: Path, person: str | None) -> LabelTable:
     read = unescaped if "event_id" in lower else str
     rows = [{name.lower(): read(value) for name, value in row.items()} for row in text.rows]
     unread = [name for name in text.names if name and name.lower() not in ORDER]
-    left_out = [f"{path}: these columns are not labels: {', '.join(unread)}"] if unread else []
+    left_out = [f"{path}: ignoring columns that are not labels: {', '.join(unread)}"] if unread else []
     return labels_of(path, rows, lambda row: _event(row, person), left_out)
 
 
 def _check_names(path: Path, text: TextRows, lower: list[str]) -> None:
     if "vi_quality" in lower and "label" not in lower:
-        raise WrongUseError(f"{path}: these are columns of prospect; say so (--format prospect) to read them")
+        raise WrongUseError(f"{path}: these are columns of prospect; read them with --format prospect")
     for name in ("id", "label"):
         if name not in lower:
             raise WrongUseError(f"{path}: needs a column {name}; there is {', '.join(text.names[:12]) or 'nothing'}")
@@ -109,4 +109,4 @@ def _number(name: str, row: Row, kind: Callable[[str], T]) -> T | None:
     try:
         return kind(cell)
     except ValueError:
-        raise WrongUseError(f"{name} {cell!r} is no number") from None
+        raise WrongUseError(f"{name} {cell!r} is not a number") from None

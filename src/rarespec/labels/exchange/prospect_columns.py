@@ -109,7 +109,7 @@ def _fact(name: str, value: Any) -> Any:
 
 def _warn_of_what_prospect_cannot(rows: list[LabelEvent]) -> None:
     troubles = {
-        "ids are not the whole numbers that prospect takes for TARGETID": sum(not _is_whole(e.spectrum) for e in rows),
+        "ids are not whole numbers, which prospect needs as TARGETID": sum(not _is_whole(e.spectrum) for e in rows),
         f"names are longer than the {SCANNER_KEPT} characters that prospect keeps": sum(
             len(event.person) > SCANNER_KEPT for event in rows
         ),
@@ -119,7 +119,7 @@ def _warn_of_what_prospect_cannot(rows: list[LabelEvent]) -> None:
     }
     for words, count in troubles.items():
         if count:
-            warnings.warn(f"{count} {words}; they are written as they are", stacklevel=4)
+            warnings.warn(f"{count} {words}; writing them unchanged", stacklevel=4)
 
 
 # --- read
@@ -129,7 +129,7 @@ def labels_in(path: Path, person: str | None) -> LabelTable:
     text = _rows(path)
     lacking = [name for name in NEEDED if name not in text.names]
     if lacking:
-        raise WrongUseError(f"{path}: no column {', '.join(lacking)}; this is not a VI file of prospect")
+        raise WrongUseError(f"{path}: no column {', '.join(lacking)}; this is not a visual inspection file of prospect")
     return labels_of(path, text.rows, lambda row: _event(row, person), [])
 
 
@@ -161,6 +161,6 @@ def _event(row: Row, person: str | None) -> LabelEvent | None:
         return None
     label = Label.BAD if quality in ("", NOT_GRADED) else LABEL.get(quality)
     if label is None:
-        raise WrongUseError(f"VI_quality {quality!r} is none of {', '.join(LABEL)}")
+        raise WrongUseError(f"VI_quality {quality!r} is not one of {', '.join(LABEL)}")
     scanner = person_named(row["VI_scanner"] or person)
     return LabelEvent("", row["TARGETID"], label, person=scanner, comment=row["VI_comment"])

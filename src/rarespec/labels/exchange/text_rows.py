@@ -31,7 +31,7 @@ def decoded(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise WrongUseError(f"{path}: not in UTF-8; save it again as CSV in UTF-8") from None
+        raise WrongUseError(f"{path}: not UTF-8 text; save it again as CSV in UTF-8") from None
 
 
 def csv_rows(path: Path, text: str) -> TextRows:
@@ -44,7 +44,9 @@ def rows_of_cells(path: Path, cells: list[list[str]]) -> TextRows:
     _check_apart(path, names)
     for number, row in enumerate(rows, 1):
         if len(row) != len(names):
-            raise WrongUseError(f"{path}: row {number} has {len(row)} cells, the header {len(names)}; mend the file")
+            raise WrongUseError(
+                f"{path}: row {number} has {len(row)} cells but the header has {len(names)}; correct the file"
+            )
     return TextRows(names, [dict(zip(names, map(_value, row), strict=True)) for row in rows])
 
 
@@ -61,7 +63,7 @@ def _cells(path: Path, text: str) -> list[list[str]]:
     try:
         cells = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     except csv.Error as error:
-        raise WrongUseError(f"{path}: no CSV ({error})") from None
+        raise WrongUseError(f"{path}: not a CSV file ({error})") from None
     first, *rest = cells or [[]]
     return [[name.strip() for name in first], *(row for row in rest if any(cell.strip() for cell in row))]
 

@@ -60,7 +60,7 @@ def damage(path: str | os.PathLike[str], kind: str, out: str | os.PathLike[str],
         raise ValueError(f"damage of kind {kind!r} cannot be done to {os.fspath(path)}")
     out = Path(out)
     if os.path.lexists(out):
-        raise FileExistsError(f"{out} is there already")
+        raise FileExistsError(f"{out} already exists")
     raw = Path(path).read_bytes()
     if kind in _PLACES:
         _put_out_of_reach(raw, kind, out)
@@ -75,7 +75,7 @@ def damage(path: str | os.PathLike[str], kind: str, out: str | os.PathLike[str],
 def applies_to(kind: str, path: str | os.PathLike[str]) -> bool:
     """Whether this kind of damage makes sense for this file: some need gzip, checksums, or a named flux column."""
     if kind not in KINDS:
-        raise ValueError(f"no damage is called {kind!r}; there are {', '.join(KINDS)}")
+        raise ValueError(f"there is no damage {kind!r}; choose from {', '.join(KINDS)}")
     if kind == "fifo":
         return hasattr(os, "mkfifo")
     raw = Path(path).read_bytes()

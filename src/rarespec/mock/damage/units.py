@@ -86,7 +86,7 @@ def _cards_from(content: bytes, at: int) -> tuple[list[bytes], int]:
     while True:
         card = content[at : at + 80]
         if len(card) < 80:
-            raise ValueError("a FITS header without END: only intact files can be damaged on purpose")
+            raise ValueError("a FITS header without END: start from an intact file")
         at += 80
         if card.rstrip() == b"END":
             return cards, at + -at % BLOCK

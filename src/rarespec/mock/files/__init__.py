@@ -47,7 +47,7 @@ def write_files(spectra: Spectra, layout: str, directory: str | os.PathLike[str]
     native = chosen.grid.wavelength
     if spectra.wavelength.shape != native.shape or not np.allclose(spectra.wavelength, native, rtol=1e-9, atol=0.0):
         raise ValueError(
-            f"{layout} files hold {len(native)} pixels: sample the spectra on native_wavelength({layout!r})"
+            f"{layout} files have {len(native)} pixels: sample the spectra on native_wavelength({layout!r})"
         )
     if not len(spectra):
         return []
@@ -57,5 +57,5 @@ def write_files(spectra: Spectra, layout: str, directory: str | os.PathLike[str]
 
 def _layout(name: str) -> Layout:
     if name not in LAYOUTS:
-        raise ValueError(f"no file layout is called {name!r}; there are {', '.join(LAYOUTS)}")
+        raise ValueError(f"there is no file layout {name!r}; choose from {', '.join(LAYOUTS)}")
     return LAYOUTS[name]

@@ -53,5 +53,5 @@ def _format_value(value: Value) -> str:
     if isinstance(value, int):
         return str(value).rjust(20)
     if not math.isfinite(value):
-        raise ValueError(f"a FITS header cannot hold {value}")
+        raise ValueError(f"a FITS header cannot store {value}")
     return repr(float(value)).upper().rjust(20)

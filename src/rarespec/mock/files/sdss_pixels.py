@@ -38,7 +38,7 @@ def pixel_columns(spectra: Spectra, row: int, target: Target, keep: slice) -> di
 
 def inverse_variance(spectra: Spectra) -> NDArray[np.floating]:
     if spectra.ivar is None:
-        raise ValueError("survey files hold an inverse variance; these spectra have none")
+        raise ValueError("survey files need an inverse variance; these spectra have none")
     return spectra.ivar
 
 

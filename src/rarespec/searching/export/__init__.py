@@ -50,9 +50,9 @@ def write_table(table: Table, path: str | os.PathLike[str], provenance: Mapping[
     form = _format_of(path)
     columns, plain = plain_columns(table), plain_provenance(provenance)
     if not path.parent.is_dir():
-        raise WrongUseError(f"{path}: there is no folder {path.parent}; make it first")
+        raise WrongUseError(f"{path}: the directory {path.parent} does not exist; create it first")
     if path.is_dir():
-        raise WrongUseError(f"{path}: this is a folder; give the name of a file")
+        raise WrongUseError(f"{path}: this is a directory; give a file name")
     form.write(columns, path, plain)
     return path
 
@@ -66,9 +66,11 @@ def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         found = form.provenance_in(path)
     except Exception as error:  # every library has its own for a damaged file
-        raise WrongUseError(f"{path}: cannot be read ({error!r}); it is damaged or of another format") from None
+        raise WrongUseError(f"{path}: cannot be read ({error!r}); the file is damaged or in another format") from None
     if found is None:
-        raise WrongUseError(f"{path}: no provenance; rarespec did not write this table, or it was saved again since")
+        raise WrongUseError(
+            f"{path}: has no provenance; either rarespec did not write this table, or another program saved it since"
+        )
     return found
 
 
@@ -77,4 +79,4 @@ def _format_of(path: Path) -> ModuleType:
     for suffix, module in SUFFIXES.items():
         if name.endswith(suffix):
             return import_module(f"{__name__}.{module}")
-    raise WrongUseError(f"{path}: no format goes by this name; end it in {', '.join(SUFFIXES)}")
+    raise WrongUseError(f"{path}: unknown file format; use a name that ends in {', '.join(SUFFIXES)}")

@@ -50,7 +50,7 @@ def escaped_columns(columns: Sequence[PlainColumn], forbidden: re.Pattern[str], 
     if any(counts.values()):
         where = ", ".join(name for name, count in counts.items() if count)
         warnings.warn(
-            f"{path}: {sum(counts.values())} texts ({where}) hold characters that this format cannot; "
+            f"{path}: {sum(counts.values())} texts ({where}) have characters that this format cannot store; "
             r"they are written as \uXXXX, see rarespec.searching.export.unescaped",
             stacklevel=4,
         )

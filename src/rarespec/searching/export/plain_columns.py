@@ -91,7 +91,7 @@ def _plain(values: NDArray[Any], missing: NDArray[np.bool_]) -> tuple[NDArray[An
 
 def _reals(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.floating[Any]]:
     if values.dtype.itemsize > 8 and not np.array_equal(values.astype(float), values, equal_nan=True):
-        raise WrongUseError(f"numbers of type {values.dtype} have more digits than files can hold; use float64")
+        raise WrongUseError(f"files cannot store the precision of {values.dtype}; convert to float64")
     single = values.dtype.itemsize <= 4
     return np.where(missing, np.nan, values).astype(np.float32 if single else np.float64)
 

@@ -28,4 +28,4 @@ def to_json(provenance: Provenance) -> str:
 
 
 def _refuse(value: Any) -> Any:
-    raise TypeError(f"{value!r} is of type {type(value).__name__}; use text, numbers, lists and mappings")
+    raise TypeError(f"{value!r} is a {type(value).__name__}; use only text, numbers, lists and dictionaries")

@@ -37,7 +37,7 @@ def _expanded(paths: Iterable[Named]) -> Iterator[str | Defect]:
             continue
         name = os.fspath(path)
         if "\0" in name:
-            yield Defect(name, Reason.UNREADABLE, "no file can have a name with a zero byte; mend the list")
+            yield Defect(name, Reason.UNREADABLE, "a file name cannot contain a null byte; correct the list")
         elif name.startswith("@"):
             listed = _listed(name[1:], opened, by_hand=len(left) == 1)
             if isinstance(listed, Defect):
@@ -54,7 +54,9 @@ def _matching(pattern: str) -> Iterator[str | Defect]:
     try:
         found = sorted(glob.iglob(pattern, recursive=True))
     except RecursionError:  # Python's own search for ** calls itself for every folder
-        yield Defect(pattern, Reason.UNREADABLE, "folders lie too deep for a pattern; name the uppermost one")
+        yield Defect(
+            pattern, Reason.UNREADABLE, "directories are nested too deeply for a pattern; give the top directory"
+        )
         return
     yield from found
     if not found:
@@ -68,7 +70,7 @@ def _listed(list_file: str, opened: set[str], by_hand: bool) -> list[str] | Defe
     """
     identity = os.path.realpath(list_file)
     if identity in opened:
-        return Defect(list_file, Reason.DIRECTORY_LOOP, "a list of files that was already read; nothing is lost")
+        return Defect(list_file, Reason.DIRECTORY_LOOP, "this list of files was already read; nothing is lost")
     opened.add(identity)
     try:
         with open(list_file, "rb") if by_hand else opened_to_read(Path(list_file)) as file:
@@ -76,7 +78,7 @@ def _listed(list_file: str, opened: set[str], by_hand: bool) -> list[str] | Defe
     except OSError as error:
         return Defect(list_file, Reason.UNREADABLE, f"the list of files: {error.strerror}")
     if len(content) > MOST_TEXT:
-        return Defect(list_file, Reason.UNREADABLE, f"the list of files: more than {MOST_TEXT / 1e6:.0f} MB; divide it")
+        return Defect(list_file, Reason.UNREADABLE, f"the list of files: more than {MOST_TEXT / 1e6:.0f} MB; split it")
     lines = os.fsdecode(content).splitlines()
     base = os.path.dirname(list_file)
     return [_relative_to(base, line) for line in map(str.strip, lines) if line and not line.startswith("#")]

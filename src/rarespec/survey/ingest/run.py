@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from rarespec.engines.engine import Engine
 from rarespec.formats import reader_by_name
 from rarespec.formats.contained import end_readers
 from rarespec.processes import available_cores
+from rarespec.progress import Progress
 from rarespec.spectrum import PAPER_GRID, Defect, Skipped, Spectra, WavelengthGrid
 from rarespec.spectrum.printable import printable
 from rarespec.survey.commit import recover
@@ -26,9 +27,6 @@ from rarespec.survey.manifest import Manifest, WrongUseError
 from rarespec.survey.report import IngestReport
 from rarespec.survey.survey import Survey
 from rarespec.survey.writer import SurveyWriter, provenance_entry
-
-Progress = Callable[[IngestReport, int], None]
-"""Called after each file with the counts so far and the number of files in all."""
 
 FEW_FILES = 64
 """Up to here, starting a second process costs more than it gains."""
@@ -45,7 +43,7 @@ def run_ingest(
 ) -> tuple[Survey, IngestReport]:
     """Read all files into the survey, which is made or grown; returns it with the account of this run."""
     if jobs is not None and engine is not None:
-        raise WrongUseError("jobs are processes of this machine: give either their number or a cluster")
+        raise WrongUseError("jobs and a cluster exclude each other: jobs are processes on this machine")
     if engine is None:
         return _run(paths, into, options, join, progress, jobs, None)
     with engine_for(engine) as where:
@@ -131,7 +129,9 @@ def _take_files(
     for path, outcomes in read_all(_not_yet_held(files, options, intake), options, engine, jobs):
         _take_file(printable(path), outcomes, intake)
         if progress:
-            progress(intake.report, len(files))
+            n_defective = intake.report.files["defective"]
+            done = intake.report.files_seen + intake.report.files["set aside"]
+            progress(done, len(files), f"{n_defective} defective" if n_defective else "")
     intake.commit()
 
 

@@ -7,7 +7,7 @@ from rarespec.evaluation.experiment.finding import Finding
 from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.experiment.table_formats import Entry, Table, as_csv, as_markdown
 
-CAPTION = "What Du et al. (2016) say, where they say it, and what came of it on this survey."
+CAPTION = "What Du et al. (2016) state, where they state it, and whether it holds on this survey."
 
 
 def claims_table(claims: list[Finding]) -> Table:

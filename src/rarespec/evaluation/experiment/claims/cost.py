@@ -22,15 +22,15 @@ from rarespec.evaluation.experiment.results import Results, Timing
 SLOWER = ("emr", "bagging_svm", "label_propagation", "lrga")
 """Methods that the paper calls slower than its own."""
 CLOSE = 2.0
-"""Factor within which two times are said to be close."""
+"""Factor within which two times count as equal."""
 NOISE = 1.25
 """Factor within which two times of one method cannot be told apart."""
 ENOUGH = 50
 """Rows in a bag from which on learning, not scoring, takes the time."""
 
 ACCOUNTS: tuple[tuple[str, Callable[[Timing], float]], ...] = (
-    ("each query alone", lambda timing: timing.query_s),
-    ("with what is set up once", lambda timing: timing.query_s + timing.setup_s),
+    ("each query only", lambda timing: timing.query_s),
+    ("including the set-up", lambda timing: timing.query_s + timing.setup_s),
 )
 
 
@@ -77,12 +77,12 @@ def _faster(
     timed = {cell for cell in results.timings if cell[0] in others and (name, cell[1]) in results.timings}
     numbers = sorted({n_known for _, n_known in timed})
     if not numbers:
-        return not_run(title, f"{method(name).label} was not timed beside {_labels(others)}", quote)
+        return not_run(title, f"{method(name).label} was not timed against {_labels(others)}", quote)
     checks = [_compared(results, n, *account, name, others, is_so) for n in numbers for account in ACCOUNTS]
     absent = [other for other in others if not any(other == run for run, _ in timed)]
     without = [f"Not timed: {_labels(absent)}."] if absent else []
     with_what = parameters_in_words(results, [one for one in (name, *others) if one not in absent])
-    how = f"Timed with {with_what}. All are CPU times; those within a factor of {CLOSE:g} are said to be close."
+    how = f"Timed with {with_what}. All are CPU times; those within a factor of {CLOSE:g} count as equal."
     verdict = as_claimed([one for _, agree in checks for one in agree])
     return Finding(title, (*(said for said, _ in checks), *without, how), verdict, quote)
 
@@ -122,7 +122,7 @@ def _falls_with_strength(results: Results) -> Finding:
     solvers = {"our solver": STUDIED, "the published solver": PUBLISHED}
     costs = {said: over for said, name in solvers.items() if (over := _over(results, name, "regularisation"))}
     if not costs:
-        return not_run(title, "nothing was timed over λ", quote)
+        return not_run(title, "λ was not varied in the timing", quote)
     verdicts = [_less_at_the_end(over) for over in costs.values()]
     sentences = [_run_through(f"With {said}", "λ", over) for said, over in costs.items()]
     return Finding(title, (*sentences, _NOISE_SAID), together(verdicts), quote)
@@ -134,7 +134,7 @@ def _grows_with_bags(results: Results) -> Finding:
     varied = {"K": "bag_size", "T": "n_bags"}
     costs = {letter: over for letter, name in varied.items() if (over := _over(results, STUDIED, name))}
     if not costs:
-        return not_run(title, "nothing was timed over K and T", quote)
+        return not_run(title, "K and T were not varied in the timing", quote)
     opposite = {Verdict.HOLDS: Verdict.FAILS, Verdict.FAILS: Verdict.HOLDS, Verdict.OPEN: Verdict.OPEN}
     verdicts = [opposite[_less_at_the_end(over)] for over in costs.values()]
     sentences = [_run_through("With our solver", letter, over) for letter, over in costs.items()]
@@ -149,7 +149,7 @@ def _is_linear(results: Results) -> Finding:
     )
     over = {size: cost for size, cost in _over(results, STUDIED, "bag_size").items() if size >= ENOUGH}
     if len(over) < 2:
-        return not_run(title, "nothing was timed over K", quote)
+        return not_run(title, "K was not varied in the timing", quote)
     (few, short), *_, (many, long) = over.items()
     said = (
         f"K from {few:g} to {many:g}, {many / few:.2g} times as many: {in_seconds(short)} to {in_seconds(long)}, "
@@ -158,7 +158,7 @@ def _is_linear(results: Results) -> Finding:
     return Finding(title, (said, _NOISE_SAID), as_claimed([long / short <= NOISE * many / few]), quote)
 
 
-_NOISE_SAID = f"CPU times of single queries on one survey; a factor below {NOISE:g} is within their noise."
+_NOISE_SAID = f"CPU times of single queries on one survey; factors below {NOISE:g} are within the noise."
 
 
 def _less_at_the_end(over: Mapping[float, float]) -> Verdict:

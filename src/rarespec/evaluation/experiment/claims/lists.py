@@ -42,7 +42,7 @@ def _rises(results: Results) -> Finding:
     numbers = sorted(results.setting.n_known)
     run = [name for name in PAPER_METHODS if all((name, n) in results.trials for n in numbers)]
     if len(numbers) < 2 or not run:
-        return not_run(title, "two numbers of known examples are needed", quote)
+        return not_run(title, "it needs two numbers of known examples", quote)
     steps = {
         name: {
             (a, b): _between(results.trials[name, a], results.trials[name, b], metric.of) for a, b in _steps(numbers)
@@ -92,7 +92,7 @@ def _first_right(results: Results, name: str) -> NDArray[np.int_]:
 
 
 def _mostly_wrong(results: Results) -> Finding:
-    title = "With one known, most of the first 20 of OCSVM are wrong"
+    title = "With one known example, most of the top 20 of OCSVM are wrong"
     quote = Quote("section 4.1, figure 6", "the spectra retrieved by OCSVM are mostly incorrect")
     if ("ocsvm", 1) not in results.trials:
         return not_run(title, "there are no draws of OCSVM with one known example", quote)
@@ -105,7 +105,7 @@ def _mostly_wrong(results: Results) -> Finding:
 
 
 def _all_right(results: Results) -> Finding:
-    title = "With one known, the first 20 of the other five are all right"
+    title = "With one known example, the top 20 of the other five methods are all right"
     quote = Quote("section 4.1, figure 6", "the top 20 spectra retrieved by other 5 methods are all correct")
     run = [name for name in PAPER_METHODS if name != "ocsvm" and (name, 1) in results.trials]
     if not run:
@@ -117,7 +117,7 @@ def _all_right(results: Results) -> Finding:
         f"{right[name].mean():.1f} on average."
         for name in run
     ]
-    how = "The paper shows one draw; the claim is said to hold for a method where most draws are so."
+    how = "The paper shows one draw; here the claim holds for a method if it is true of most draws."
     return Finding(title, (*sentences, how), _in_most_draws([right[name] == most[name] for name in run]), quote)
 
 
@@ -131,7 +131,8 @@ def _in_most_draws(agree: Sequence[NDArray[np.bool_]]) -> Verdict:
 def _alike(results: Results) -> Finding:
     """By the distance in the features: components of the filtered, rescaled flux, which is what figure 6 shows."""
     title = (
-        "With one known, the first 20 of BaggingTopPush and LRGA are more alike to it than those of LP, EMR, BaggingSVM"
+        "With one known example, the top 20 of BaggingTopPush and LRGA resemble it more than those of LP, EMR and "
+        "BaggingSVM"
     )
     quote = Quote(
         "section 4.1, figure 6",
@@ -155,5 +156,5 @@ def _alike(results: Results) -> Finding:
     verdicts = [
         Verdict.OPEN if not one.is_clear else Verdict.HOLDS if one.mean < 0 else Verdict.FAILS for *_, one in checks
     ]
-    how = "Given is the mean Euclidean distance of the first 20 from the known one in the features; less is more alike."
+    how = "Measured by the mean Euclidean distance of the top 20 from the known example in feature space."
     return Finding(title, (how, *sentences), together(verdicts), quote)

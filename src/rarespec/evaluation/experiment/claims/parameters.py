@@ -45,7 +45,7 @@ def _bagging_helps(bags: Mapping[int, Sensitivity]) -> Finding:
         "learning algorithms",
     )
     if not bags:
-        return not_run(title, "nothing was varied over K and T", quote)
+        return not_run(title, "K and T were not varied", quote)
     size = int(default_of_studied("bag_size"))
     many = N_BAGS.index(min(n for n in N_BAGS if n >= default_of_studied("n_bags")))
     checks = {
@@ -53,7 +53,7 @@ def _bagging_helps(bags: Mapping[int, Sensitivity]) -> Finding:
     }
     verdicts = {n: verdict for n, (_, verdict) in checks.items()}
     sentences = [said for said, _ in checks.values()]
-    how = f"With K = {size}. More stable is said to be what has a smaller standard deviation over the draws."
+    how = f"With K = {size}. More stable means a smaller standard deviation over the draws."
     return Finding(title, (*sentences, how), together(verdicts.values()), quote, by_verdict(verdicts))
 
 
@@ -83,7 +83,7 @@ def _steady_in_bags(bags: Mapping[int, Sensitivity]) -> Finding:
         "the performance of BaggingTopPush is not sensitive to the selection of K and T when K>50 & T>40",
     )
     if not bags:
-        return not_run(title, "nothing was varied over K and T", quote)
+        return not_run(title, "K and T were not varied", quote)
     steady = np.ix_(np.array(BAG_SIZE) > 50, np.array(N_BAGS) > 40)
     sentences = [
         f"NP = {n_known}: AP changes by {_change(over.average_precision[steady]):.3f} for K > 50 and T > 40, and by "
@@ -103,7 +103,7 @@ def _steady_in_strength(strengths: Mapping[int, Sensitivity]) -> Finding:
         "NP≥10, the ranking performance is not sensitive to the selection of λ",
     )
     if not strengths:
-        return not_run(title, "nothing was varied over λ", quote)
+        return not_run(title, "λ was not varied", quote)
     change = {n_known: _change(over.average_precision) for n_known, over in sorted(strengths.items())}
     sentences = [
         f"NP = {n_known}: AP changes by {by:.3f} for λ from {REGULARISATION[0]:g} to {REGULARISATION[-1]:g}: it "
@@ -124,7 +124,7 @@ def _steady_lrga(results: Results) -> Finding:
     )
     tried = results.tried.get("lrga", ())
     if len(tried) < 2:
-        return not_run(title, "it was not tuned, which --tune all does", quote)
+        return not_run(title, "it was not tuned; use --tune all", quote)
     numbers = list(tried[0].average_precision)
     change = {n: float(np.ptp([one.average_precision[n] for one in tried])) for n in numbers}
     worst = {n: min(tried, key=lambda one: one.average_precision[n]) for n in numbers}
@@ -132,7 +132,7 @@ def _steady_lrga(results: Results) -> Finding:
         f"NP = {n}: AP changes by {by:.3f}, and is lowest with {assigned(worst[n].params) or 'its defaults'}."
         for n, by in change.items()
     ]
-    how = f"Over the {len(tried)} combinations that tuning tried; a change by {MATTERS:g} or more is said to matter."
+    how = f"Over the {len(tried)} combinations that tuning tried; a change by {MATTERS:g} or more matters."
     return Finding(title, (*sentences, how), as_claimed([by < MATTERS for by in change.values()]), quote)
 
 
@@ -143,4 +143,4 @@ def _change(over: NDArray[np.float64]) -> float:
 
 def _meaning(sensitivities: Mapping[int, Sensitivity]) -> str:
     draws = counted(min(over.auc.shape[-1] for over in sensitivities.values()), "draw")
-    return f"Each value is a mean over {draws}; a change of AP by {MATTERS:g} or more is said to matter."
+    return f"Each value is a mean over {draws}; a change of AP by {MATTERS:g} or more matters."
