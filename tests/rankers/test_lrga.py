@@ -16,8 +16,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarespec.rankers import _conjugate_gradients
-from rarespec.rankers._global_alignment import align, alignment_system
-from rarespec.rankers._local_regression import alignment_matrix, regressed_scores
+from rarespec.rankers._alignment import align, alignment_matrix, alignment_system, regressed_scores
 from rarespec.rankers.lrga import LRGA
 from rarespec.rankers.neighbours import build_neighbours
 from rarespec.rankers.ranker import Kept, best_first

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rarespec.rankers._global_alignment import AlignmentSystem, align, alignment_system
-from rarespec.rankers._local_regression import alignment_matrix, regressed_scores
+from rarespec.rankers._alignment import AlignmentSystem, align, alignment_matrix, alignment_system, regressed_scores
 from rarespec.rankers.graph_ranker import NeighbourGraphRanker
 from rarespec.rankers.neighbours import NeighbourGraph, neighbours_of
 from rarespec.rankers.parameters import is_positive, require, require_count, require_positive, require_share

@@ -293,7 +293,13 @@ class Preparation:
 
         Returns
         -------
-        array of the shape of Y, float64
+        array of float64
+            Of the shape of Y.
+
+        Raises
+        ------
+        ValueError
+            When Y is not of these rows, or holds what is no finite number.
         """
         queries = np.asarray(Y)
         if queries.ndim not in (1, 2) or len(queries) != len(self.X):
