@@ -83,7 +83,7 @@ def test_a_cluster_without_workers():
 
 def test_another_version_over_there(engine, monkeypatch):
     monkeypatch.setattr(dask_workers, "__version__", "0.0.1")
-    with pytest.raises(EngineError, match=r"has rarespec .*, this process 0\.0\.1"):
+    with pytest.raises(EngineError, match=r"has rarespec .*, but this process has 0\.0\.1"):
         engine.require(Path("/"))
 
 

@@ -165,7 +165,7 @@ def test_features_that_workers_could_not_write_are_told_and_still_right(survey, 
     for i in range(3):
         kept.file(i).unlink()
     monkeypatch.setattr("rarespec.survey.features._compute_block", run.has_its_file)
-    with pytest.warns(UserWarning, match=f"3 of {BLOCKS} blocks could not be kept"):
+    with pytest.warns(UserWarning, match=f"3 of {BLOCKS} blocks could not be saved"):
         found = features_of(survey, PaperFeatures(8), engine=engine)
     assert np.array_equal(found.values, kept.values, equal_nan=True)
 

@@ -119,7 +119,7 @@ def test_what_are_no_places(places: object, said: str) -> None:
 
 
 def test_what_has_no_places() -> None:
-    with pytest.raises(ValueError, match="there are 1 to 2"):
+    with pytest.raises(ValueError, match="not 1 to 2"):
         Places.of_scores([[3.0, 2.0, 1.0]] * 2, [[1, 1, 0], [1, 0, 0]])
     with pytest.raises(ValueError, match="at least one in each"):
         Places.of_scores([2.0, 1.0], [0, 0])

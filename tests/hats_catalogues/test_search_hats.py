@@ -241,7 +241,7 @@ def test_a_ranking_of_a_survey_is_written_as_well(survey, carbon, tmp_path):
 def test_what_has_no_position_is_told(ranking, tmp_path):
     table = ranking.table[:10].copy()
     table["ra"][3] = np.nan
-    with pytest.warns(UserWarning, match="no position: 1"):
+    with pytest.warns(UserWarning, match="left out 1 rows without a position"):
         path = write_hats(table, tmp_path / "a.hats")
     assert len(lsdb.open_catalog(path).compute(progress_bar=False)) == 9
     table["ra"] = np.nan

@@ -161,7 +161,7 @@ def test_asking_too_early_is_said_and_preparing_is_no_fit(ranker):
 @ALL
 @pytest.mark.parametrize("wrong", [np.ones(119), np.ones((120, 2, 2)), np.full(120, np.nan)])
 def test_wrong_queries_are_named(ranker, wrong):
-    with pytest.raises(ValueError, match="Y h"):
+    with pytest.raises(ValueError, match=r"Y (has|contains)"):
         clone(ranker).prepare(rows()).scores_for(wrong)
 
 

@@ -176,7 +176,7 @@ def full_disk(monkeypatch):
 def test_a_graph_that_cannot_be_kept_is_returned(survey, monkeypatch):
     found = features(survey)
     full_disk(monkeypatch)
-    with pytest.warns(UserWarning, match="could not be kept .No space left"):
+    with pytest.warns(UserWarning, match="could not save results .No space left"):
         graph = graph_of(found, 4)
     assert_same(graph, build_neighbours(found.usable_values, 4))
     assert not [path for path in (survey.path / "graphs").rglob("*") if path.is_file()]
@@ -190,7 +190,7 @@ def test_features_that_cannot_be_kept_are_returned(survey, monkeypatch, kept_mod
         if path.name != "model.npz":
             path.unlink()
     full_disk(monkeypatch)
-    with pytest.warns(UserWarning, match="could not be kept .No space left"):
+    with pytest.warns(UserWarning, match="could not save results .No space left"):
         found = features(survey, refit=not kept_model).values
     assert np.array_equal(found, expected, equal_nan=True)
     assert [path.name for path in folder.iterdir()] == ["model.npz"]
@@ -200,7 +200,7 @@ def test_features_that_cannot_be_kept_are_computed_once(survey, monkeypatch):
     computed, compute = [], FeatureSet.compute
     monkeypatch.setattr(FeatureSet, "compute", lambda self, i: computed.append(i) or compute(self, i))
     full_disk(monkeypatch)
-    with pytest.warns(UserWarning, match="could not be kept"):
+    with pytest.warns(UserWarning, match="could not save results"):
         found = features(survey)
         found.usable, found.values, found.n_bad  # noqa: B018
     assert sorted(computed) == list(range(survey.n_blocks))

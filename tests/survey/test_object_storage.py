@@ -217,7 +217,7 @@ def test_a_bucket_that_may_only_be_read_still_gives_the_ranking(server, local, k
     place = _uploaded(local.path, "archive")
     reader = _someone_who_may_only_read(server)
     try:
-        with pytest.warns(UserWarning, match="could not be kept"):
+        with pytest.warns(UserWarning, match="could not save results"):
             found = rs.search(location_for(place, reader), known, top=TOP)
     finally:
         _let_everyone_do_everything(server)

@@ -139,7 +139,9 @@ def _segments(
 ) -> tuple[Segment, ...]:
     if width_pixels is not None:
         if width_pixels < 1 or width_pixels % 2 != 1:
-            raise ValueError(f"width_pixels must be odd, not {width_pixels}")
+            raise ValueError(
+                f"the width of a median filter must be a positive odd number of pixels, not {width_pixels}"
+            )
         return (Segment(0, n_pixels, int(width_pixels)),)
     if grid is None:
         raise ValueError(

@@ -133,8 +133,8 @@ def _compute_missing(features: FeatureSet, progress: Progress | None, engine: En
             progress(n_done, n_blocks)
     if n_kept < n_blocks and not engine.in_this_process:  # warnings of other processes are not seen here
         warnings.warn(
-            f"{features.folder}: features of {n_blocks - n_kept} of {n_blocks} blocks could not be kept and will be "
-            "computed again; can the workers write there?",
+            f"{features.folder}: features of {n_blocks - n_kept} of {n_blocks} blocks could not be saved and will be "
+            "computed again; check that the workers can write there",
             stacklevel=2,
         )
     _clear_remains(features)

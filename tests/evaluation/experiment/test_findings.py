@@ -86,7 +86,7 @@ def placed(counts: Mapping[str, int], n_known: int = 10, draws: int = 4) -> Resu
 
 def test_the_headline_is_judged_at_the_top_of_the_list() -> None:
     counts = dict.fromkeys(PAPER_METHODS, 5) | {"bagging_top_push": 12, "label_propagation": 15}
-    title = "BaggingTopPush is the best with more than one, by"
+    title = "BaggingTopPush is the best with more than one known example, by"
     found = titled(placed(counts), f"{title} P@20")
     assert found.verdict is Verdict.FAILS
     assert found.sentences[0].startswith("NP = 10: P@20 0.625, the best other is LP with 0.775; difference −0.150")
@@ -188,7 +188,9 @@ def test_how_alike_the_first_are_to_the_known_one() -> None:
 
 
 def test_a_claim_that_holds_in_part_says_where() -> None:
-    found = titled(results_of({3: ORDER, 10: BTP_FIRST}), "BaggingTopPush is the best with more than one, by AP")
+    found = titled(
+        results_of({3: ORDER, 10: BTP_FIRST}), "BaggingTopPush is the best with more than one known example, by AP"
+    )
     assert found.verdict is Verdict.PARTLY
     assert found.where == "holds here for NP = 10, does not hold here for NP = 3"
     assert "the best other is LRGA" in found.sentences[0] and found.sentences[0].startswith("NP = 3: AP 0.")
@@ -252,7 +254,7 @@ def test_rivals_that_were_not_run_are_named() -> None:
         titled(results, "LRGA is the best with one known example, by AP").sentences[-1]
         == "Without LP, BaggingSVM and BaggingTopPush: not run."
     )
-    assert verdict_of(results, "BaggingTopPush is the best with more than one, by AP") is Verdict.NOT_RUN
+    assert verdict_of(results, "BaggingTopPush is the best with more than one known example, by AP") is Verdict.NOT_RUN
     said = titled(results, "What differs").sentences
     assert "Methods of the paper: LP, BaggingSVM and BaggingTopPush." in said
     assert "Numbers of known examples of the paper: 3, 5, 10, 15, 30 and 50." in said

@@ -47,7 +47,7 @@ def test_what_failed_is_tried_again(tmp_path):
 def test_another_experiment_is_refused_by_what_differs(tmp_path):
     with journal_in(tmp_path, IDENTITY):
         pass
-    with pytest.raises(WrongUseError, match="another seed;"), journal_in(tmp_path, IDENTITY | {"seed": 1}):
+    with pytest.raises(WrongUseError, match="different seed;"), journal_in(tmp_path, IDENTITY | {"seed": 1}):
         pass
 
 
@@ -69,5 +69,5 @@ def test_what_would_be_refused_is_refused_before_any_work(tmp_path):
     with journal_in(tmp_path, IDENTITY), pytest.raises(WrongUseError, match="another experiment"):
         require_ours(tmp_path, IDENTITY)
     require_ours(tmp_path, {"seed": 0})
-    with pytest.raises(WrongUseError, match="another seed;"):
+    with pytest.raises(WrongUseError, match="different seed;"):
         require_ours(tmp_path, {"seed": 1})

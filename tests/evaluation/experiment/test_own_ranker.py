@@ -72,7 +72,7 @@ def test_other_code_makes_other_tasks(module, tmp_path: Path) -> None:
     ("code", "said"),
     [
         ("raise RuntimeError('boom')", "cannot be imported: RuntimeError: boom"),
-        ("class Other: pass", "has no class 'Mine'; there are Other"),
+        ("class Other: pass", "has no class 'Mine'; it has Other"),
         ("class Mine: pass", "it has no fit, decision_function, get_params, set_params"),
         ("Mine = 3", "has no class 'Mine'"),
         (changed("power=2", "power"), "Mine() without parameters fails"),

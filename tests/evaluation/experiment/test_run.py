@@ -109,7 +109,7 @@ def test_too_many_known_are_left_out_and_told(ground, tmp_path):
 
 
 def test_another_seed_does_not_mix(finished, ground):
-    with pytest.raises(WrongUseError, match="another seed"):
+    with pytest.raises(WrongUseError, match="different seed"):
         run_experiment(ground, replace(SETTING, seed=1), finished[1], jobs=1)
 
 
