@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from rankings import add_survey_options, features_of_survey, judged
 from rarespec.rankers import LRGA, Auto, BaggingSVM, BaggingTopPush, build_neighbours
+from rarespec.rankers.auto.signal import signal_of_rows
 from rarespec.rankers.ranker import Kept, Preparation
-from rarespec.rankers.signal import signal_of_rows
 from timing import best_of, timed
 
 PEERS = (LRGA, BaggingTopPush, BaggingSVM)

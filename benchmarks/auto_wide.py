@@ -13,7 +13,8 @@ import argparse
 import numpy as np
 
 from rankings import add_survey_options, features_of_survey, judged
-from rarespec.rankers import Auto, signal
+from rarespec.rankers import Auto
+from rarespec.rankers.auto import signal
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ import rarespec as rs
 from rarespec.features import PaperFeatures
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.searching.ranking import Ranking
-from rarespec.survey.feature_set import FeatureSet
+from rarespec.survey.features.feature_set import FeatureSet
 
 N_KNOWN, TOP = 10, 1000
 

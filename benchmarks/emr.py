@@ -20,8 +20,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.cluster import KMeans
 
 from mock_features import drawn_queries, mixed_features
-from rarespec.rankers._anchors import draw_anchors, k_means, nearest_anchor
-from rarespec.rankers.emr import EMR
+from rarespec.rankers.graph.emr import EMR, draw_anchors, k_means, nearest_anchor
 from rarespec.rankers.ranker import Preparation
 from timing import best_of, timed
 

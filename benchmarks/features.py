@@ -20,7 +20,7 @@ from scipy.ndimage import median_filter as scipy_median_filter
 from sklearn.decomposition import PCA
 
 from rarespec.features import PaperFeatures
-from rarespec.features.running_median import pixel_widths
+from rarespec.features.steps.running_median import pixel_widths
 from rarespec.mock import MockSky
 from rarespec.spectrum import PAPER_GRID
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.mock import MockSky
-from rarespec.searching._sky_residuals import SKY_LINES
-from rarespec.searching.flags import FLAG_MEANINGS, flags_of_spectra
+from rarespec.searching.flags.artefacts import SKY_LINES
+from rarespec.searching.flags.flags import FLAG_MEANINGS, flags_of_spectra
 from rarespec.spectrum import PAPER_GRID, Spectra
 from timing import timed
 

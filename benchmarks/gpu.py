@@ -24,9 +24,9 @@ from rarespec.gpu.device_recipe import DeviceRecipe, _located, fitted_components
 from rarespec.gpu.exact_neighbours import nearest_rows
 from rarespec.gpu.scoring import top_rows
 from rarespec.rankers import BaggingTopPush
-from rarespec.rankers._push_cuda import solve_together
-from rarespec.rankers._push_interior_point import solve
-from rarespec.rankers._push_problem import LOSSES, Objective
+from rarespec.rankers.toppush.cuda import solve_together
+from rarespec.rankers.toppush.interior_point import solve
+from rarespec.rankers.toppush.problem import LOSSES, Objective
 from rarespec.spectrum import PAPER_GRID
 
 N_PIXELS, N_FEATURES = PAPER_GRID.n_pixels, 50

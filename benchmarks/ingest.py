@@ -20,7 +20,7 @@ from astropy.io import fits
 
 from rarespec.mock.simulate import SkyChoice, simulate_files
 from rarespec.spectrum import PAPER_GRID
-from rarespec.survey.ingest.options import IngestOptions
+from rarespec.survey.ingest.reading import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
 
 

@@ -17,7 +17,7 @@ from rarespec.mock.simulate import SkyChoice, simulate_files
 
 CHILD = """
 import resource, sys
-from rarespec.survey.ingest.options import IngestOptions
+from rarespec.survey.ingest.reading import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
 run_ingest([sys.argv[1]], sys.argv[2], IngestOptions())
 for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):

@@ -33,7 +33,7 @@ import numpy as np
 from playwright.sync_api import Page, sync_playwright
 
 from rarespec.labels.campaign import Campaign
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label
 from rarespec.labels.log import LabelLog
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.survey import Survey

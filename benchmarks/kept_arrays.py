@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.survey.kept_arrays import load_arrays, npz
-from rarespec.survey.manifest import BLOCK_ROWS
+from rarespec.survey.features.kept import load_arrays, npz
+from rarespec.survey.store.manifest import BLOCK_ROWS
 from timing import best_of
 
 ROUNDS = 5

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
 from mock_features import drawn_queries, mixed_features
-from rarespec.rankers._conjugate_gradients import LEAST_SHARE, OrderedMatrix
-from rarespec.rankers.label_propagation import LabelPropagation, edge_weights, local_scales
-from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours
+from rarespec.rankers.graph.conjugate_gradients import LEAST_SHARE, OrderedMatrix
+from rarespec.rankers.graph.label_propagation import LabelPropagation, edge_weights, local_scales
+from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph, build_neighbours
 from rarespec.rankers.ranker import Kept
 from timing import Contenders, best_of, timed
 

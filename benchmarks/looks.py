@@ -30,16 +30,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankings import add_survey_options, features_of_survey
-from rarespec.evaluation.paired import paired_difference
-from rarespec.labels.label import Label
-from rarespec.labels.order import in_order
+from rarespec.evaluation.places import paired_difference
+from rarespec.labels.campaign_progress import in_order
+from rarespec.labels.event import Label
 from rarespec.labels.simulated_inspector import Listing, simulate_looks
 from rarespec.plots.canvas import save
-from rarespec.plots.looks import WAYS, looks_figure
+from rarespec.plots.yield_curve import WAYS, looks_figure
 from rarespec.rankers import by_name
 from rarespec.rankers.ranker import Preparation, best_first
-from rarespec.searching.yield_after_looks import yield_after_looks
-from rarespec.searching.yield_curve import places_among
+from rarespec.searching.yields.after_looks import yield_after_looks
+from rarespec.searching.yields.yield_curve import places_among
 
 STEP = 100
 """Looks after which the members found are printed."""

@@ -22,8 +22,8 @@ from scipy.sparse import diags_array
 from scipy.sparse.linalg import splu, spsolve
 
 from mock_features import drawn_queries, mixed_features
-from rarespec.rankers.lrga import LRGA
-from rarespec.rankers.neighbours import build_neighbours
+from rarespec.rankers.graph.lrga import LRGA
+from rarespec.rankers.neighbours.neighbour_graph import build_neighbours
 from rarespec.rankers.ranker import Kept, Preparation
 from timing import best_of, timed
 

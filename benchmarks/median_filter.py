@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from rarespec.features.rescaling import MinMax
-from rarespec.features.running_median import median_filter, pixel_widths
+from rarespec.features.steps.rescaling import MinMax
+from rarespec.features.steps.running_median import median_filter, pixel_widths
 from rarespec.spectrum import PAPER_GRID
 
 Flux = NDArray[np.float32]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rarespec.features import PaperFeatures
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.rankers import build_neighbours
-from rarespec.survey.features import features_of
+from rarespec.survey.features.computing import features_of
 
 MOCK_SPECTRA = 20_000
 """Rows of `mixed_features` that are features of spectra; the others lie between these."""

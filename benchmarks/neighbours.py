@@ -22,7 +22,7 @@ from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from mock_features import mixed_features
-from rarespec.rankers.neighbours import NeighbourGraph, build_neighbours
+from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph, build_neighbours
 
 Rows = NDArray[np.float32]
 TARGET, RECALL = 10.0, 0.99

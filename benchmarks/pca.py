@@ -19,7 +19,7 @@ from scipy.ndimage import median_filter
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
 
-from rarespec.features.pca import StreamingPCA
+from rarespec.features.pca.components import StreamingPCA
 from rarespec.mock import MockSky
 
 Rows = NDArray[np.float32]

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from rarespec.evaluation.experiment.methods import PAPER_METHODS, method
-from rarespec.evaluation.experiment.published import PUBLISHED_AUC
+from rarespec.evaluation.experiment.metric_table import PUBLISHED_AUC
 from rarespec.evaluation.experiment.setting import N_KNOWN
 
 N_RARE, N_COMMON = 450, 100_000

@@ -92,7 +92,7 @@ def paper_features(flux: np.ndarray, carefully: bool) -> np.ndarray:
 def median_filtered(flux: np.ndarray, carefully: bool) -> np.ndarray:
     from scipy.ndimage import median_filter
 
-    from rarespec.features.running_median import pixel_widths
+    from rarespec.features.steps.running_median import pixel_widths
 
     widths = pixel_widths(PAPER_GRID, ANGSTROM)
     filtered = np.empty_like(flux)

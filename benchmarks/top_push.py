@@ -16,9 +16,9 @@ from sklearn.svm import SVC, OneClassSVM
 
 from mock_features import mock_features
 from rarespec.evaluation import roc_auc_of_scores
-from rarespec.rankers._push_nesterov import solve_published
-from rarespec.rankers._push_problem import LOSSES, Objective, stacked
-from rarespec.rankers.bagging_top_push import BaggingTopPush
+from rarespec.rankers.toppush.bagging_top_push import BaggingTopPush
+from rarespec.rankers.toppush.nesterov import solve_published
+from rarespec.rankers.toppush.problem import LOSSES, Objective, stacked
 from timing import best_of, timed
 
 T, K, LAM, GAP, KNOWN = 50, 200, 100.0, 1e-4, 10

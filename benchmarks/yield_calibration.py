@@ -34,11 +34,11 @@ from looks import RankedLooks
 from rankings import features_of_survey
 from rarespec.evaluation import hide_known
 from rarespec.evaluation.experiment.methods import method
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label
 from rarespec.labels.simulated_inspector import simulate_looks
 from rarespec.rankers.ranker import Fit, Preparation
-from rarespec.searching.yield_after_looks import yield_after_looks
-from rarespec.searching.yield_curve import YieldCurve, places_among, yield_curve
+from rarespec.searching.yields.after_looks import yield_after_looks
+from rarespec.searching.yields.yield_curve import YieldCurve, places_among, yield_curve
 
 DEPTHS = ("20", "100", "N", "500", "1000", "stop")
 METHODS = ["auto", "lda", "cosine", "bagging_top_push", "label_propagation"]

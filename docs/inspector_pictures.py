@@ -15,7 +15,7 @@ from threading import Thread
 from playwright.sync_api import Page, expect, sync_playwright
 
 from rarespec.inspector.app import app_for
-from rarespec.inspector.secrets import Secrets
+from rarespec.inspector.gate import Secrets
 from rarespec.inspector.server import address, listening, server_for
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.log import LabelLog

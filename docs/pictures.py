@@ -10,12 +10,11 @@ import numpy as np
 
 from rarespec.features import PaperFeatures, median_filter
 from rarespec.mock.simulate import SkyChoice, simulate_survey
-from rarespec.plots.features import draw_components, draw_filtering
-from rarespec.plots.weights import draw_weights
+from rarespec.plots.spectra import draw_components, draw_filtering, draw_weights
 from rarespec.rankers import BaggingTopPush
 from rarespec.survey import Survey
-from rarespec.survey.feature_set import FeatureSet
-from rarespec.survey.features import features_of
+from rarespec.survey.features.computing import features_of
+from rarespec.survey.features.feature_set import FeatureSet
 
 HERE = Path(__file__).parent
 SHOWN = 6

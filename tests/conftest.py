@@ -41,7 +41,7 @@ def _readers_are_used_again() -> Iterator[None]:
     from rarespec.formats.contained import end_readers
 
     with ExitStack() as kept:
-        for where in ("rarespec.survey.ingest.run", "rarespec.searching.example_inputs"):
+        for where in ("rarespec.survey.ingest.run", "rarespec.searching.known.example_inputs"):
             kept.enter_context(patch(f"{where}.end_readers"))
         yield
     end_readers()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rarespec.survey.feature_set import FeatureSet
+    from rarespec.survey.features.feature_set import FeatureSet
 
 
 def plus(shared: int, item: int) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from rarespec.evaluation import paper_grids
+from rarespec.evaluation import tuning as paper_grids
 from rarespec.evaluation.experiment.methods import OUR_METHODS, PAPER_METHODS
 from rarespec.evaluation.experiment.plan import timing_tasks
 from rarespec.evaluation.experiment.results import Facts, Results, Sensitivity, Shown, Timing, Trials

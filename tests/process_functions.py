@@ -15,8 +15,7 @@ import numpy as np
 from conftest import SMALL_GRID, make_spectra
 from rarespec.spectrum import Spectra
 from rarespec.survey import Survey
-from rarespec.survey.ingest.options import IngestOptions
-from rarespec.survey.ingest.reading import Outcome, outcomes_of
+from rarespec.survey.ingest.reading import IngestOptions, Outcome, outcomes_of
 
 
 def slow_square(shared: int, item: int) -> int:
@@ -131,7 +130,7 @@ def dies_on_catalogues(into: str, path: str) -> Iterator[Any]:
 
 def compute_features(path: Path, item: int) -> Any:
     from rarespec.features import PaperFeatures
-    from rarespec.survey.features import features_of
+    from rarespec.survey.features.computing import features_of
 
     return features_of(Survey.open(path), PaperFeatures(n_components=5, width_angstrom=30)).values
 

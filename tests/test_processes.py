@@ -23,7 +23,7 @@ from process_functions import (
     slow_square,
     swallow_memory,
 )
-from rarespec.processes import (
+from rarespec.storage.processes import (
     AHEAD,
     LARGEST_ANSWER,
     Died,

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, overload
 from rarespec._version import __version__
 
 if TYPE_CHECKING:
+    from rarespec.errors import RarespecError as RarespecError
+    from rarespec.errors import SurveyError as SurveyError
+    from rarespec.errors import UsageError as UsageError
     from rarespec.features.recipe import Recipe
     from rarespec.fetching import fetch as fetch
     from rarespec.formats import read as read
@@ -28,11 +31,9 @@ if TYPE_CHECKING:
     from rarespec.spectrum import WavelengthGrid as WavelengthGrid
     from rarespec.survey import Survey as Survey
     from rarespec.survey.engine_for import AnyEngine
-    from rarespec.survey.features import features_of as features_of
+    from rarespec.survey.features.computing import features_of as features_of
+    from rarespec.survey.features.neighbours import graph_of as graph_of
     from rarespec.survey.ingest import ingest as ingest
-    from rarespec.survey.manifest import SurveyError as SurveyError
-    from rarespec.survey.manifest import WrongUseError as WrongUseError
-    from rarespec.survey.neighbours import graph_of as graph_of
 
 _HOME_OF = {
     "PAPER_GRID": "rarespec.spectrum",
@@ -43,13 +44,14 @@ _HOME_OF = {
     "Spectra": "rarespec.spectrum",
     "Spectrum": "rarespec.spectrum",
     "Survey": "rarespec.survey",
-    "SurveyError": "rarespec.survey.manifest",
+    "SurveyError": "rarespec.errors",
     "WavelengthGrid": "rarespec.spectrum",
-    "WrongUseError": "rarespec.survey.manifest",
-    "features_of": "rarespec.survey.features",
+    "RarespecError": "rarespec.errors",
+    "UsageError": "rarespec.errors",
+    "features_of": "rarespec.survey.features.computing",
     "fetch": "rarespec.fetching",
     "from_specutils": "rarespec.formats.specutils_objects",
-    "graph_of": "rarespec.survey.neighbours",
+    "graph_of": "rarespec.survey.features.neighbours",
     "ingest": "rarespec.survey.ingest",
     "read": "rarespec.formats",
     "save_search": "rarespec.searching.model",
@@ -124,7 +126,7 @@ def search(
 
     Raises
     ------
-    WrongUseError
+    UsageError
         If something is asked for that cannot be, before anything is computed; or if no example can be used.
 
     See Also

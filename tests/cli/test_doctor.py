@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from conftest import SMALL_GRID, make_spectra
 from rarespec.cli.app import app
 from rarespec.doctor import checkup
-from rarespec.doctor.self_test import SelfTest
+from rarespec.doctor.checkup import SelfTest
 from rarespec.survey import Survey
 
 

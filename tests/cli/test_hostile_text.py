@@ -18,8 +18,7 @@ from fetching.local_archives import archives_file
 from rarespec.cli import one_line
 from rarespec.cli.app import app
 from rarespec.cli.progress import _bar
-from rarespec.labels.event import LabelEvent, new_event_id
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.log import LabelLog
 from rarespec.spectrum import Spectra
 from rarespec.survey import Survey

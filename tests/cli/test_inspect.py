@@ -16,8 +16,7 @@ from typer.testing import CliRunner
 
 from rarespec.cli.inspect import command
 from rarespec.inspector.server import listening
-from rarespec.labels.event import LabelEvent, new_event_id
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.log import LabelLog
 from rarespec.survey import Survey
 from search_rankings import survey_with_bands

@@ -6,8 +6,8 @@ import pytest
 
 import engine_functions as run
 from dask_clusters import cluster_here
-from rarespec.engines.engine import EngineError
 from rarespec.engines.here import Here
+from rarespec.errors import EngineError
 
 MOST_AHEAD = 8
 """Items that an engine of two threads or processes may take before the first result is handed out."""

@@ -14,12 +14,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from rarespec.evaluation import PAPER_GRIDS, Tuned, roc_auc_of_scores
+from rarespec.rankers.auto.signal import signal_of_rows
 from rarespec.rankers.by_name import NAMES, by_name, name_of
 from rarespec.rankers.model_file import load_model, save_model
-from rarespec.rankers.neighbours import build_neighbours
+from rarespec.rankers.neighbours.neighbour_graph import build_neighbours
 from rarespec.rankers.ranker import Kept, Ranker
 from rarespec.rankers.rows import BLOCK_ROWS
-from rarespec.rankers.signal import signal_of_rows
 
 Rows = NDArray[np.float64]
 Flags = NDArray[np.bool_]

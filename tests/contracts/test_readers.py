@@ -13,8 +13,8 @@ import pytest
 from contracts.reader_files import READER_FILES, N, ReaderFile
 from rarespec import formats
 from rarespec.formats.reader import MAX_ROWS
+from rarespec.formats.readers import READERS, reader_for
 from rarespec.formats.source import Source
-from rarespec.formats.table import READERS, reader_for
 from rarespec.spectrum import Defect, Reason, Spectra
 from rarespec.spectrum.spectra import COMMON_COLUMNS
 

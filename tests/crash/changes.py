@@ -16,9 +16,10 @@ from forked import in_child, rarespec
 from conftest import SMALL_GRID, make_spectra, small_survey_files
 from rarespec.features import MedianFilter, MinMax, Recipe, StreamingPCA
 from rarespec.mock.damage import damage
-from rarespec.survey import Survey, WrongUseError, commit
-from rarespec.survey.features import features_of
-from rarespec.survey.writer import SurveyWriter
+from rarespec.survey import Survey, UsageError
+from rarespec.survey.features.computing import features_of
+from rarespec.survey.store import commit
+from rarespec.survey.store.writer import SurveyWriter
 
 BLOCK = 8
 SURVEY = "a.survey"
@@ -47,7 +48,7 @@ def state_of(folder: Path) -> State:
     """Of the survey in this folder, which must be sound."""
     try:
         survey = Survey.open(folder / SURVEY)
-    except WrongUseError:
+    except UsageError:
         return {"ids": None}
     verification = survey.verify()
     assert verification.sound, verification.problems

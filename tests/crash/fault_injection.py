@@ -18,7 +18,7 @@ from changes import CHANGES, Change, copied, is_between, prepared, small_blocks,
 from file_system_calls import DIED, FAULTS, fault_at
 from forked import in_child
 
-from rarespec.survey import commit, manifest
+from rarespec.survey.store import commit, manifest
 
 IN_MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
 """Where flushing takes no time; what was not flushed is lost all the same, by `lose_power`."""

@@ -10,9 +10,9 @@ import os
 import pathlib
 import sys
 
-from rarespec.survey.ingest.options import IngestOptions
+from rarespec.survey.ingest.reading import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
-from rarespec.survey.writer import SurveyWriter
+from rarespec.survey.store.writer import SurveyWriter
 
 SMALL_BLOCK = 32
 

@@ -12,8 +12,8 @@ import pytest
 
 from conftest import small_survey_files
 from rarespec.mock.damage import damage
-from rarespec.survey import Survey, WrongUseError
-from rarespec.survey.commit import JOURNAL, STAGING
+from rarespec.survey import Survey, UsageError
+from rarespec.survey.store.commit import JOURNAL, STAGING
 
 SCRIPT = Path(__file__).with_name("interrupted_ingest.py")
 N_FILES = 150
@@ -53,7 +53,7 @@ def assert_sound_beginning(path, reference):
     """After a crash there is either no survey yet or a sound one that holds the first spectra."""
     try:
         survey = Survey.open(path)
-    except WrongUseError:
+    except UsageError:
         return
     assert survey.verify().sound, survey.verify().problems
     assert list(survey.ids) == reference[0][: len(survey)]

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rarespec.doctor.licences import as_markdown, licence_of, licences_used
-from rarespec.doctor.software import OPTIONAL_PARTS
+from rarespec.doctor.software import OPTIONAL_PARTS, as_markdown, licence_of, licences_used
 
 ROOT = Path(__file__).parents[2]
 

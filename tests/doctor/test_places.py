@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rarespec.doctor import places
-from rarespec.doctor.places import place, temporary_folder
+from rarespec.doctor import machine as places
+from rarespec.doctor.machine import place, temporary_folder
 
 
 def test_a_folder_that_can_be_written_stays_as_it_was(tmp_path: Path) -> None:

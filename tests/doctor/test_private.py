@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rarespec.doctor.private import without_names
+from rarespec.doctor.software import without_names
 
 
 @pytest.fixture(autouse=True)

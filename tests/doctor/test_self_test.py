@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rarespec.searching.search
-from rarespec.doctor.self_test import self_test
+from rarespec.doctor.checkup import self_test
 
 
 def test_it_passes() -> None:

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from rarespec.doctor.checkup import Checkup, SurveySeen
-from rarespec.doctor.places import Place
-from rarespec.doctor.self_test import SelfTest
+from rarespec.doctor.checkup import Checkup, SelfTest, SurveySeen
+from rarespec.doctor.machine import Place
 from rarespec.doctor.software import Package
 from rarespec.doctor.text import as_json, as_text
 

@@ -11,9 +11,8 @@ import engine_functions as run
 from dask_clusters import cluster_here, process_of
 from rarespec.engines import dask_cluster, dask_workers
 from rarespec.engines.dask_cluster import DaskCluster, connected
-from rarespec.engines.engine import EngineError
+from rarespec.errors import EngineError, UsageError
 from rarespec.survey.engine_for import engine_for
-from rarespec.survey.manifest import WrongUseError
 
 
 def test_what_is_shared_is_opened_once_in_each_process(engine, tmp_path):
@@ -60,14 +59,14 @@ def test_a_greeting_that_goes_wrong_is_not_the_end(cluster, monkeypatch):
 
 def test_nobody_answers(monkeypatch):
     monkeypatch.setattr(dask_cluster, "CONNECT_WITHIN", 0.5)
-    refused = pytest.raises(WrongUseError, match=r"tcp://127\.0\.0\.1:9: no Dask scheduler answers")
+    refused = pytest.raises(UsageError, match=r"tcp://127\.0\.0\.1:9: no Dask scheduler answers")
     with refused, engine_for("tcp://127.0.0.1:9") as engine:
         engine.require(Path("/"))
 
 
 @pytest.mark.parametrize("address", ["ftp://host:1", "tls://127.0.0.1:9"])
 def test_an_address_that_cannot_be(address):
-    with pytest.raises(WrongUseError, match=address), engine_for(address) as engine:
+    with pytest.raises(UsageError, match=address), engine_for(address) as engine:
         engine.require(Path("/"))
 
 

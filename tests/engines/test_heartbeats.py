@@ -1,6 +1,6 @@
 """A worker counts as stalled when its last sign of life has not changed for a while, by our own clock."""
 
-from rarespec.engines.heartbeats import Heartbeats
+from rarespec.engines.dask_workers import Heartbeats
 
 
 def test_stalled_workers_are_told_from_living_ones():

@@ -17,10 +17,10 @@ from rarespec.mock.damage import damage
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.spectrum import Reason
 from rarespec.survey import Survey
-from rarespec.survey.features import features_of
-from rarespec.survey.ingest.options import IngestOptions
+from rarespec.survey.features.computing import features_of
+from rarespec.survey.ingest.reading import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
-from rarespec.survey.writer import SurveyWriter
+from rarespec.survey.store.writer import SurveyWriter
 
 BLOCK_ROWS = 25
 BLOCKS = 13
@@ -164,7 +164,7 @@ def test_features_that_workers_could_not_write_are_told_and_still_right(survey, 
     kept = features_of(survey, PaperFeatures(8))
     for i in range(3):
         kept.file(i).unlink()
-    monkeypatch.setattr("rarespec.survey.features._compute_block", run.has_its_file)
+    monkeypatch.setattr("rarespec.survey.features.computing._compute_block", run.has_its_file)
     with pytest.warns(UserWarning, match=f"3 of {BLOCKS} blocks could not be saved"):
         found = features_of(survey, PaperFeatures(8), engine=engine)
     assert np.array_equal(found.values, kept.values, equal_nan=True)

@@ -12,10 +12,10 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarespec.evaluation import PAPER_GRIDS, Tuned, paper_grid, recall_at_k
-from rarespec.evaluation import tuned as tuned_module
-from rarespec.rankers import graph_ranker
+from rarespec.evaluation import tuning as tuned_module
 from rarespec.rankers.by_name import NAMES, by_name
-from rarespec.rankers.neighbours import build_neighbours
+from rarespec.rankers.graph import graph_ranker
+from rarespec.rankers.neighbours.neighbour_graph import build_neighbours
 from rarespec.rankers.ranker import NOTHING_KEPT, Kept, Preparation, Ranker, Scores
 from rarespec.rankers.rows import Rows
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rarespec.features.bridging import bridge
+from rarespec.features.steps.bridging import bridge
 
 NOT_FINITE = (np.nan, np.inf, -np.inf)
 

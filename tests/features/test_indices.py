@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rarespec.features.index_definitions import DefinitionError, IndexDefinition, load_definitions
-from rarespec.features.index_table import index_table
-from rarespec.features.indices import LineIndices, covered_by, measure
+from rarespec.features.indices.definitions import DefinitionError, IndexDefinition, index_table, load_definitions
+from rarespec.features.indices.line_indices import LineIndices, covered_by, measure
 from rarespec.spectrum import PAPER_GRID, WavelengthGrid
-from rarespec.spectrum.air import air_to_vacuum
+from rarespec.spectrum.grid import air_to_vacuum
 
 Values = NDArray[np.float64]
 LINEAR_GRID = WavelengthGrid("linear", 3700.0, 0.9, 6500)

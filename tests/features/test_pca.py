@@ -18,8 +18,11 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rarespec.features import _krylov, _moments, _readings, _rows
-from rarespec.features.pca import StreamingPCA
+from rarespec.features import rows as _rows
+from rarespec.features.pca import readings as _moments
+from rarespec.features.pca import readings as _readings
+from rarespec.features.pca import solvers as _krylov
+from rarespec.features.pca.components import StreamingPCA
 from rarespec.mock import MockSky
 
 Matrix = NDArray[np.floating]
@@ -387,7 +390,7 @@ FIT_FROM_DISK = """
 import re, sys
 from pathlib import Path
 import numpy as np
-from rarespec.features.pca import StreamingPCA
+from rarespec.features.pca.components import StreamingPCA
 
 path, solver, n, p, rows = sys.argv[1], sys.argv[2], 100_000, 3601, 2000
 def blocks():

@@ -20,12 +20,12 @@ from rarespec.features import (
     UnitNorm,
 )
 from rarespec.mock.simulate import SkyChoice, simulate_survey
-from rarespec.processes import map_in_order
 from rarespec.spectrum import Reason, WavelengthGrid
-from rarespec.survey import Survey, WrongUseError
-from rarespec.survey.feature_set import FeatureSet
-from rarespec.survey.features import features_of
-from rarespec.survey.writer import SurveyWriter
+from rarespec.storage.processes import map_in_order
+from rarespec.survey import Survey, UsageError
+from rarespec.survey.features.computing import features_of
+from rarespec.survey.features.feature_set import FeatureSet
+from rarespec.survey.store.writer import SurveyWriter
 
 
 def small_recipe(**parameters):
@@ -252,7 +252,7 @@ def test_features_are_no_damage_to_the_survey(survey):
 def test_a_recipe_for_another_grid_is_refused(survey, nested):
     other = WavelengthGrid("linear", 4000, 1, 300)
     recipe = Recipe([SideBySide([MedianFilter(grid=other), MinMax()])]) if nested else small_recipe(grid=other)
-    with pytest.raises(WrongUseError, match="grid"):
+    with pytest.raises(UsageError, match="grid"):
         features_of(survey, recipe)
 
 

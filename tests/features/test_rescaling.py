@@ -7,9 +7,9 @@ from scipy import ndimage
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import SMALL_GRID
-from rarespec.features import continuum, rescaling
-from rarespec.features.continuum import ContinuumNormalised, wide_median
-from rarespec.features.rescaling import MinMax, RobustPercentiles, UnitNorm
+from rarespec.features.steps import continuum, rescaling
+from rarespec.features.steps.continuum import ContinuumNormalised, wide_median
+from rarespec.features.steps.rescaling import MinMax, RobustPercentiles, UnitNorm
 from rarespec.spectrum import PAPER_GRID
 
 ALL = [MinMax(), UnitNorm(), RobustPercentiles(), ContinuumNormalised(), ContinuumNormalised(method="polynomial")]

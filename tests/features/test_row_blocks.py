@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rarespec.features import MinMax, Recipe, SideBySide, StreamingPCA
-from rarespec.features._readings import BlockReadings
-from rarespec.features.row_blocks import RowBlocks
+from rarespec.features.pca.readings import BlockReadings
+from rarespec.features.rows import RowBlocks
 
 
 @dataclass

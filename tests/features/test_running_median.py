@@ -9,10 +9,11 @@ from scipy import ndimage
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import SMALL_GRID
-from rarespec.features import _median_blocks, running_median
-from rarespec.features._median_program import median_program
-from rarespec.features.bridging import bridge
-from rarespec.features.running_median import MedianFilter, median_filter, pixel_widths
+from rarespec.features.steps import running_median
+from rarespec.features.steps import running_median as _median_blocks
+from rarespec.features.steps.bridging import bridge
+from rarespec.features.steps.median_network import median_program
+from rarespec.features.steps.running_median import MedianFilter, median_filter, pixel_widths
 from rarespec.spectrum import PAPER_GRID, WavelengthGrid
 
 ODD_WIDTHS = range(1, 36, 2)

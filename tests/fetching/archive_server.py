@@ -11,7 +11,7 @@ from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
-from rarespec.fetching.patience import Clock, Patience
+from rarespec.fetching.fault import Clock, Patience
 
 Headers = dict[str, str]
 

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from rarespec.errors import UsageError
 from rarespec.fetching.addresses import archive, load_addresses
 from rarespec.fetching.question import ARCHIVES
-from rarespec.survey.manifest import WrongUseError
 
 
 def test_the_table_has_every_archive_and_only_encrypted_addresses() -> None:
@@ -44,7 +44,7 @@ def test_single_values_can_be_replaced(tmp_path: Path, monkeypatch: pytest.Monke
         assert (desi.text("lookup"), desi.text("specprod")) == ("https://my.org/tap", "iron2")
         assert desi.text("lookup_table") == "desi_dr1.zpix"
         assert archive(table, "sdss", None, "plate_release").release == "17"
-        with pytest.raises(WrongUseError, match=r"no specprod for desi, release dr2.*\[desi.releases.dr2\]"):
+        with pytest.raises(UsageError, match=r"no specprod for desi, release dr2.*\[desi.releases.dr2\]"):
             archive(table, "desi", "dr2").text("specprod")
 
 
@@ -61,16 +61,16 @@ def test_a_table_that_cannot_be_used(tmp_path: Path, content: str | None, words:
     own = tmp_path / "own.toml"
     if content is not None:
         own.write_text(content)
-    with pytest.raises(WrongUseError, match=words):
+    with pytest.raises(UsageError, match=words):
         load_addresses(own)
 
 
 def test_an_unknown_release() -> None:
-    with pytest.raises(WrongUseError, match="sdss has no release '7'"):
+    with pytest.raises(UsageError, match="sdss has no release '7'"):
         archive(load_addresses(), "sdss", "7")
 
 
 @pytest.mark.parametrize("template", ["https://a/{nothing}", "https://a/{plate:04q}", "https://a/{}", "https://a/{"])
 def test_a_template_that_cannot_be_filled(template: str) -> None:
-    with pytest.raises(WrongUseError, match="cannot be filled in; allowed fields are release, plate"):
+    with pytest.raises(UsageError, match="cannot be filled in; allowed fields are release, plate"):
         archive(load_addresses(), "sdss", "17").filled(template, plate=3)

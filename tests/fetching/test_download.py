@@ -12,11 +12,10 @@ import pytest
 from conftest import small_survey_files
 from fetching.archive_server import Answer, ArchiveServer, Request, quick_patience
 from rarespec.fetching import web as web_module
+from rarespec.fetching.asked import Wanted
 from rarespec.fetching.checksums import Checksums
 from rarespec.fetching.download import Downloads
-from rarespec.fetching.outcome import Outcome, Result
-from rarespec.fetching.record import Record
-from rarespec.fetching.wanted import Wanted
+from rarespec.fetching.record import Outcome, Record, Result
 from rarespec.fetching.web import Web
 
 PATH = "/lite/1000/spec.fits"
@@ -311,7 +310,7 @@ def test_a_disk_that_is_full_is_no_fault_of_the_archive(
     def no_room(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("rarespec.fetching.partial.Partial.publish", no_room)
+    monkeypatch.setattr("rarespec.fetching.download.Partial.publish", no_room)
     with pytest.raises(OSError, match="No space left"):
         fetched(held, tmp_path)
 

@@ -13,15 +13,14 @@ import pytest
 
 from conftest import small_survey_files
 from fetching.archive_server import Answer, ArchiveServer, QuickClock, quick_patience
-from rarespec.fetching import bounded, checksums, sparcl
+from rarespec.fetching import checksums, sparcl
+from rarespec.fetching import web as bounded
 from rarespec.fetching import web as web_module
+from rarespec.fetching.asked import Wanted
 from rarespec.fetching.checksums import Checksums
 from rarespec.fetching.download import Downloads
-from rarespec.fetching.fault import FaultError
-from rarespec.fetching.outcome import Outcome, Result
-from rarespec.fetching.patience import Patience
-from rarespec.fetching.record import Record
-from rarespec.fetching.wanted import Wanted
+from rarespec.fetching.fault import FaultError, Patience
+from rarespec.fetching.record import Outcome, Record, Result
 from rarespec.fetching.web import Web
 
 MOST = 1 << 20

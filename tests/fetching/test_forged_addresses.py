@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from rarespec.errors import SurveyError, UsageError
 from rarespec.fetching.addresses import Archive, load_addresses
 from rarespec.fetching.fault import FaultError
 from rarespec.fetching.question import Question
 from rarespec.fetching.secret import origin_of
 from rarespec.fetching.web import Web
-from rarespec.survey.manifest import SurveyError, WrongUseError
 
 QUESTIONS = (
     Question("sdss", ("0355-51788-0579",)),
@@ -124,7 +124,7 @@ def test_forged_tables_at_full_size(tmp_path: Path) -> None:
     "field", ["{plate.__class__}", "{plate[0]}", "{plate!r}", "{plate:999999999d}", "{plate:{mjd}}"]
 )
 def test_fields_are_plain_names(field: str) -> None:
-    with pytest.raises(WrongUseError, match="is not a field"):
+    with pytest.raises(UsageError, match="is not a field"):
         Archive("sdss", "17", {}).filled(f"http://a/{field}", a=1, b=2)
 
 
@@ -136,12 +136,12 @@ def test_fields_are_plain_names(field: str) -> None:
 )  # fmt: skip
 def test_what_is_no_table_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "own.toml").write_bytes(content)
-    with pytest.raises(WrongUseError, match=r"own\.toml"):
+    with pytest.raises(UsageError, match=r"own\.toml"):
         load_addresses(tmp_path / "own.toml")
 
 
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path, tmp_path / "absent"):
-        with pytest.raises(WrongUseError, match=path.name):
+        with pytest.raises(UsageError, match=path.name):
             load_addresses(path)

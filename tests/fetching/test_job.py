@@ -20,14 +20,12 @@ from fetching.local_archives import (
     serve_sdss_v,
     serve_sparcl,
 )
+from rarespec.errors import UsageError
 from rarespec.fetching import fetch
 from rarespec.fetching.job import Place, run_fetch, run_preview
-from rarespec.fetching.outcome import FetchReport
-from rarespec.fetching.paper_sample import paper_sample
-from rarespec.fetching.question import Question
-from rarespec.fetching.record import sole_user
+from rarespec.fetching.question import Question, paper_sample
+from rarespec.fetching.record import FetchReport, sole_user
 from rarespec.survey import Survey, SurveyError
-from rarespec.survey.manifest import WrongUseError
 
 TOKEN = "S3cretToken1"
 
@@ -385,7 +383,7 @@ def test_bits_of_whole_fibres_make_no_pixel_of_sdss_bad() -> None:
 
     import pyarrow.parquet as pq
 
-    from rarespec.fetching.sparcl_file import parquet_of
+    from rarespec.fetching.sparcl import parquet_of
 
     record = {"sparcl_id": "u", "wavelength": [4000.0, 4001.0, 4002.0], "flux": [1, 1, 1], "ivar": [1, 1, 1]}
     record["mask"] = [0, 1 << 9, 1 << 25]
@@ -472,21 +470,21 @@ def test_sizes_that_the_archive_does_not_tell_are_unknown(server: ArchiveServer,
     ],
 )
 def test_wrong_questions(place: Place, question: Question, words: str) -> None:
-    with pytest.raises(WrongUseError, match=words):
+    with pytest.raises(UsageError, match=words):
         run_fetch(question, place)
 
 
 def test_wrong_places(tmp_path: Path) -> None:
     question = Question("sdss", ("0355-51788-0579",))
-    with pytest.raises(WrongUseError, match="give --into SURVEY"):
+    with pytest.raises(UsageError, match="give --into SURVEY"):
         run_fetch(question, Place())
-    with pytest.raises(WrongUseError, match="to spare the archive"):
+    with pytest.raises(UsageError, match="to spare the archive"):
         run_fetch(question, Place(tmp_path, connections=64))
 
 
 def test_one_fetch_at_a_time_in_a_folder(server: ArchiveServer, place: Place, sdss_spectra: list[Path]) -> None:
     paths = serve_sdss(server, sdss_spectra)
-    with sole_user(place.folder), pytest.raises(WrongUseError, match="another fetch is writing here"):
+    with sole_user(place.folder), pytest.raises(UsageError, match="another fetch is writing here"):
         run_fetch(Question("sdss", tuple(paths)), place)
 
 
@@ -498,7 +496,7 @@ def test_words_of_a_table_cannot_lead_out_of_the_folder(server: ArchiveServer, p
     for question in (Question("desi", table=tmp_path / "t.fits"), Question("sdss", table=tmp_path / "s.fits")):
         try:
             report = run_fetch(question, place)
-        except WrongUseError:
+        except UsageError:
             continue
         assert counts(report) == {"failed": 1}
     assert {request.path for request in server.requests} <= {"/tap/sync"}

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from fetching.archive_server import QuickClock, quick_patience
-from rarespec.fetching.fault import FaultError, StoppedError
-from rarespec.fetching.patience import Clock, Patience, seconds_asked
+from rarespec.fetching.fault import Clock, FaultError, Patience, StoppedError, seconds_asked
 
 
 class Failing:

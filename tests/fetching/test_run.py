@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from rarespec.fetching.outcome import Cause, FetchReport, Outcome, Result, failed
-from rarespec.fetching.patience import Clock
+from rarespec.fetching.fault import Clock
+from rarespec.fetching.record import Cause, FetchReport, Outcome, Result, failed
 from rarespec.fetching.run import GIVE_UP_AFTER, Task, run_all
 
 

@@ -10,15 +10,13 @@ import pytest
 from astropy.table import Table
 
 from fetching.archive_server import Answer, ArchiveServer, Request, quick_patience
+from rarespec.errors import SurveyError, UsageError
 from rarespec.fetching.addresses import Archive, archive, load_addresses
-from rarespec.fetching.asked import Asked, asked_ids, asked_in
-from rarespec.fetching.outcome import Result
-from rarespec.fetching.paper_sample import drawn, paper_sample
-from rarespec.fetching.sdss import sdss_files
-from rarespec.fetching.sky_server import rows_of
-from rarespec.fetching.wanted import Wanted
+from rarespec.fetching.asked import Asked, Wanted, asked_ids, asked_in
+from rarespec.fetching.question import drawn, paper_sample, rows_of
+from rarespec.fetching.record import Result
+from rarespec.fetching.sdss_lamost import sdss_files
 from rarespec.fetching.web import Web
-from rarespec.survey.manifest import SurveyError, WrongUseError
 
 SAS = "https://data.sdss.org/sas"
 
@@ -109,7 +107,7 @@ def test_a_list_of_ids(tmp_path: Path) -> None:
 def test_a_table_without_objects(tmp_path: Path, content: str | None, words: str) -> None:
     if content is not None:
         (tmp_path / "t.csv").write_text(content)
-    with pytest.raises(WrongUseError, match=words):
+    with pytest.raises(UsageError, match=words):
         asked_in(tmp_path / "t.csv")
 
 
@@ -157,12 +155,12 @@ def test_a_query_for_sdss_v(server: ArchiveServer) -> None:
     ],
 )
 def test_a_query_that_gives_no_table(server: ArchiveServer, text: str) -> None:
-    with pytest.raises(WrongUseError, match="returned no table but the message"):
+    with pytest.raises(UsageError, match="returned no table but the message"):
         answer_to(server, text)
 
 
 def test_a_query_without_the_columns(server: ArchiveServer) -> None:
-    with pytest.raises(WrongUseError, match=r"plate, mjd and fiberid.*there is ra, dec"):
+    with pytest.raises(UsageError, match=r"plate, mjd and fiberid.*there is ra, dec"):
         answer_to(server, "ra,dec\n1,2\n")
 
 
@@ -234,7 +232,7 @@ def test_too_few_stars(server: ArchiveServer) -> None:
 
 
 def test_the_paper_has_450_and_100_000() -> None:
-    from rarespec.fetching import paper_sample as module
+    from rarespec.fetching import question as module
 
     assert (module.N_CARBON, module.N_OTHERS) == (450, 100_000)
     assert archive(load_addresses(), "sdss", "10").number("sql_rows") == 500_000

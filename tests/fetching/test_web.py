@@ -10,10 +10,10 @@ import pytest
 import urllib3
 
 from fetching.archive_server import Answer, ArchiveServer, quick_patience, serving
+from rarespec.errors import UsageError
 from rarespec.fetching.fault import FaultError
 from rarespec.fetching.secret import Secret, origin_of, secret_from_environment
 from rarespec.fetching.web import Web, page_title
-from rarespec.survey.manifest import WrongUseError
 
 TOKEN = "S3cret/Token+1"
 SENT = "S3cret%2FToken%2B1"
@@ -128,7 +128,7 @@ def test_the_token_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_token_does_not_travel_unencrypted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T", TOKEN)
-    with pytest.raises(WrongUseError, match="unencrypted") as caught:
+    with pytest.raises(UsageError, match="unencrypted") as caught:
         secret_from_environment("T", "http://a.org/x")
     assert TOKEN not in str(caught.value)
 

@@ -15,7 +15,7 @@ from formats import small_fits
 from rarespec.formats import Source, read_here
 from rarespec.formats.catalogue import is_catalogue, read_catalogue
 from rarespec.spectrum import DefectError, Reason, Spectra
-from rarespec.spectrum.skipped import Skipped
+from rarespec.spectrum.defect import Skipped
 
 
 def recognised(path: Path) -> bool:

@@ -62,7 +62,7 @@ def test_a_catalogue_that_hangs_is_a_defect(tmp_path: Path, monkeypatch: pytest.
 def test_an_example_that_kills_its_reader_is_told_and_the_others_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rarespec.searching import example_file
+    from rarespec.searching.known import example_file
 
     monkeypatch.setattr(example_file, "_examples_here", examples_that_die)
     (told,) = example_file.examples_in(tmp_path / "a.fits")
@@ -73,7 +73,7 @@ CHILDREN = """
 import sys
 from pathlib import Path
 import rarespec as rs
-from rarespec.searching.known import examples_of
+from rarespec.searching.known.known_examples import examples_of
 
 def children():
     return "".join(path.read_text() for path in Path("/proc/self/task").glob("*/children")).split()

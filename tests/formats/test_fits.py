@@ -17,12 +17,12 @@ from hypothesis.extra import numpy as hnp
 
 from formats import small_fits
 from rarespec.formats import read_here
-from rarespec.formats.fits_checksum import ones_complement_sum
-from rarespec.formats.fits_header import Header
-from rarespec.formats.own_columns import own_cards
+from rarespec.formats.columns import own_cards
+from rarespec.formats.fits.checksum import ones_complement_sum
+from rarespec.formats.fits.header import Header
 from rarespec.formats.source import Source
 from rarespec.spectrum import DefectError, Reason, Spectra
-from rarespec.spectrum.skipped import Skipped
+from rarespec.spectrum.defect import Skipped
 
 BLOCK = 2880
 

@@ -14,7 +14,7 @@ from astropy.io import fits
 from formats import small_fits
 from rarespec.formats import read_here
 from rarespec.spectrum import Defect, Spectra
-from rarespec.spectrum.skipped import Skipped
+from rarespec.spectrum.defect import Skipped
 
 LARGEST_MEMORY = 200 << 20
 """Bytes. The files have some 50 kB, and compressed images may unfold to 64 MB."""

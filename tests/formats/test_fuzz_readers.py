@@ -26,7 +26,7 @@ from formats import small_fits
 from formats.mutations import mutated
 from formats.test_fits_fuzz import unusual
 from formats.watched_reader import Outcome, WatchedReader
-from rarespec.formats.table import READERS
+from rarespec.formats.readers import READERS
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

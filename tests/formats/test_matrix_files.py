@@ -22,7 +22,7 @@ from hypothesis.extra import numpy as hnp
 from rarespec import formats
 from rarespec.formats.reader import MAX_ROWS, ReadOptions
 from rarespec.spectrum import Defect, Reason, Spectra
-from rarespec.spectrum.air import air_to_vacuum
+from rarespec.spectrum.grid import air_to_vacuum
 
 pytestmark = pytest.mark.filterwarnings("ignore:The data type:FutureWarning")
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rarespec import formats
+from rarespec.formats.readers import reader_for
 from rarespec.formats.source import Source
-from rarespec.formats.table import reader_for
 from rarespec.spectrum import Defect, Reason, Spectra
 
 HEALPIX = 2**53 + 1

@@ -18,7 +18,7 @@ from rarespec import formats
 from rarespec.formats import Source
 from rarespec.formats.catalogue import read_catalogue
 from rarespec.searching.export.ecsv import provenance_in
-from rarespec.searching.file_columns import tables_in
+from rarespec.searching.known.example_file import tables_in
 from rarespec.spectrum import Defect, DefectError, Reason
 
 pytestmark = pytest.mark.filterwarnings("ignore::astropy.utils.exceptions.AstropyWarning")

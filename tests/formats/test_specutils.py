@@ -13,7 +13,7 @@ from astropy.nddata import InverseVariance, StdDevUncertainty, VarianceUncertain
 
 from rarespec.formats.specutils_objects import from_specutils
 from rarespec.spectrum import DefectError
-from rarespec.spectrum.air import air_to_vacuum
+from rarespec.spectrum.grid import air_to_vacuum
 
 Spectrum = getattr(specutils, "Spectrum", None) or specutils.Spectrum1D  # the name before version 2
 WAVELENGTH = np.linspace(4000, 5000, 11)

@@ -13,10 +13,10 @@ from astropy.io import fits
 from formats import small_fits
 from rarespec.formats import Source, read_here
 from rarespec.formats.reader import MAX_ROWS, ReadOptions
-from rarespec.formats.table import NOT_FITS, READERS, reader_by_name, reader_for
+from rarespec.formats.readers import NOT_FITS, READERS, reader_by_name, reader_for
 from rarespec.spectrum import Defect, Reason, Spectra
-from rarespec.spectrum.air import air_to_vacuum
-from rarespec.spectrum.skipped import Skipped
+from rarespec.spectrum.defect import Skipped
+from rarespec.spectrum.grid import air_to_vacuum
 from rarespec.spectrum.spectra import COMMON_COLUMNS
 
 
@@ -196,7 +196,7 @@ def test_a_library_that_raises_something_strange_gives_a_defect(
         raise StrangeError("first line\nsecond")
 
     path = small_fits.write(tmp_path / "f.fits", small_fits.sdss_spec())
-    monkeypatch.setattr("rarespec.formats.sdss_spec.coadded_spectrum", strange)
+    monkeypatch.setattr("rarespec.formats.surveys.sdss.coadded_spectrum", strange)
     defect = only_defect(path)
     assert defect.reason == Reason.READER_CRASHED and defect.detail == "StrangeError: first line"
 
@@ -416,7 +416,7 @@ def test_desi_never_reads_the_resolution_of_large_files(tmp_path: Path, monkeypa
         touched.append((offset, n_bytes))
         return original(self, offset, n_bytes)
 
-    monkeypatch.setattr("rarespec.formats.fits_header.FIRST_WINDOW", 2880)
+    monkeypatch.setattr("rarespec.formats.fits.header.FIRST_WINDOW", 2880)
     monkeypatch.setattr(Source, "read", spy)
     only_stack(path)
     for offset, n_bytes in touched:

@@ -159,7 +159,7 @@ def _load_libraries() -> None:
     import yaml  # type: ignore[import-untyped]  # noqa: F401
     from astropy.io import ascii  # noqa: F401
 
-    from rarespec.formats.table import READERS, reader_by_name
+    from rarespec.formats.readers import READERS, reader_by_name
 
     for name in READERS:
         reader_by_name(name)

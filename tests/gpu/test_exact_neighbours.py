@@ -5,10 +5,9 @@ import pytest
 
 from gpu import made_up
 from rarespec.gpu import exact_neighbours as module
-from rarespec.gpu.exact_neighbours import nearest_rows
-from rarespec.gpu.neighbour_graph import neighbours_on
-from rarespec.rankers.exact_neighbours import exact_nearest
-from rarespec.rankers.neighbours import build_neighbours
+from rarespec.gpu.exact_neighbours import nearest_rows, neighbours_on
+from rarespec.rankers.neighbours.exact import exact_nearest
+from rarespec.rankers.neighbours.neighbour_graph import build_neighbours
 
 
 def by_the_cpu(X, k):
@@ -73,7 +72,7 @@ def test_uncertain_candidates_are_searched_again(torch):
 
 
 def test_more_rows_than_one_kernel_compares(gpu, monkeypatch):
-    from rarespec.gpu import kernel_candidates
+    from rarespec.gpu import neighbour_candidates as kernel_candidates
 
     monkeypatch.setattr(kernel_candidates, "MOST_TILE_BITS", 4)
     X = made_up.features(5000, 30)
@@ -83,7 +82,7 @@ def test_more_rows_than_one_kernel_compares(gpu, monkeypatch):
 
 def test_the_bound_of_the_kernel_holds(gpu):
     """What the kernel keeps differs from the true squared distance by less than it says, and the bits it cut off."""
-    from rarespec.gpu.kernel_candidates import CLASSES, KernelCandidates
+    from rarespec.gpu.neighbour_candidates import CLASSES, KernelCandidates
 
     n, bits = 20_000, 9
     X = gpu.asarray(made_up.features(n, 50), device="cuda")

@@ -5,8 +5,8 @@ import pytest
 
 from conftest import SMALL_GRID
 from gpu import made_up
-from rarespec.features.running_median import MedianFilter, median_filter
-from rarespec.gpu.median_plan import WIDEST, median_plan
+from rarespec.features.steps.running_median import MedianFilter, median_filter
+from rarespec.gpu.fused_features import WIDEST, median_plan
 
 
 def medians_by(plan, flux):

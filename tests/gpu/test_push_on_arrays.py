@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from gpu import made_up
-from rarespec.rankers import BaggingTopPush, Kept, _push_arrays
-from rarespec.rankers._push_interior_point import solve
-from rarespec.rankers._push_problem import LOSSES, Objective
+from rarespec.rankers import BaggingTopPush, Kept
+from rarespec.rankers.toppush import arrays as _push_arrays
+from rarespec.rankers.toppush.interior_point import solve
+from rarespec.rankers.toppush.problem import LOSSES, Objective
 
 TOL = 1e-6
 
@@ -99,7 +100,7 @@ def test_the_number_of_features_has_to_be_that_of_fit(arrays):
 def test_bags_that_do_not_converge_there_are_solved_here(torch, monkeypatch):
     from dataclasses import replace
 
-    from rarespec.rankers import _push_solve
+    from rarespec.rankers.toppush import solve as _push_solve
 
     solved = _push_solve._batch_solved
 
@@ -116,7 +117,7 @@ def test_bags_that_do_not_converge_there_are_solved_here(torch, monkeypatch):
 
 @pytest.mark.parametrize("n", [1, 5, 16, 33, 64, 75])
 def test_the_kernel_solves_linear_systems(gpu, n):
-    from rarespec.rankers._push_solve_kernel import solved_by_kernel
+    from rarespec.rankers.toppush.solve_kernel import solved_by_kernel
 
     rng = np.random.default_rng(n)
     matrix, right = rng.normal(size=(7, n, n)), rng.normal(size=(7, n))
@@ -127,7 +128,7 @@ def test_the_kernel_solves_linear_systems(gpu, n):
 
 
 def test_recorded_steps_are_used_again_for_other_bags(gpu):
-    from rarespec.rankers import _push_cuda
+    from rarespec.rankers.toppush import cuda as _push_cuda
 
     objective = Objective(LOSSES["truncated-quadratic"], 1.0, 1)
     before = _push_cuda._recorded.cache_info().hits

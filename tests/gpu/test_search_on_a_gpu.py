@@ -13,7 +13,7 @@ from rarespec.gpu.device_recipe import DeviceRecipe
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.rankers import BaggingTopPush
 from rarespec.searching import fitting
-from rarespec.survey.device_features import learned_on
+from rarespec.survey.features.computing import learned_on
 
 TOLERANCE = 1e-3
 """Of a score's distance to that of the best; what is closer may change places."""

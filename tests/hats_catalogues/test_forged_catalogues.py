@@ -9,8 +9,8 @@ import pytest
 
 from conftest import SMALL_GRID, make_spectra
 from mock_hats import copy_of, on_sky, write_catalogue
+from rarespec.errors import UsageError
 from rarespec.hats.catalogue import open_catalogue
-from rarespec.survey.manifest import WrongUseError
 
 pytest.importorskip("lsdb")
 VALUES = ["", "0", "-1", "x", "9" * 5000, "nan", "../../x", "http://127.0.0.1:1/x", "a b c", "\x1b[31m", "[", "true"]
@@ -45,7 +45,7 @@ def test_properties_and_partitions(catalogue: Path, tmp_path: Path) -> None:
             file.write_text(forged(good, random.Random(f"{file.name}{i}")))
             try:
                 open_catalogue(copy)
-            except (WrongUseError, OSError) as error:
+            except (UsageError, OSError) as error:
                 assert str(copy) in str(error) or "sky" in str(error)
         file.write_text(good)
 
@@ -56,5 +56,5 @@ def test_properties_and_partitions(catalogue: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", ["hats_primary_table_url", "all_margins", "all_extensions"])
 def test_a_collection_names_what_is_in_it_alone(tmp_path: Path, named: str, key: str) -> None:
     (tmp_path / "collection.properties").write_text(f"obs_collection=x\n{key}={named}\n")
-    with pytest.raises(WrongUseError, match=f"{key} names .* the collection has no such catalogue"):
+    with pytest.raises(UsageError, match=f"{key} names .* the collection has no such catalogue"):
         open_catalogue(tmp_path)

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from astropy.table import Table
 
-from rarespec.hats.ranking import HatsRanking
-from rarespec.hats.scoring import Account
-from rarespec.searching.yield_curve import YieldCurve
+from rarespec.hats.ranking import Account, HatsRanking
+from rarespec.searching.yields.yield_curve import YieldCurve
 from search_rankings import ranking_of, survey_with_bands
 
 HOSTILE = "<script>alert(1)</script>\u202e"

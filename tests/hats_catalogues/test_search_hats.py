@@ -17,13 +17,12 @@ import rarespec as rs  # noqa: E402
 from mock_hats import copy_of, on_sky, partition_files, write_catalogue  # noqa: E402
 from rarespec.cli.app import app  # noqa: E402
 from rarespec.hats.catalogue import is_hats  # noqa: E402
-from rarespec.hats.hats_files import provenance_in  # noqa: E402
 from rarespec.hats.search import search_hats  # noqa: E402
 from rarespec.hats.training import apportion  # noqa: E402
-from rarespec.hats.writing import write_hats  # noqa: E402
+from rarespec.hats.writing import provenance_in, write_hats  # noqa: E402
 from rarespec.mock.sky import MockSky  # noqa: E402
 from rarespec.searching.model import SearchModel  # noqa: E402
-from rarespec.survey import SurveyError, WrongUseError  # noqa: E402
+from rarespec.survey import SurveyError, UsageError  # noqa: E402
 
 TOP = 40
 
@@ -129,9 +128,9 @@ def test_the_search_of_surveys_takes_a_catalogue(catalogue, carbon, opened):
 
 
 def test_what_only_surveys_have_is_refused(catalogue):
-    with pytest.raises(WrongUseError, match="leave --device out"):
+    with pytest.raises(UsageError, match="leave --device out"):
         rs.search(catalogue, ["x"], device="cuda")
-    with pytest.raises(WrongUseError, match="filter the catalogue with LSDB"):
+    with pytest.raises(UsageError, match="filter the catalogue with LSDB"):
         rs.search(catalogue, ["x"], selection=rs.Selection(min_snr=3))
 
 
@@ -245,16 +244,16 @@ def test_what_has_no_position_is_told(ranking, tmp_path):
         path = write_hats(table, tmp_path / "a.hats")
     assert len(lsdb.open_catalog(path).compute(progress_bar=False)) == 9
     table["ra"] = np.nan
-    with pytest.raises(WrongUseError, match="but none has one"):
+    with pytest.raises(UsageError, match="but none has one"):
         write_hats(table, tmp_path / "b.hats")
-    with pytest.raises(WrongUseError, match="no column ra"):
+    with pytest.raises(UsageError, match="no column ra"):
         write_hats(Table({"id": ["a"], "dec": [1.0]}), tmp_path / "b.hats")
 
 
 def test_a_directory_that_is_something_else_stays(ranking, tmp_path):
     (tmp_path / "mine.hats").mkdir()
     (tmp_path / "mine.hats" / "thesis.tex").touch()
-    with pytest.raises(WrongUseError, match="not a HATS catalogue"):
+    with pytest.raises(UsageError, match="not a HATS catalogue"):
         ranking.write(tmp_path / "mine.hats")
     assert (tmp_path / "mine.hats" / "thesis.tex").exists()
 
@@ -289,7 +288,7 @@ def test_wrong_use_is_told_in_one_line(catalogue, words, said):
 
 
 def test_what_is_no_catalogue_of_spectra(ranking, model, tmp_path):
-    with pytest.raises(WrongUseError, match="not a HATS catalogue"):
+    with pytest.raises(UsageError, match="not a HATS catalogue"):
         search_hats(tmp_path, model=model)
-    with pytest.raises(WrongUseError, match="no column 'spectrum'"):
+    with pytest.raises(UsageError, match="no column 'spectrum'"):
         search_hats(ranking.write(tmp_path / "plain.hats"), model=model)

@@ -14,10 +14,9 @@ from uuid import uuid4
 
 from rarespec.features import PaperFeatures
 from rarespec.inspector.app import app_for
+from rarespec.inspector.gate import Secrets
 from rarespec.inspector.inspection import Inspection
-from rarespec.inspector.secrets import Secrets
-from rarespec.inspector.server import listening, server_for
-from rarespec.inspector.timely import Timely
+from rarespec.inspector.server import Timely, listening, server_for
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.event import LabelEvent
 from rarespec.labels.log import LabelLog

@@ -10,8 +10,7 @@ from uuid import uuid4
 import pytest
 
 from inspector.running_inspector import Running, campaign_of, label_of, running
-from rarespec.labels.event import LabelEvent
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label, LabelEvent
 from rarespec.survey import Survey
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from inspector.running_inspector import PATIENCE, Call, Running, campaign_of, exchanged, label_of, running
-from rarespec.inspector.headers import SECURITY_HEADERS
+from rarespec.inspector.answers import SECURITY_HEADERS
 from rarespec.survey import Survey
 
 Fault = Callable[[Running, Call], Call]
@@ -422,7 +422,7 @@ def test_a_ticket_opens_the_page_once(server: Running) -> None:
 
 
 def test_secrets_have_256_bits_and_are_new_every_time(tmp_path: Path) -> None:
-    from rarespec.inspector.secrets import Secrets
+    from rarespec.inspector.gate import Secrets
 
     some = [Secrets.new() for _ in range(20)]
     words = {word for one in some for word in (one.token, one.xsrf, one.ticket())}

@@ -11,8 +11,7 @@ from typer.testing import CliRunner, Result
 
 from rarespec.cli.inspect import command
 from rarespec.labels.campaign_start import CampaignStart
-from rarespec.labels.event import LabelEvent, new_event_id
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.log import LabelLog
 from rarespec.survey import Survey
 

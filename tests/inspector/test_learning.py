@@ -12,7 +12,7 @@ import pytest
 
 from inspector.running_inspector import PATIENCE, Running, campaign_of, label_of, running
 from rarespec.labels.campaign import Campaign
-from rarespec.labels.change import Change
+from rarespec.labels.campaign_progress import Change
 from rarespec.survey import Survey
 
 

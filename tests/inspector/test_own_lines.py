@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rarespec.inspector.own_lines import own_lines
-from rarespec.spectrum.air import air_to_vacuum
-from rarespec.survey.manifest import WrongUseError
+from rarespec.errors import UsageError
+from rarespec.inspector.lines import own_lines
+from rarespec.spectrum.grid import air_to_vacuum
 
 LI = float(air_to_vacuum(np.array(6707.8)))
 
@@ -60,7 +60,7 @@ REFUSED = {
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_is_no_line_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "lines.csv").write_text(text)
-    with pytest.raises(WrongUseError, match=r"lines\.csv") as told:
+    with pytest.raises(UsageError, match=r"lines\.csv") as told:
         own_lines(tmp_path / "lines.csv")
     assert REFUSED[text] in str(told.value) and len(str(told.value)) < 600
 
@@ -69,7 +69,7 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lines.fits").write_bytes(b"\xff\x00" * 100)
     (tmp_path / "large").write_bytes(b"A, 5000\n" * 200_000)
     for name, reason in (("lines.fits", "UTF-8"), ("large", "larger"), ("absent", "No such file"), (".", "directory")):
-        with pytest.raises(WrongUseError, match=reason):
+        with pytest.raises(UsageError, match=reason):
             own_lines(tmp_path / name)
 
 
@@ -79,6 +79,6 @@ def test_any_bytes_give_lines_or_a_reason(tmp_path_factory: pytest.TempPathFacto
     file.write_bytes(content)
     try:
         found = own_lines(file)
-    except WrongUseError:
+    except UsageError:
         return
     assert found and all(one.wavelength > 0 and np.isfinite(one.wavelength) and one.name for one in found)

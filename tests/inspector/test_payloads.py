@@ -16,15 +16,13 @@ import pytest
 from inspector.running_inspector import Running, campaign_of, label_of, running
 from rarespec.features import PaperFeatures
 from rarespec.inspector.listing import table_rows
-from rarespec.inspector.thumbnails import POINTS, thumbnails_of
-from rarespec.inspector.yield_payload import depths
+from rarespec.inspector.spectrum_payload import POINTS, depths, thumbnails_of
 from rarespec.labels.campaign import Campaign
-from rarespec.labels.event import LabelEvent
-from rarespec.labels.label import Label
-from rarespec.searching.portrait import portraits_of
-from rarespec.searching.spectral_features import SpectralFeature, known_features
+from rarespec.labels.event import Label, LabelEvent
+from rarespec.searching.explain.portrait import portraits_of
+from rarespec.searching.explain.spectral_features import SpectralFeature, known_features
 from rarespec.spectrum import Spectrum
-from rarespec.strict_json import as_json
+from rarespec.storage.text import as_json
 from rarespec.survey import Survey
 from search_rankings import HOSTILE, spectra_with_bands, survey_with_bands
 

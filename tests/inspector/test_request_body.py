@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rarespec.inspector.refusal import RefusedError
+from rarespec.inspector.answers import RefusedError
 from rarespec.inspector.request_body import Body, parsed
 
 ANYTHING = st.recursive(

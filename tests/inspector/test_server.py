@@ -7,9 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from rarespec.inspector.server import ADDRESS, address, listening, server_for
-from rarespec.inspector.timely import Timely
-from rarespec.survey.manifest import WrongUseError
+from rarespec.errors import UsageError
+from rarespec.inspector.server import ADDRESS, Timely, address, listening, server_for
 
 
 def test_only_this_machine_is_listened_to() -> None:
@@ -21,7 +20,7 @@ def test_only_this_machine_is_listened_to() -> None:
 def test_a_port_that_is_taken_is_told() -> None:
     with listening(0) as listener:
         port = listener.getsockname()[1]
-        with pytest.raises(WrongUseError, match=f"port {port}: .*choose another"):
+        with pytest.raises(UsageError, match=f"port {port}: .*choose another"):
             listening(port)
     with closing(listening(port)) as again:
         assert again.getsockname()[1] == port

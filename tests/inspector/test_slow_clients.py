@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from inspector.running_inspector import PATIENCE, Running, campaign_of, exchanged, label_of, running
-from rarespec.inspector.timely import timely
+from rarespec.inspector.server import timely
 from rarespec.survey import Survey
 
 N_SLOW = 300

@@ -18,14 +18,13 @@ import numpy as np
 import rarespec as rs
 from rarespec._version import __version__
 from rarespec.features import PaperFeatures
-from rarespec.labels.event import LabelEvent
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label, LabelEvent
 from rarespec.labels.log import LabelLog
 from rarespec.searching.model import save_search
 from rarespec.spectrum import Defect, Reason, Spectra, WavelengthGrid
 from rarespec.survey import Survey
-from rarespec.survey import defects as defect_table
-from rarespec.survey.writer import SurveyWriter
+from rarespec.survey.store import accounts as defect_table
+from rarespec.survey.store.writer import SurveyWriter
 
 HERE = Path(__file__).parent
 GRID = WavelengthGrid("log", 3.6, 1e-3, 64)

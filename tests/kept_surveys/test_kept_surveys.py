@@ -11,16 +11,14 @@ import numpy as np
 import pytest
 
 import rarespec as rs
-from rarespec.labels.event import LabelEvent, new_event_id
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.log import LabelLog
 from rarespec.rankers.model_file import load_model
 from rarespec.searching.search import search_with_model
 from rarespec.survey import Survey, SurveyError
-from rarespec.survey.features import features_of
-from rarespec.survey.manifest import VERSION
-from rarespec.survey.neighbours import graph_of
-from rarespec.survey.signal import signal_of
+from rarespec.survey.features.computing import features_of
+from rarespec.survey.features.neighbours import graph_of, signal_of
+from rarespec.survey.store.manifest import VERSION
 
 HERE = Path(__file__).parent
 SPEC = importlib.util.spec_from_file_location("make_kept_surveys", HERE / "make.py")

@@ -8,8 +8,7 @@ Opens the log when a line comes in. Every tenth label is sent twice, as by a bro
 import itertools
 import sys
 
-from rarespec.labels.event import LabelEvent, new_event_id
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.log import LabelLog
 
 

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from rarespec import search
+from rarespec.errors import UsageError
 from rarespec.features import PaperFeatures
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_start import CampaignStart, start_beside
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label
 from rarespec.rankers.ranker import Kept, PreparingRanker
 from rarespec.searching import candidates
 from rarespec.searching.candidates import UNEXAMINED
@@ -25,7 +26,6 @@ from rarespec.searching.request import SearchRequest
 from rarespec.searching.search import prepare_search
 from rarespec.searching.selection import Selection
 from rarespec.survey import Survey
-from rarespec.survey.manifest import WrongUseError
 from search_rankings import N_RARE, N, spectra_with_bands, survey_with_bands
 
 YES, NO, UNSURE, BAD = Label
@@ -161,7 +161,7 @@ def test_labels_go_before_what_was_given_at_the_start(survey: Survey, rare: list
     assert campaign.ranking.rows.known_ids == [*rare[1:3], survey.ids[50]]
     said = " ".join(campaign.ranking.problems)
     assert f"{rare[0]}: given as known at the start" in said and f"{survey.ids[50]}: given as a non-member" in said
-    with pytest.raises(WrongUseError, match="all known examples were labelled as non-members"):
+    with pytest.raises(UsageError, match="all known examples were labelled as non-members"):
         campaign.relearn(dict.fromkeys(rare[:3], NO))
     assert campaign.revision == 1  # what was there before is still there
 
@@ -239,7 +239,7 @@ def test_each_order_has_its_own_places(survey: Survey, rare: list[str]) -> None:
     assert sorted(informative) == sorted(campaign.listed()) and at > 0
     campaign.relearn({id: NO})
     assert campaign.listed("informative")[0] == id and campaign.listed()[at] == id
-    with pytest.raises(WrongUseError, match="there is no order 'best'"):
+    with pytest.raises(UsageError, match="there is no order 'best'"):
         campaign.listed("best")
 
 
@@ -310,7 +310,7 @@ def test_it_is_kept_beside_the_survey(campaign: Campaign, survey: Survey) -> Non
     assert place == start_beside(survey) and place.name == "a.survey.campaign.json"
     assert Campaign.resume(survey).listed() == campaign.listed()
     place.unlink()
-    with pytest.raises(WrongUseError, match=r"a\.survey\.campaign\.json: there is no campaign to continue"):
+    with pytest.raises(UsageError, match=r"a\.survey\.campaign\.json: there is no campaign to continue"):
         Campaign.resume(survey)
 
 
@@ -329,20 +329,20 @@ def test_a_campaign_that_cannot_go_on_is_told(campaign: Campaign, tmp_path: Path
     place = campaign.keep(tmp_path / "c.json")
     assert CampaignStart.read(place).request.method == "matched_filter"
     place.write_text(json.dumps(json.loads(place.read_text()) | wrong))
-    with pytest.raises(WrongUseError, match=r"c\.json: no campaign that can be read"):
+    with pytest.raises(UsageError, match=r"c\.json: no campaign that can be read"):
         CampaignStart.read(place)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "other", "version": 1}', "\x00"])
 def test_a_file_that_is_no_campaign_is_told(survey: Survey, tmp_path: Path, content: str) -> None:
     (tmp_path / "c.json").write_text(content)
-    with pytest.raises(WrongUseError, match=r"c\.json"):
+    with pytest.raises(UsageError, match=r"c\.json"):
         Campaign.resume(survey, path=tmp_path / "c.json")
 
 
 def test_what_cannot_be_kept_is_told(survey: Survey, rare: list[str], tmp_path: Path) -> None:
     in_memory = Campaign.start(survey, spectra_with_bands(3), **QUICK)
-    with pytest.raises(WrongUseError, match="give their files"):
+    with pytest.raises(UsageError, match="give their files"):
         in_memory.keep(tmp_path / "c.json")
     assert not (tmp_path / "c.json").exists()
 

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rarespec.labels.change import moved_between
-from rarespec.labels.order import arranged, in_order
+from rarespec.labels.campaign_progress import arranged, in_order, moved_between
 
 
 def test_informative_looks_at_even_chances_first_and_at_unlikely_ones_last() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rarespec.labels.campaign_progress import RECENT, progress_of
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label
 
 YES, NO, UNSURE, BAD = Label
 

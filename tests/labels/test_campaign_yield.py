@@ -9,9 +9,9 @@ import pytest
 
 from rarespec.features import PaperFeatures
 from rarespec.labels.campaign import Campaign
-from rarespec.labels.label import Label
-from rarespec.searching.yield_after_looks import yield_after_looks
-from rarespec.searching.yield_curve import yield_curve
+from rarespec.labels.event import Label
+from rarespec.searching.yields.after_looks import yield_after_looks
+from rarespec.searching.yields.yield_curve import yield_curve
 from search_rankings import N_RARE, survey_with_bands
 
 N, N_MEMBERS = 5000, 80

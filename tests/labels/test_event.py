@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from rarespec.labels.event import MAX_COMMENT, LabelEvent, checked, in_utc, new_event_id, now
-from rarespec.labels.label import Label
-from rarespec.labels.person import person_named
-from rarespec.survey import WrongUseError
+from rarespec.labels.event import MAX_COMMENT, Label, LabelEvent, checked, in_utc, new_event_id, now, person_named
+from rarespec.survey import UsageError
 
 
 def label(**changes):
@@ -45,7 +43,7 @@ def label(**changes):
     ],
 )
 def test_what_cannot_be_is_refused_with_a_reason(changes, said):
-    with pytest.raises(WrongUseError, match=said):
+    with pytest.raises(UsageError, match=said):
         checked(label(**changes))
 
 
@@ -81,5 +79,5 @@ def test_a_system_that_knows_no_name_asks_for_one(monkeypatch):
         raise KeyError("uid not found")
 
     monkeypatch.setattr("getpass.getuser", nobody)
-    with pytest.raises(WrongUseError, match="give a name"):
+    with pytest.raises(UsageError, match="give a name"):
         person_named()

@@ -11,14 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import SMALL_GRID, make_spectra
-from rarespec.labels.event import LabelEvent, new_event_id
+from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.exchange import read_labels, write_labels
-from rarespec.labels.exchange.apostrophes import with_one_more, without_added
 from rarespec.labels.exchange.own_columns import ORDER
-from rarespec.labels.label import Label
+from rarespec.labels.exchange.text_rows import with_one_more, without_added
 from rarespec.labels.log import LabelLog
 from rarespec.searching.export.comma_separated import without_formula
-from rarespec.survey import Survey, WrongUseError
+from rarespec.survey import Survey, UsageError
 
 NASTY = (
     "=1+1",
@@ -188,19 +187,19 @@ def test_rows_without_a_label_are_counted(tmp_path):
     ],
 )
 def test_what_cannot_be_read_is_told_with_the_row(tmp_path, content, said):
-    with pytest.raises(WrongUseError, match=rf"a\.csv: .*{said}"):
+    with pytest.raises(UsageError, match=rf"a\.csv: .*{said}"):
         read_labels(table(tmp_path, content), person="Ada")
 
 
 def test_names_and_forms_that_do_not_exist(tmp_path):
     for use in (lambda: read_labels(tmp_path / "a.xlsx"), lambda: write_labels(tmp_path / "a.fits", [])):
-        with pytest.raises(WrongUseError, match=r"\.csv or \.ecsv"):
+        with pytest.raises(UsageError, match=r"\.csv or \.ecsv"):
             use()
-    with pytest.raises(WrongUseError, match="no such file"):
+    with pytest.raises(UsageError, match="no such file"):
         read_labels(tmp_path / "a.csv")
-    with pytest.raises(WrongUseError, match="rarespec, prospect"):
+    with pytest.raises(UsageError, match="rarespec, prospect"):
         write_labels(tmp_path / "a.csv", [], form="marz")
-    with pytest.raises(WrongUseError, match="ECSV"):
+    with pytest.raises(UsageError, match="ECSV"):
         read_labels(table(tmp_path, "no header", "a.ecsv"))
 
 
@@ -286,7 +285,7 @@ def test_older_files_of_prospect_and_files_by_the_rules_of_csv(tmp_path):
     ],
 )
 def test_a_vi_file_that_cannot_be_read_is_told(tmp_path, content, said):
-    with pytest.raises(WrongUseError, match=said):
+    with pytest.raises(UsageError, match=said):
         read_labels(table(tmp_path, content), form="prospect", person="Ada")
 
 
@@ -296,5 +295,5 @@ def test_an_ecsv_whose_header_unfolds_without_end_is_refused(tmp_path):
     lines = ["# %ECSV 1.0", "# ---", "# meta: !!omap", "# - x:", "#   - &a0 [lol, lol]", *levels]
     lines += ["# datatype:", "# - {name: id, datatype: string}", "# schema: astropy-2.0", "id", "1"]
     (tmp_path / "bomb.ecsv").write_text("\n".join(lines) + "\n")
-    with pytest.raises(WrongUseError, match=r"bomb\.ecsv: cannot be read as ECSV"):
+    with pytest.raises(UsageError, match=r"bomb\.ecsv: cannot be read as ECSV"):
         read_labels(tmp_path / "bomb.ecsv")

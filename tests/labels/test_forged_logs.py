@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from rarespec.labels.event import LabelEvent, new_event_id
-from rarespec.labels.label import Label
+from rarespec.labels.database import COLUMNS, SCHEMA
+from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.log import LabelLog, LabelLogError
-from rarespec.labels.merging import merged
-from rarespec.labels.schema import COLUMNS, SCHEMA
-from rarespec.labels.standing import standing
-from rarespec.survey import SurveyError, WrongUseError
+from rarespec.labels.merging import merged, standing
+from rarespec.survey import SurveyError, UsageError
 
 
 def made(path: Path, n: int = 3) -> Path:
@@ -281,16 +279,16 @@ def test_a_link_beside_the_log_leads_nowhere(tmp_path, ending):
     path = made(tmp_path / "mine" / "a.sqlite")
     path.with_name(path.name + ending).symlink_to(precious)
     before = precious.read_bytes()
-    with pytest.raises(WrongUseError, match=f"a.sqlite{ending}.*link"), LabelLog(path) as log:
+    with pytest.raises(UsageError, match=f"a.sqlite{ending}.*link"), LabelLog(path) as log:
         log.append(LabelEvent(new_event_id(), "s9", Label.NO, person="Ada"))
-    with pytest.raises(WrongUseError, match=f"a.sqlite{ending}.*link"):
+    with pytest.raises(UsageError, match=f"a.sqlite{ending}.*link"):
         read(path)
     assert precious.read_bytes() == before
 
 
 def test_a_link_that_leads_nowhere_makes_no_file_elsewhere(tmp_path):
     (tmp_path / "a.sqlite").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(WrongUseError, match="a link"):
+    with pytest.raises(UsageError, match="a link"):
         LabelLog(tmp_path / "a.sqlite")
     assert not (tmp_path / "elsewhere").exists()
 
@@ -350,9 +348,9 @@ def test_a_journal_that_names_another_file_is_refused(tmp_path):
             journal.write(cookie + name + tail)
 
     forge()
-    with pytest.raises(WrongUseError, match="journal"):
+    with pytest.raises(UsageError, match="journal"):
         read(path)
-    with pytest.raises(WrongUseError, match="journal"):
+    with pytest.raises(UsageError, match="journal"):
         LabelLog(path)
     assert precious.read_text() == "mine"
     connection = sqlite3.connect(path)  # the control: SQLite alone believes the name

@@ -8,8 +8,7 @@ from typer.testing import CliRunner
 
 from conftest import SMALL_GRID, make_spectra
 from rarespec.cli import labels
-from rarespec.labels.event import LabelEvent, new_event_id
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.log import LabelLog
 from rarespec.survey import Survey
 

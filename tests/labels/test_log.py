@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rarespec.errors import DifferentEventError
 from rarespec.labels import database
-from rarespec.labels.event import MAX_COMMENT, LabelEvent, new_event_id
-from rarespec.labels.label import Label
-from rarespec.labels.log import DifferentEventError, LabelLog, LabelLogError, check_place, path_beside
-from rarespec.labels.standing import standing
-from rarespec.survey import Survey, WrongUseError
+from rarespec.labels.event import MAX_COMMENT, Label, LabelEvent, new_event_id
+from rarespec.labels.log import LabelLog, LabelLogError, check_place, path_beside
+from rarespec.labels.merging import standing
+from rarespec.survey import Survey, UsageError
 
 
 def label(spectrum="s1", said=Label.YES, person="Ada", **more):
@@ -96,7 +96,7 @@ def test_odd_ids_are_kept_apart(log, spectrum):
 
 def test_the_longest_comment_fits_and_one_character_more_is_refused(log):
     log.append(label(comment="é" * MAX_COMMENT))
-    with pytest.raises(WrongUseError, match="4001"):
+    with pytest.raises(UsageError, match="4001"):
         log.append(label(comment="é" * (MAX_COMMENT + 1)))
     assert len(log.events()) == 1
 
@@ -146,7 +146,7 @@ def test_an_undo_of_an_undo(log):
 )
 def test_what_cannot_be_undone_is_refused(log, wrong, said):
     event = log.append(label())
-    with pytest.raises(WrongUseError, match=said):
+    with pytest.raises(UsageError, match=said):
         log.append(replace(undo(event), **wrong))
     assert len(log.events()) == 1
 
@@ -254,7 +254,7 @@ def test_paths_with_odd_characters(tmp_path):
 def test_a_file_that_is_no_database_is_named(path):
     path.write_text("id,label\n" * 300)
     for read_only in (False, True):
-        with pytest.raises(WrongUseError, match=rf"{path.name}: this is not a label log"):
+        with pytest.raises(UsageError, match=rf"{path.name}: this is not a label log"):
             LabelLog(path, read_only)
     assert path.read_text() == "id,label\n" * 300
 
@@ -265,7 +265,7 @@ def test_a_database_of_something_else_is_left_alone(path):
     other.close()
     before = path.read_bytes()
     for read_only in (False, True):
-        with pytest.raises(WrongUseError, match="not a label log"):
+        with pytest.raises(UsageError, match="not a label log"):
             LabelLog(path, read_only)
     assert path.read_bytes() == before
 
@@ -275,7 +275,7 @@ def test_labels_of_a_newer_version_are_left_alone(path):
         log.append(label())
         log._connection.execute("PRAGMA user_version = 7")
     for read_only in (False, True):
-        with pytest.raises(WrongUseError, match="format 7; this rarespec reads 1, use a newer one"):
+        with pytest.raises(UsageError, match="format 7; this rarespec reads 1, use a newer one"):
             LabelLog(path, read_only)
 
 
@@ -290,11 +290,11 @@ def test_a_damaged_log_is_told(path):
 
 
 def test_folders_that_are_not_there_or_no_files(tmp_path):
-    with pytest.raises(WrongUseError, match="create it first"):
+    with pytest.raises(UsageError, match="create it first"):
         LabelLog(tmp_path / "no" / "a.sqlite")
-    with pytest.raises(WrongUseError, match="this is a directory"):
+    with pytest.raises(UsageError, match="this is a directory"):
         LabelLog(tmp_path)
-    with pytest.raises(WrongUseError, match="there is no label log here"):
+    with pytest.raises(UsageError, match="there is no label log here"):
         LabelLog(tmp_path / "a.sqlite", read_only=True)
     assert list(tmp_path.iterdir()) == []
 
@@ -322,9 +322,9 @@ def test_in_a_folder_of_others_one_may_read_but_not_label(foreign_folder):
     with LabelLog(path) as log:
         event = log.append(label())
     become_a_stranger(foreign_folder)
-    with pytest.raises(WrongUseError, match=r"you cannot write here; save the labels in another file"):
+    with pytest.raises(UsageError, match=r"you cannot write here; save the labels in another file"):
         LabelLog(path)
-    with pytest.raises(WrongUseError, match=r"you cannot write here"):
+    with pytest.raises(UsageError, match=r"you cannot write here"):
         LabelLog(foreign_folder / "new.sqlite")
     assert events_in(path) == [event]
 
@@ -342,16 +342,16 @@ def test_in_a_folder_of_others_what_is_still_in_the_write_ahead_log_is_read_too(
 def test_a_place_is_looked_at_without_making_a_log(path, tmp_path):
     check_place(path)
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(WrongUseError, match="does not exist; create it first"):
+    with pytest.raises(UsageError, match="does not exist; create it first"):
         check_place(tmp_path / "none" / "a.sqlite")
     path.write_text("something else " * 100)
-    with pytest.raises(WrongUseError, match="not a label log"):
+    with pytest.raises(UsageError, match="not a label log"):
         check_place(path)
 
 
 def test_a_log_opened_to_be_read_takes_no_label(path):
     LabelLog(path).close()
-    with LabelLog(path, read_only=True) as log, pytest.raises(WrongUseError, match="read-only"):
+    with LabelLog(path, read_only=True) as log, pytest.raises(UsageError, match="read-only"):
         log.append(label())
 
 
@@ -382,7 +382,7 @@ def test_a_log_is_not_carried_into_another_process(log):
     if not child:
         try:
             log.append(label())
-        except WrongUseError as error:
+        except UsageError as error:
             os._exit("after a fork" in str(error))
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
@@ -392,7 +392,7 @@ def test_a_log_is_not_carried_into_another_process(log):
 FULL_DISK = """
 import resource, sys
 from rarespec.labels.event import LabelEvent, new_event_id
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label
 from rarespec.labels.log import LabelLog, LabelLogError
 log = LabelLog(sys.argv[1], file_system=lambda path: sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))

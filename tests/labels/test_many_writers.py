@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rarespec.labels.event import LabelEvent, new_event_id
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.log import LabelLog
 
 SCRIPT = Path(__file__).with_name("labelling_process.py")

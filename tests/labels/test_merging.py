@@ -2,10 +2,9 @@
 
 import pytest
 
-from rarespec.labels.event import LabelEvent, new_event_id
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.merging import RULES, merged
-from rarespec.survey import WrongUseError
+from rarespec.survey import UsageError
 
 
 def events(*labels, spectrum="a"):
@@ -66,5 +65,5 @@ def test_spectra_are_apart_and_an_undone_one_is_not_there():
 
 
 def test_an_unknown_rule_is_refused_even_without_labels():
-    with pytest.raises(WrongUseError, match="majority, latest"):
+    with pytest.raises(UsageError, match="majority, latest"):
         merged([], "loudest")

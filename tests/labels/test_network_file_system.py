@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rarespec.labels.log import LabelLog
-from rarespec.labels.network_file_system import MOUNTS, file_system_of, is_network
+from rarespec.labels.place import MOUNTS, file_system_of, is_network
 
 TABLE = r"""
 22 27 0:21 / /proc rw,relatime - proc proc rw
@@ -62,7 +62,7 @@ def test_where_nothing_is_mounted_over_it_nothing_is_known():
 
 
 def test_without_a_table_of_mounts_the_journal_is_the_one_that_is_right_everywhere(tmp_path, monkeypatch):
-    monkeypatch.setattr("rarespec.labels.network_file_system.MOUNTS", tmp_path / "missing")
+    monkeypatch.setattr("rarespec.labels.place.MOUNTS", tmp_path / "missing")
     with LabelLog(tmp_path / "a.sqlite") as log:
         assert log.journal == "delete"
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
+from rarespec.errors import UsageError
 from rarespec.features import PaperFeatures
 from rarespec.labels.campaign import Campaign
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label
 from rarespec.labels.simulated_inspector import simulate_looks
-from rarespec.survey.manifest import WrongUseError
 from search_rankings import N_RARE, survey_with_bands
 
 
@@ -37,9 +37,9 @@ def test_the_next_that_nobody_looked_at_is_looked_at() -> None:
 
 
 def test_a_list_that_ends_is_told() -> None:
-    with pytest.raises(WrongUseError, match="ends after 3 of 4 looks"):
+    with pytest.raises(UsageError, match="ends after 3 of 4 looks"):
         simulate_looks(Shelf("abc"), {"a"}, 4, 2, "informative")
-    with pytest.raises(WrongUseError, match="at least 1"):
+    with pytest.raises(UsageError, match="at least 1"):
         simulate_looks(Shelf("abc"), {"a"}, 0)
 
 

@@ -3,9 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rarespec.labels.event import LabelEvent, new_event_id
-from rarespec.labels.label import Label
-from rarespec.labels.standing import labels_left, last_label, standing
+from rarespec.labels.event import Label, LabelEvent, new_event_id
+from rarespec.labels.merging import labels_left, last_label, standing
 
 
 def said(spectrum, label, person="Ada", second=0):

@@ -18,8 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rarespec.mock.damage import KINDS, VALID_FITS, applies_to, damage
-from rarespec.mock.damage.bomb import INFLATED_BYTES, gzip_bomb
-from rarespec.mock.damage.bytewise import bit_flip_gzip
+from rarespec.mock.damage.bytewise import INFLATED_BYTES, bit_flip_gzip, gzip_bomb
 from rarespec.mock.damage.units import put_together, take_apart
 from rarespec.mock.files import LAYOUTS, native_wavelength, write_files
 from rarespec.spectrum import PAPER_GRID, Spectra

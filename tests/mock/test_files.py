@@ -12,10 +12,9 @@ from astropy.io import fits
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rarespec.formats.fits_header import value_of
+from rarespec.formats.fits.header import value_of
 from rarespec.mock.files import LAYOUTS, native_wavelength, write_files
-from rarespec.mock.files.checksum import add, encode, ones_complement_sum
-from rarespec.mock.files.header import Header, format_card
+from rarespec.mock.files.fits import Header, add, encode, format_card, ones_complement_sum
 from rarespec.mock.files.target import class_words, targets_of
 from rarespec.spectrum import PAPER_GRID, Spectra
 

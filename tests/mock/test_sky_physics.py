@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from rarespec.mock import MockSky
 from rarespec.mock.classes import draw
-from rarespec.mock.laboratory import vacuum
 from rarespec.mock.light import Light, Population, emitted
+from rarespec.mock.lines import vacuum
 from rarespec.mock.opacity import MODEL_GRID, absorbers
 from rarespec.spectrum import PAPER_GRID
 

@@ -10,9 +10,9 @@ import pytest
 
 from conftest import SMALL_GRID, make_spectra
 from rarespec import plots
+from rarespec.errors import UsageError
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.yield_curve import yield_curve
-from rarespec.survey.manifest import WrongUseError
+from rarespec.searching.yields.yield_curve import yield_curve
 from search_rankings import HOSTILE, ranking_of, survey_with_bands
 
 FORMULA = HOSTILE[3]
@@ -58,9 +58,9 @@ def test_several_spectra() -> None:
     assert [panel.get_title(loc="left")[:6] for panel in plots.plot_spectra(spectra)] == spectra.ids
     given = pyplot.figure().subplots(3)
     assert plots.plot_spectra(list(spectra), axes=given) == list(given)
-    with pytest.raises(WrongUseError, match="2 given for 3"):
+    with pytest.raises(UsageError, match="2 given for 3"):
         plots.plot_spectra(spectra, axes=given[:2])
-    with pytest.raises(WrongUseError, match="51 spectra"):
+    with pytest.raises(UsageError, match="51 spectra"):
         plots.plot_spectra(make_spectra(51, SMALL_GRID))
 
 
@@ -87,10 +87,10 @@ def test_names_of_lines_outside_a_narrow_range_are_gone(ranking: Ranking) -> Non
 
 
 def test_what_cannot_be_drawn_is_told(ranking: Ranking) -> None:
-    with pytest.raises(WrongUseError, match=r"no yield curve to plot\. There is no estimate"):
+    with pytest.raises(UsageError, match=r"no yield curve to plot\. There is no estimate"):
         plots.plot_yield(yield_curve(np.linspace(1, 0, 50), [], 1))
     for rank in (0, len(ranking) + 1):
-        with pytest.raises(WrongUseError, match="the number of candidates"):
+        with pytest.raises(UsageError, match="the number of candidates"):
             plots.plot_candidate(ranking, rank)
 
 

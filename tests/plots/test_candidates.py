@@ -12,12 +12,11 @@ from hypothesis.extra.numpy import arrays
 from matplotlib.colors import to_hex
 
 from rarespec.pages.svg_path import path_through, round_numbers
-from rarespec.plots.candidate_svg import HEIGHT, WIDTH, candidate_svg
-from rarespec.plots.candidates import draw_candidate, flux_limits
+from rarespec.plots.candidates import HEIGHT, WIDTH, candidate_svg, draw_candidate, flux_limits
 from rarespec.plots.canvas import BLUE, GREY, RED, empty_figure
-from rarespec.searching.portrait import Portrait
-from rarespec.searching.spectral_features import LINE, SpectralFeature
-from rarespec.spectrum.fewer_points import extreme_points, mean_points
+from rarespec.searching.explain.portrait import Portrait
+from rarespec.searching.explain.spectral_features import LINE, SpectralFeature
+from rarespec.spectrum.picture import extreme_points, mean_points
 
 WAVELENGTH = np.linspace(4000.0, 9000.0, 2000)
 

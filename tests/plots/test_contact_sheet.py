@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from rarespec.errors import UsageError
 from rarespec.plots.contact_sheet import A4, COLUMNS, LONGEST_ID, ROWS, sheets
 from rarespec.plots.search_report import write_report
-from rarespec.searching.portrait import portraits_of
+from rarespec.searching.explain.portrait import portraits_of
+from rarespec.searching.explain.template import NoTemplate
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.template import NoTemplate
-from rarespec.spectrum.printable import printable
+from rarespec.storage.text import printable
 from rarespec.survey import Survey
-from rarespec.survey.manifest import WrongUseError
 from search_rankings import HOSTILE, ranking_of, survey_with_bands
 
 
@@ -99,5 +99,5 @@ def test_spectra_without_errors_positions_or_class(tmp_path: Path) -> None:
 
 
 def test_a_report_of_nothing_is_refused(ranking: Ranking, tmp_path: Path) -> None:
-    with pytest.raises(WrongUseError, match="n must be at least 1"):
+    with pytest.raises(UsageError, match="n must be at least 1"):
         write_report(ranking, tmp_path, 0)

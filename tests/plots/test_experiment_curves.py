@@ -26,7 +26,7 @@ from rarespec.plots import experiment_curves
 from rarespec.plots.canvas import PAGE_WIDTH, SMALL_SIZE, panels, save_both
 from rarespec.plots.experiment_curves import AVERAGE_PRECISION, PRECISION, RECALL, Curve, curves_figure
 from rarespec.plots.method_style import style_of
-from rarespec.thousands import thousands
+from rarespec.storage.text import thousands
 
 TWO = ("lrga", "bagging_top_push")
 DRAW = (experiment_curves.draw_figure_2, experiment_curves.draw_figure_3, experiment_curves.draw_figure_4)

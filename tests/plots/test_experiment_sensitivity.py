@@ -16,7 +16,7 @@ from matplotlib.text import Text
 
 from experiment_results import made_up_results
 from rarespec.evaluation.experiment.results import Sensitivity
-from rarespec.evaluation.paper_grids import BAG_SIZE, N_BAGS, REGULARISATION
+from rarespec.evaluation.tuning import BAG_SIZE, N_BAGS, REGULARISATION
 from rarespec.plots.canvas import SMALL_SIZE, panels
 from rarespec.plots.experiment_sensitivity import (
     FLAT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rarespec.plots.looks import WAYS, looks_figure
+from rarespec.plots.yield_curve import WAYS, looks_figure
 
 
 def test_lines_are_the_mean_number_found() -> None:

@@ -8,8 +8,7 @@ from matplotlib.image import imread
 
 from conftest import make_spectra
 from rarespec.features import median_filter
-from rarespec.plots.features import draw_components, draw_filtering
-from rarespec.plots.spectra import draw_spectra
+from rarespec.plots.spectra import draw_components, draw_filtering, draw_spectra
 from rarespec.spectrum import PAPER_GRID
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.image import imread
 
-from rarespec.plots.weights import draw_weights
+from rarespec.plots.spectra import draw_weights
 from rarespec.spectrum import PAPER_GRID
 
 

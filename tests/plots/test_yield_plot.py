@@ -9,7 +9,7 @@ import pytest
 
 from rarespec.plots.canvas import empty_figure
 from rarespec.plots.yield_curve import BEYOND, depth_drawn, draw_yield_curve, yield_figure
-from rarespec.searching.yield_curve import YieldCurve, yield_curve
+from rarespec.searching.yields.yield_curve import YieldCurve, yield_curve
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from rarespec.rankers._anchors import anchor_weights, draw_anchors, k_means, nearest_anchor
+from rarespec.rankers.graph.emr import anchor_weights, draw_anchors, k_means, nearest_anchor
 
 
 def blobs(n: int, d: int, seed: int = 0) -> np.ndarray:

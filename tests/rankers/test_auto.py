@@ -7,10 +7,10 @@ import pytest
 
 from rarespec.evaluation import average_precision_at_k, relevance_in_order
 from rarespec.rankers import Auto, Kept, MatchedFilter, load_model, save_model
-from rarespec.rankers._auto_parts import expanded_direction
-from rarespec.rankers._auto_query import query_of
-from rarespec.rankers._auto_trust import PRIOR, ranks_among, shares_by_agreement, shares_by_places
-from rarespec.rankers.signal import signal_of_rows, signal_space
+from rarespec.rankers.auto.parts import expanded_direction
+from rarespec.rankers.auto.query import query_of
+from rarespec.rankers.auto.signal import signal_of_rows, signal_space
+from rarespec.rankers.auto.trust import PRIOR, ranks_among, shares_by_agreement, shares_by_places
 
 
 def survey(n_rare=40, n_common=3000, noise=0.3, families=1, seed=0):

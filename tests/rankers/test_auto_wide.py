@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from rarespec.evaluation import average_precision_at_k, relevance_in_order
-from rarespec.rankers import Auto, load_model, save_model, signal
-from rarespec.rankers._auto_spread import reached
+from rarespec.rankers import Auto, load_model, save_model
+from rarespec.rankers.auto import signal
+from rarespec.rankers.auto.spread import reached
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rarespec.rankers import bagging_svm
-from rarespec.rankers._bags import draw_bags
-from rarespec.rankers.bagging_svm import BaggingSVM
+from rarespec.rankers.bags import draw_bags
+from rarespec.rankers.svm import bagging_svm
+from rarespec.rankers.svm.bagging_svm import BaggingSVM
 
 
 # all rows are in every bag; else checks that compare a matrix with parts of it would have to fail

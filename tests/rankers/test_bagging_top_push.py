@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from rarespec.rankers._bags import bag_size_for, draw_bags
-from rarespec.rankers.bagging_top_push import BaggingTopPush
-from rarespec.rankers.top_push import TopPush
+from rarespec.rankers.bags import bag_size_for, draw_bags
+from rarespec.rankers.toppush.bagging_top_push import BaggingTopPush
+from rarespec.rankers.toppush.top_push import TopPush
 
 
 @pytest.fixture(scope="module")

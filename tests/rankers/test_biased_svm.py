@@ -10,10 +10,12 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from rarespec.rankers import _squared_hinge, biased_svm, linear
-from rarespec.rankers._kernel import Scaling
-from rarespec.rankers._squared_hinge import fit_squared_hinge
-from rarespec.rankers.biased_svm import BiasedSVM
+from rarespec.rankers import ranker as linear
+from rarespec.rankers.svm import biased_svm
+from rarespec.rankers.svm import squared_hinge as _squared_hinge
+from rarespec.rankers.svm.biased_svm import BiasedSVM
+from rarespec.rankers.svm.kernel import Scaling
+from rarespec.rankers.svm.squared_hinge import fit_squared_hinge
 
 
 @parametrize_with_checks([BiasedSVM(), BiasedSVM(kernel="rbf")])

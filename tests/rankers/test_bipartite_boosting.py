@@ -10,9 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rarespec.rankers import _stumps, bipartite_boosting
-from rarespec.rankers._stumps import best_step, bin_numbers, candidate_thresholds, step_sums
-from rarespec.rankers.bipartite_boosting import BipartiteBoosting
+from rarespec.rankers.bipartite import bipartite_boosting
+from rarespec.rankers.bipartite import bipartite_boosting as _stumps
+from rarespec.rankers.bipartite.bipartite_boosting import (
+    BipartiteBoosting,
+    best_step,
+    bin_numbers,
+    candidate_thresholds,
+    step_sums,
+)
 from rarespec.rankers.linear_map import whitening
 
 

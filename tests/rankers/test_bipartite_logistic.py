@@ -12,10 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rarespec.rankers import _balanced_loss
-from rarespec.rankers._bags import draw_bags
-from rarespec.rankers._balanced_loss import BalancedLoss, minimise
-from rarespec.rankers.bipartite_logistic import BipartiteLogistic
+from rarespec.rankers.bags import draw_bags
+from rarespec.rankers.bipartite import bipartite_logistic as _balanced_loss
+from rarespec.rankers.bipartite.bipartite_logistic import BalancedLoss, BipartiteLogistic, minimise
 from rarespec.rankers.linear_map import linear_map, whitening
 from rarespec.rankers.matched_filter import MatchedFilter
 

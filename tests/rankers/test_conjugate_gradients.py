@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array, diags_array
 
-from rarespec.rankers._conjugate_gradients import CHECK_EVERY, COLUMNS_AT_ONCE, OrderedMatrix, solve, solve_in_blocks
+from rarespec.rankers.graph.conjugate_gradients import (
+    CHECK_EVERY,
+    COLUMNS_AT_ONCE,
+    OrderedMatrix,
+    solve,
+    solve_in_blocks,
+)
 
 
 def system(n, seed=0, spread=1.0):

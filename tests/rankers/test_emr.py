@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rarespec.rankers.emr import EMR
+from rarespec.rankers.graph.emr import EMR
 from rarespec.rankers.ranker import best_first
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_anchors")

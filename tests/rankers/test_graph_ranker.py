@@ -6,12 +6,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rarespec.rankers.emr import EMR
-from rarespec.rankers.label_propagation import LabelPropagation
-from rarespec.rankers.lrga import LRGA
-from rarespec.rankers.manifold_ranking import ManifoldRanking
+from rarespec.rankers.graph.emr import EMR
+from rarespec.rankers.graph.label_propagation import LabelPropagation, ManifoldRanking
+from rarespec.rankers.graph.lrga import LRGA
 from rarespec.rankers.model_file import load_model, save_model
-from rarespec.rankers.neighbours import build_neighbours
+from rarespec.rankers.neighbours.neighbour_graph import build_neighbours
 from rarespec.rankers.ranker import Kept
 
 WALKING = [
@@ -101,7 +100,7 @@ def test_a_graph_that_is_given_is_used(ranker, monkeypatch):
     X = rows()
     graph = build_neighbours(X, 8)
     expected = clone(ranker).fit(X, known()).scores_
-    monkeypatch.setattr("rarespec.rankers.graph_ranker.build_neighbours", None)
+    monkeypatch.setattr("rarespec.rankers.graph.graph_ranker.build_neighbours", None)
     assert np.array_equal(clone(ranker).set_params(graph=graph).fit(X, known()).scores_, expected)
     assert np.array_equal(clone(ranker).prepare(X, Kept(graph=graph)).scores_for(known()), expected)
     assert "8 neighbours each" in repr(clone(ranker).set_params(graph=graph))

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from rarespec.rankers.label_propagation import LabelPropagation
-from rarespec.rankers.neighbours import build_neighbours
+from rarespec.rankers.graph.label_propagation import LabelPropagation
+from rarespec.rankers.neighbours.neighbour_graph import build_neighbours
 
 
 def rows(n=150, seed=0, spread=0.3):

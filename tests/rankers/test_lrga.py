@@ -15,10 +15,9 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rarespec.rankers import _conjugate_gradients
-from rarespec.rankers._alignment import align, alignment_matrix, alignment_system, regressed_scores
-from rarespec.rankers.lrga import LRGA
-from rarespec.rankers.neighbours import build_neighbours
+from rarespec.rankers.graph import conjugate_gradients as _conjugate_gradients
+from rarespec.rankers.graph.lrga import LRGA, align, alignment_matrix, alignment_system, regressed_scores
+from rarespec.rankers.neighbours.neighbour_graph import build_neighbours
 from rarespec.rankers.ranker import Kept, best_first
 
 
@@ -31,12 +30,12 @@ def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
 @pytest.fixture(params=["factored", "iterated"])
 def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """As small surveys are solved, and as large ones are."""
-    monkeypatch.setattr("rarespec.rankers.lrga.FACTORED_BELOW", 20_000 if request.param == "factored" else 0)
+    monkeypatch.setattr("rarespec.rankers.graph.lrga.FACTORED_BELOW", 20_000 if request.param == "factored" else 0)
 
 
 @pytest.fixture
 def iterated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rarespec.rankers.lrga.FACTORED_BELOW", 0)
+    monkeypatch.setattr("rarespec.rankers.graph.lrga.FACTORED_BELOW", 0)
 
 
 def rows_and_known(n: int = 200, d: int = 4, n_known: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -147,7 +146,7 @@ def test_a_looser_tolerance_says_so_in_its_residual(iterated: None) -> None:
 
 def test_unfinished_queries_are_said(iterated: None, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = rows_and_known()
-    monkeypatch.setattr("rarespec.rankers.lrga.MAX_ITER", 3)
+    monkeypatch.setattr("rarespec.rankers.graph.lrga.MAX_ITER", 3)
     with pytest.warns(UserWarning, match="was not solved to rtol"):
         assert LRGA(extra_factor=False).fit(X, y).n_iter_ == 3
 

@@ -5,9 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from rarespec.rankers.label_propagation import LabelPropagation
-from rarespec.rankers.manifold_ranking import ManifoldRanking
-from rarespec.rankers.neighbours import build_neighbours
+from rarespec.rankers.graph.label_propagation import LabelPropagation, ManifoldRanking
+from rarespec.rankers.neighbours.neighbour_graph import build_neighbours
 
 
 def rows(n=150, seed=0):

@@ -18,11 +18,11 @@ from safetensors.numpy import save
 from sklearn.exceptions import NotFittedError
 
 from rarespec import __version__
-from rarespec.rankers import _model_container as container
-from rarespec.rankers._model_values import described_all, rebuilt_all
-from rarespec.rankers.bagging_top_push import BaggingTopPush
+from rarespec.rankers import model_values as container
 from rarespec.rankers.matched_filter import MatchedFilter
 from rarespec.rankers.model_file import Model, ModelFileError, hash_of_ids, load_model, save_model
+from rarespec.rankers.model_values import described_all, rebuilt_all
+from rarespec.rankers.toppush.bagging_top_push import BaggingTopPush
 from rarespec.spectrum import PAPER_GRID
 
 RNG = np.random.default_rng(5)

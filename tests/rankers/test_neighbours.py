@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rarespec.rankers import _neighbour_search, exact_neighbours
-from rarespec.rankers._faiss_neighbours import recall_of_each
-from rarespec.rankers.exact_neighbours import exact_nearest, pair_distances
-from rarespec.rankers.neighbours import (
+from rarespec.rankers.neighbours import exact as exact_neighbours
+from rarespec.rankers.neighbours import neighbour_graph as _neighbour_search
+from rarespec.rankers.neighbours.exact import exact_nearest, pair_distances
+from rarespec.rankers.neighbours.faiss_search import recall_of_each
+from rarespec.rankers.neighbours.neighbour_graph import (
     NeighbourGraph,
     build_neighbours,
     extend_neighbours,

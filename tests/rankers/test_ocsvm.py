@@ -8,8 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rarespec.rankers import _kernel, ocsvm
-from rarespec.rankers.ocsvm import OCSVM
+from rarespec.rankers.svm import kernel as _kernel
+from rarespec.rankers.svm import ocsvm
+from rarespec.rankers.svm.ocsvm import OCSVM
 
 
 @parametrize_with_checks([OCSVM(), OCSVM(kernel="linear")])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from rarespec.rankers._push_nesterov import project
+from rarespec.rankers.toppush.nesterov import project
 
 
 def by_bisection(a0: np.ndarray, b0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

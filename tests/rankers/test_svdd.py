@@ -6,10 +6,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rarespec.rankers._kernel import Kernel
-from rarespec.rankers._svdd_programme import solve_svdd
-from rarespec.rankers.ocsvm import OCSVM
-from rarespec.rankers.svdd import SVDD
+from rarespec.rankers.svm.kernel import Kernel
+from rarespec.rankers.svm.ocsvm import OCSVM
+from rarespec.rankers.svm.svdd import SVDD, solve_svdd
 
 
 @parametrize_with_checks([SVDD(), SVDD(kernel="linear"), SVDD(kernel="poly")])

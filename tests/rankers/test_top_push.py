@@ -10,8 +10,8 @@ from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
 
 from rankers.push_reference import objective_at, optimum, random_problem
-from rarespec.rankers._push_solve import SOLVED_WHOLE
-from rarespec.rankers.top_push import TopPush
+from rarespec.rankers.toppush.solve import SOLVED_WHOLE
+from rarespec.rankers.toppush.top_push import TopPush
 
 LOSSES = ["truncated-quadratic", "exponential", "logistic"]
 
@@ -61,8 +61,8 @@ def test_the_gap_bounds_the_distance_to_the_optimum(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_conditions_of_karush_kuhn_and_tucker(seed: int) -> None:
-    from rarespec.rankers._push_interior_point import solve
-    from rarespec.rankers._push_problem import LOSSES, Objective
+    from rarespec.rankers.toppush.interior_point import solve
+    from rarespec.rankers.toppush.problem import LOSSES, Objective
 
     positives, negatives, lam = random_problem(seed)
     solution = solve(positives[None], negatives[None], Objective(LOSSES["truncated-quadratic"], lam), 1e-12, 200)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from conftest import SMALL_GRID, make_spectra
 from rarespec.searching.crossmatch import Sky, is_position
-from rarespec.searching.sky_degrees import degrees_of
+from rarespec.searching.known.example_table import degrees_of
 from rarespec.spectrum import DefectError
 from rarespec.survey import Survey
 

@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rarespec.errors import UsageError
 from rarespec.features import MinMax, PaperFeatures, Recipe, StreamingPCA
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.rankers import MatchedFilter
-from rarespec.searching._recipe_parts import rescaled
-from rarespec.searching.explanation import bands_of, contributions, explain_score, smoothed
-from rarespec.searching.template import NoTemplate, template_of
+from rarespec.searching.explain.explanation import bands_of, contributions, explain_score, smoothed
+from rarespec.searching.explain.template import NoTemplate, rescaled, template_of
 from rarespec.spectrum import PAPER_GRID, Spectrum
-from rarespec.survey.features import features_of
-from rarespec.survey.manifest import WrongUseError
+from rarespec.survey.features.computing import features_of
 
 WAVELENGTH = PAPER_GRID.wavelength
 
@@ -85,13 +84,13 @@ def test_contributions_of_many_rows(case):
 def test_what_cannot_be_explained_says_why(case):
     survey, features, template, id, _ = case
     spectrum = survey[id]
-    with pytest.raises(WrongUseError, match=r"no explanation by wavelength\. No pixels"):
+    with pytest.raises(UsageError, match=r"no explanation by wavelength\. No pixels"):
         explain_score(NoTemplate("No pixels."), spectrum, features)
     short = Spectrum(id, WAVELENGTH[:9], spectrum.flux[:9], None, spectrum.bad[:9])
-    with pytest.raises(WrongUseError, match="has 9 pixels, but the template has 3601"):
+    with pytest.raises(UsageError, match="has 9 pixels, but the template has 3601"):
         explain_score(template, short, features)
     lost = Spectrum(id, WAVELENGTH, spectrum.flux, None, np.ones(len(WAVELENGTH), bool))
-    with pytest.raises(WrongUseError, match="no features"):
+    with pytest.raises(UsageError, match="no features"):
         explain_score(template, lost, features)
 
 

@@ -21,11 +21,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rarespec.searching.export as export
-from rarespec.searching.columns import COLUMNS, describe_columns
+from rarespec.errors import UsageError
+from rarespec.searching.candidates import COLUMNS, describe_columns
 from rarespec.searching.export import SUFFIXES, read_provenance, unescaped, write_table
 from rarespec.searching.export.comma_separated import without_formula
 from rarespec.searching.export.fits import unused_integer
-from rarespec.survey.manifest import WrongUseError
 
 TYPED = [".ecsv", ".fits", ".vot", ".parquet"]
 """One suffix for each format that keeps types, units and descriptions."""
@@ -404,7 +404,7 @@ def test_odd_columns_are_written_whole(suffix: str, tmp_path: Path) -> None:
     ],
 )
 def test_columns_that_files_cannot_hold_are_refused_by_name(column: np.ndarray, what: str, tmp_path: Path) -> None:
-    with pytest.raises(WrongUseError, match=f"'odd'.*{what}"):
+    with pytest.raises(UsageError, match=f"'odd'.*{what}"):
         write_table(ranking(2, odd=column), tmp_path / "t.fits", {})
     assert not list(tmp_path.iterdir())
 
@@ -434,40 +434,40 @@ def test_an_interrupted_csv_has_no_provenance_rather_than_that_of_another_table(
     monkeypatch.setattr("os.replace", _no_room)
     with pytest.raises(OSError, match="no room"):
         write_table(ranking(), path, {"seed": 2})
-    with pytest.raises(WrongUseError, match="no provenance"):
+    with pytest.raises(UsageError, match="no provenance"):
         read_provenance(path)
 
 
 def test_a_wrong_name_is_told_with_the_formats_there_are(tmp_path: Path) -> None:
     for name in ("t.txt", "t", "t.gz"):
-        with pytest.raises(WrongUseError, match=r"\.ecsv, \.csv, \.fits.*\.parquet"):
+        with pytest.raises(UsageError, match=r"\.ecsv, \.csv, \.fits.*\.parquet"):
             write_table(ranking(), tmp_path / name, {})
-    with pytest.raises(WrongUseError, match="does not exist; create it first"):
+    with pytest.raises(UsageError, match="does not exist; create it first"):
         write_table(ranking(), tmp_path / "nowhere" / "t.csv", {})
     (tmp_path / "f.csv").mkdir()
-    with pytest.raises(WrongUseError, match="this is a directory"):
+    with pytest.raises(UsageError, match="this is a directory"):
         write_table(ranking(), tmp_path / "f.csv", {})
     assert write_table(ranking(), str(tmp_path / "T.FITS"), {}).is_file()
 
 
 def test_provenance_that_is_not_json_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(WrongUseError, match=r"PosixPath|WindowsPath"):
+    with pytest.raises(UsageError, match=r"PosixPath|WindowsPath"):
         write_table(ranking(), tmp_path / "t.csv", {"file": tmp_path})
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_files_of_others_have_no_provenance_and_damaged_ones_are_told(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"t{suffix}"
-    with pytest.raises(WrongUseError, match="no such file"):
+    with pytest.raises(UsageError, match="no such file"):
         read_provenance(path)
     forms = {".ecsv": "ascii.ecsv", ".csv": "ascii.csv", ".parquet": "parquet", ".vot": "votable", ".xml": "votable"}
     form = forms.get(suffix, "votable" if suffix == ".votable" else "fits")
     Table({"a": [1]}).write(path, format=form)
-    with pytest.raises(WrongUseError, match="no provenance"):
+    with pytest.raises(UsageError, match="no provenance"):
         read_provenance(path)
     if suffix != ".csv":
         path.write_bytes(b"\x00\x01 not a table")
-        with pytest.raises(WrongUseError, match="damaged"):
+        with pytest.raises(UsageError, match="damaged"):
             read_provenance(path)
 
 

@@ -10,12 +10,12 @@ import pytest
 
 from conftest import SMALL_GRID, make_spectra
 from rarespec.mock import MockSky
-from rarespec.searching._camera_join import JOINS
-from rarespec.searching._sky_residuals import SKY_LINES
-from rarespec.searching.flags import FLAG_MEANINGS, flags_of, flags_of_spectra
-from rarespec.searching.template import NoTemplate, Template
+from rarespec.searching.explain.template import NoTemplate, Template
+from rarespec.searching.flags.artefacts import JOINS, SKY_LINES
+from rarespec.searching.flags.flags import FLAG_MEANINGS, flags_of, flags_of_spectra
 from rarespec.spectrum import PAPER_GRID, Spectra
-from rarespec.survey import Survey, arrays
+from rarespec.survey import Survey
+from rarespec.survey.store import arrays
 
 WAVELENGTH = PAPER_GRID.wavelength
 BRIGHT = 10.0

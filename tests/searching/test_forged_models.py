@@ -16,12 +16,12 @@ import pytest
 from conftest import SMALL_GRID, make_spectra
 from rarespec import search
 from rarespec.features import PaperFeatures
-from rarespec.rankers import _model_container as container
+from rarespec.rankers import model_values as container
 from rarespec.rankers.by_name import NAMES
 from rarespec.rankers.model_file import ModelFileError, load_model
 from rarespec.searching.model import save_search
 from rarespec.searching.search import search_with_model
-from rarespec.survey import Survey, WrongUseError
+from rarespec.survey import Survey, UsageError
 
 N, TOP = 60, 10
 QUICK: dict[str, dict[str, Any]] = {
@@ -152,7 +152,7 @@ def answer_of(survey: Survey, content: bytes, path: Path) -> str:
     path.write_bytes(content)
     try:
         ranking = search_with_model(survey, path, TOP)
-    except WrongUseError as error:
+    except UsageError as error:
         assert str(path) in str(error), error
         return "refused"
     assert np.isfinite(ranking.scores).all() and np.isfinite(np.asarray(ranking.table["score"])).all()

@@ -17,9 +17,9 @@ from astropy.table import MaskedColumn, QTable, Table
 from conftest import SMALL_GRID, make_spectra, small_survey_files
 from rarespec.formats import read_here
 from rarespec.mock.simulate import SkyChoice, simulate_files
-from rarespec.searching.known import Examples, examples_of
+from rarespec.searching.known.known_examples import Examples, examples_of
 from rarespec.spectrum import PAPER_GRID, Spectra
-from rarespec.survey import Survey, WrongUseError
+from rarespec.survey import Survey, UsageError
 from rarespec.survey.ingest import ingest
 from rarespec.survey.placement import place
 
@@ -108,7 +108,7 @@ def test_an_endless_id_is_told_in_short(survey):
 def test_the_suggestion_shares_the_beginning_or_the_end(sdss):
     right = str(sdss.ids[3])
     for wrong in (f"spec-{right}", f"{right}.", right.replace("-", "_", 1), right.lstrip("0")):
-        with pytest.raises(WrongUseError, match=f"{wrong}'; did you mean '{right}'"):
+        with pytest.raises(UsageError, match=f"{wrong}'; did you mean '{right}'"):
             examples_of(sdss, wrong)
 
 
@@ -135,19 +135,19 @@ def test_an_id_of_the_survey_is_never_a_file(survey, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("nothing", ["", [], [""], ",", np.array([], dtype=str), ()])
 def test_nothing_given(survey, nothing):
-    with pytest.raises(WrongUseError, match="no examples were given; give ids such as s00000, a table"):
+    with pytest.raises(UsageError, match="no examples were given; give ids such as s00000, a table"):
         examples_of(survey, nothing)
 
 
 def test_a_table_without_rows_is_named(survey, tmp_path):
     (tmp_path / "found.csv").write_text("id,label\n")
-    with pytest.raises(WrongUseError, match=r"no examples were given: \S*found\.csv: contains no examples"):
+    with pytest.raises(UsageError, match=r"no examples were given: \S*found\.csv: contains no examples"):
         examples_of(survey, tmp_path / "found.csv")
     assert "contains no examples" in only_problem(examples_of(survey, ["s00001", tmp_path / "found.csv"]))
 
 
 def test_nothing_usable_lists_the_first_problems(survey):
-    with pytest.raises(WrongUseError, match=r"none of the 9 .*'x0'.*'x4'; and 4 more\. To fix this, give ids"):
+    with pytest.raises(UsageError, match=r"none of the 9 .*'x0'.*'x4'; and 4 more\. To fix this, give ids"):
         examples_of(survey, [f"x{i}" for i in range(9)])
 
 
@@ -157,10 +157,10 @@ def test_objects_that_are_no_examples(survey):
 
 
 def test_an_empty_survey_and_a_radius_that_cannot_be(survey, tmp_path):
-    with pytest.raises(WrongUseError, match="empty"):
+    with pytest.raises(UsageError, match="empty"):
         examples_of(Survey.create(tmp_path / "e", SMALL_GRID), "x")
     for radius in (0, -1, np.nan, np.inf):
-        with pytest.raises(WrongUseError, match="radius"):
+        with pytest.raises(UsageError, match="radius"):
             examples_of(survey, "s00001", radius)
 
 
@@ -177,7 +177,7 @@ def test_positions(survey):
 def test_the_radius_decides_and_the_nearest_is_named(survey):
     near = SkyCoord(RA[4], 1 / 3600, unit="deg")
     assert examples_of(survey, near, 1.01).rows.tolist() == [4]
-    with pytest.raises(WrongUseError, match=r"no spectrum within 0.99 arcsec; the nearest, s00004, is 1.0 arcsec away"):
+    with pytest.raises(UsageError, match=r"no spectrum within 0.99 arcsec; the nearest, s00004, is 1.0 arcsec away"):
         examples_of(survey, near, 0.99)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rarespec.rankers import MatchedFilter
 from rarespec.rankers.covariance import inverse_square_root, ledoit_wolf
 from rarespec.rankers.rows import BLOCK_ROWS
-from rarespec.searching.nearest_known import nearest_known
+from rarespec.searching.candidates import nearest_known
 
 
 def rows(seed: int, n: int, d: int = 5) -> np.ndarray:

@@ -9,7 +9,7 @@ import pytest
 from astropy.coordinates import SkyCoord
 from astropy.table import MaskedColumn, QTable, Table
 
-from rarespec.searching.known import examples_of
+from rarespec.searching.known.known_examples import examples_of
 from rarespec.searching.ranking import Ranking
 from rarespec.survey import Survey
 from search_rankings import HOSTILE, ranking_of, spectra_with_bands, survey_with_bands

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rarespec.features import median_filter
-from rarespec.searching.portrait import on_scale_of, portraits_of
+from rarespec.searching.explain.portrait import on_scale_of, portraits_of
+from rarespec.searching.explain.spectral_features import known_features
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.spectral_features import known_features
 from rarespec.spectrum import Spectra
 from rarespec.survey import Survey
 from search_rankings import N, ranking_of, spectra_with_bands, survey_with_bands

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rarespec.pages.html_element import EMPTY, Html
-from rarespec.searching.flags import FLAG_MEANINGS
-from rarespec.searching.portrait import portraits_of
+from rarespec.pages.html import EMPTY, Html
+from rarespec.searching.explain.portrait import portraits_of
+from rarespec.searching.flags.flags import FLAG_MEANINGS
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.report import Pictures, describe_yield, report_page, sentence
-from rarespec.searching.sky_links import sky_links
-from rarespec.spectrum.printable import printable
+from rarespec.searching.report import Pictures, describe_yield, report_page, sentence, sky_links
+from rarespec.storage.text import printable
 from rarespec.survey import Survey
 from search_rankings import HOSTILE, ranking_of, survey_with_bands
 

@@ -13,9 +13,9 @@ from astropy.table import Table
 
 import rarespec as rs
 from rarespec.cli.search_options import SearchOptions
+from rarespec.errors import UsageError
 from rarespec.searching.request import SearchRequest
 from rarespec.searching.selection import Selection
-from rarespec.survey.manifest import WrongUseError
 
 FIELDS = {one.name for one in fields(SearchRequest)}
 IN_WORDS = {"min_snr", "classes", "not_classes", "cone"}
@@ -45,7 +45,7 @@ IN_WORDS = {"min_snr", "classes", "not_classes", "cone"}
     ],
 )
 def test_wrong_use_is_refused_when_the_request_is_made(wrong: dict[str, Any], said: str) -> None:
-    with pytest.raises(WrongUseError, match=said):
+    with pytest.raises(UsageError, match=said):
         SearchRequest(**wrong)
 
 

@@ -7,16 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rarespec.errors import UsageError
 from rarespec.features import PaperFeatures
 from rarespec.searching import rows as rows_module
-from rarespec.searching.known import examples_of
+from rarespec.searching.known.known_examples import examples_of
 from rarespec.searching.relearning import Relearning
 from rarespec.searching.request import SearchRequest
 from rarespec.searching.rows import SearchRows, gather_rows
 from rarespec.searching.search import prepare_search
-from rarespec.survey import Survey, feature_set
-from rarespec.survey.features import features_of
-from rarespec.survey.manifest import WrongUseError
+from rarespec.survey import Survey
+from rarespec.survey.features import feature_set
+from rarespec.survey.features.computing import features_of
 from search_rankings import spectra_with_bands, survey_with_bands
 
 RECIPE = PaperFeatures(n_components=10)
@@ -54,7 +55,7 @@ def test_other_rows_may_be_known(survey: Survey) -> None:
 def test_what_is_known_goes_before_what_is_refused(survey: Survey) -> None:
     rows, problems = gathered(survey, survey.ids[:2].tolist(), survey.ids[1:3].tolist())
     assert rows.refused_ids == [survey.ids[2]] and "taken as known" in problems[0]
-    with pytest.raises(WrongUseError, match="every usable spectrum is known"):
+    with pytest.raises(UsageError, match="every usable spectrum is known"):
         gathered(survey, survey.ids.tolist())
 
 

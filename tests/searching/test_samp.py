@@ -18,10 +18,10 @@ import pytest
 from astropy.samp import SAMPHubServer, SAMPIntegratedClient, conf
 from astropy.table import Table
 
+from rarespec.errors import UsageError
 from rarespec.searching import samp
 from rarespec.searching.export import read_provenance
 from rarespec.searching.samp import FOLDER_PREFIX, KEPT_SECONDS, LOAD_TABLE, send_table
-from rarespec.survey.manifest import WrongUseError
 
 Answer = dict[str, Any]
 DONE: Answer = {"samp.status": "samp.ok", "samp.result": {}}
@@ -101,7 +101,7 @@ def test_one_program_can_be_chosen_by_name(hub: SAMPHubServer, table: Table) -> 
         assert send_table(table, "t", to="topcat") == ["TOPCAT"]
         assert sorted(send_table(table, "t")) == ["Aladin", "TOPCAT"]
         assert (len(topcat.tables), len(aladin.tables)) == (2, 1)
-        with pytest.raises(WrongUseError, match=r"'ds9'; choose from (TOPCAT, Aladin|Aladin, TOPCAT)"):
+        with pytest.raises(UsageError, match=r"'ds9'; choose from (TOPCAT, Aladin|Aladin, TOPCAT)"):
             send_table(table, "t", to="ds9")
 
 
@@ -121,7 +121,7 @@ def test_without_a_program_that_listens_the_user_is_told_what_to_start(
 ) -> None:
     if with_hub:
         request.getfixturevalue("hub")
-    with pytest.raises(WrongUseError, match="start TOPCAT or Aladin first"):
+    with pytest.raises(UsageError, match="start TOPCAT or Aladin first"):
         send_table(table, "t")
     assert not list(Path(tempfile.gettempdir()).iterdir())
 
@@ -130,7 +130,7 @@ def test_a_hub_that_ended_without_a_word_is_no_hub(hub: SAMPHubServer, table: Ta
     left_behind = (tmp_path / ".samp").read_bytes()
     hub.stop()
     (tmp_path / ".samp").write_bytes(left_behind)
-    with pytest.raises(WrongUseError, match="start TOPCAT or Aladin first"):
+    with pytest.raises(UsageError, match="start TOPCAT or Aladin first"):
         send_table(table, "t")
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import rarespec as rs
+from rarespec.errors import UsageError
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.searching.model import save_search
 from rarespec.searching.search import search_with_model
 from rarespec.searching.selection import Selection
-from rarespec.survey.manifest import WrongUseError
 
 N_RARE = 25
 
@@ -55,7 +55,7 @@ def test_the_yield_is_of_the_right_size(ranking):
 def test_explanations_are_about_the_spectrum(ranking):
     id = ranking.table["id"][0]
     assert ranking.explain(id).id == id
-    with pytest.raises(WrongUseError, match="nobody"):
+    with pytest.raises(UsageError, match="nobody"):
         ranking.explain("nobody")
 
 
@@ -109,7 +109,7 @@ def test_what_is_wrong_with_examples_is_told_and_the_rest_is_used(survey, carbon
     ranking = rs.search(survey, known=[*carbon[:3], "nobody", carbon[0]], top=10)
     assert ranking.examples_lost and len(ranking.provenance["known_ids"]) == 3
     assert any("nobody" in problem for problem in ranking.problems)
-    with pytest.raises(WrongUseError, match="nobody"):
+    with pytest.raises(UsageError, match="nobody"):
         rs.search(survey, known=["nobody"])
 
 
@@ -123,7 +123,7 @@ def test_what_is_wrong_with_examples_is_told_and_the_rest_is_used(survey, carbon
     ],
 )
 def test_wrong_use_is_told(survey, carbon, wrong, said):
-    with pytest.raises(WrongUseError, match=said):
+    with pytest.raises(UsageError, match=said):
         rs.search(survey, known=carbon[:3], **wrong)
 
 
@@ -153,11 +153,11 @@ def test_a_model_for_another_grid_is_refused(ranking, tmp_path):
     model = save_search(ranking, tmp_path / "carbon.safetensors")
     grid = rs.WavelengthGrid("log", 3.6, 1e-4, 3400)
     other = simulate_survey(SkyChoice(20, (("carbon", 2),), seed=1, grid=grid), tmp_path / "c.survey")
-    with pytest.raises(WrongUseError, match="grid"):
+    with pytest.raises(UsageError, match="grid"):
         search_with_model(other, model)
 
 
 def test_a_file_that_is_no_model_is_refused(survey, tmp_path):
     (tmp_path / "x").write_bytes(b"nothing")
-    with pytest.raises(WrongUseError, match="x"):
+    with pytest.raises(UsageError, match="x"):
         search_with_model(survey, tmp_path / "x")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from conftest import SMALL_GRID, make_spectra
 from rarespec.searching.selection import Selection
-from rarespec.survey import Survey, WrongUseError
+from rarespec.survey import Survey, UsageError
 
 CLASSES = ["STAR", "STAR", "STAR", "GALAXY", "QSO", None, "star "]
 SUBCLASSES = ["M4", "M0", "Carbon", None, "BROADLINE", None, "m9"]
@@ -75,14 +75,14 @@ def test_wanted_and_unwanted_classes_together(survey):
 
 def test_a_class_that_is_not_there_is_refused_with_those_that_are(survey):
     for selection in (Selection(classes=("star", "L*")), Selection(not_classes=("L*",))):
-        with pytest.raises(WrongUseError, match=r"'L\*'; there are GALAXY, QSO, STAR.*BROADLINE"):
+        with pytest.raises(UsageError, match=r"'L\*'; there are GALAXY, QSO, STAR.*BROADLINE"):
             selection.choose(survey)
 
 
 def test_a_survey_without_classes_says_so(tmp_path):
     survey = Survey.create(tmp_path / "s", SMALL_GRID)
     survey.append(make_spectra(3, SMALL_GRID))
-    with pytest.raises(WrongUseError, match="has no classes; ingest again with --join"):
+    with pytest.raises(UsageError, match="has no classes; ingest again with --join"):
         Selection(classes=("M",)).choose(survey)
     assert Selection(cone=(1, 2, 3)).choose(survey).said == ["not listed: 3 of unknown position"]
 
@@ -117,7 +117,7 @@ def test_each_spectrum_is_counted_once(survey):
     ],
 )
 def test_what_cannot_be_is_refused(wrong):
-    with pytest.raises(WrongUseError, match=r"minimum S/N|cone"):
+    with pytest.raises(UsageError, match=r"minimum S/N|cone"):
         Selection(**wrong)
 
 
@@ -156,7 +156,7 @@ def test_classes_against_one_row_at_a_time(kinds, pattern):
     if any(expected):
         assert Selection(classes=(pattern,)).choose(survey).mask.tolist() == expected
     else:
-        with pytest.raises(WrongUseError):
+        with pytest.raises(UsageError):
             Selection(classes=(pattern,)).choose(survey)
 
 

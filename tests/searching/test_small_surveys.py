@@ -15,8 +15,8 @@ from rarespec.rankers.by_name import NAMES
 from rarespec.searching.model import save_search
 from rarespec.searching.search import search_with_model
 from rarespec.survey import Survey, SurveyError
-from rarespec.survey.features import features_of
-from rarespec.survey.writer import SurveyWriter
+from rarespec.survey.features.computing import features_of
+from rarespec.survey.store.writer import SurveyWriter
 
 SIZES = (1, 2, 3, 5, 10, 30, 49, 50, 51, 100)
 

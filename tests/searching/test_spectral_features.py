@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rarespec.searching.spectral_features import APART, LINE, MOST, known_features, sky_features, telling_features
+from rarespec.searching.explain.spectral_features import (
+    APART,
+    LINE,
+    MOST,
+    known_features,
+    sky_features,
+    telling_features,
+)
 from rarespec.spectrum import PAPER_GRID
 
 WAVELENGTH = PAPER_GRID.wavelength

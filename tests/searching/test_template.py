@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rarespec.features import LineIndices, MedianFilter, MinMax, PaperFeatures, Recipe, SideBySide, StreamingPCA
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.rankers import BaggingSVM, BaggingTopPush, MatchedFilter
-from rarespec.searching.template import NoTemplate, Template, agreement, savage_scores, stand_in, template_of
-from rarespec.survey.features import features_of
+from rarespec.searching.explain.template import NoTemplate, Template, agreement, savage_scores, stand_in, template_of
+from rarespec.survey.features.computing import features_of
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rarespec.searching._list_models import SHARE_PRIOR, SHARES, ListModels
-from rarespec.searching._score_fall import STEEPEST, relative_fall
-from rarespec.searching.yield_curve import _interval, places_among, yield_curve
+from rarespec.searching.yields.list_models import SHARE_PRIOR, SHARES, STEEPEST, ListModels, relative_fall
+from rarespec.searching.yields.yield_curve import _interval, places_among, yield_curve
 
 N = 3000
 

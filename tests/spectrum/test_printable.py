@@ -2,7 +2,7 @@
 
 import pytest
 
-from rarespec.spectrum.printable import printable
+from rarespec.storage.text import printable
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """A worker's memory of prepared blocks: bounded, and of use to a job that reads all blocks again and again."""
 
-from rarespec.survey.block_memory import BlockMemory, Place
+from rarespec.survey.features.prepared import BlockMemory, Place
 
 
 def test_it_keeps_what_fits_in_and_none_is_lost_to_its_own_kind():

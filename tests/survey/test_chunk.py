@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numcodecs import Blosc
 
-from rarespec.survey.chunk import rows_of_chunk, whole_chunk
-from rarespec.survey.manifest import SurveyError
+from rarespec.errors import SurveyError
+from rarespec.survey.store.arrays import rows_of_chunk, whole_chunk
 
 N, WIDTH = 600, 700
 
@@ -65,7 +65,7 @@ def test_pieces_in_any_order_in_the_file(folder, seed):
 
 
 def test_little_is_read_for_one_row(folder, monkeypatch):
-    from rarespec.survey import chunk
+    from rarespec.survey.store import arrays as chunk
 
     n_read, read = [], chunk._read
     monkeypatch.setattr(chunk, "_read", lambda file, places: n_read.extend(n for _, n in places) or read(file, places))

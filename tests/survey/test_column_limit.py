@@ -4,9 +4,9 @@ import numpy as np
 
 from conftest import make_spectra
 from rarespec.cli.ingest import account
-from rarespec.survey import column_limit
-from rarespec.survey.ingest.options import IngestOptions
+from rarespec.survey.ingest.reading import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
+from rarespec.survey.store import intake as column_limit
 
 
 def write(path, first, n_columns, seed):

@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 import rarespec as rs
+from rarespec.errors import UsageError
 from rarespec.features import PaperFeatures
 from rarespec.gpu import NoGPUWarning
 from rarespec.gpu.device import why_not
 from rarespec.gpu.device_recipe import DeviceRecipe
 from rarespec.mock.simulate import SkyChoice, simulate_survey
-from rarespec.survey import Survey, features, neighbours
-from rarespec.survey.manifest import WrongUseError
+from rarespec.survey import Survey
+from rarespec.survey.features import computing as features
+from rarespec.survey.features import neighbours
 
 needs_no_gpu = pytest.mark.skipif(why_not("cuda") is None, reason="there is a GPU, so nothing is to be told")
 
@@ -56,7 +58,7 @@ def test_a_graph_without_a_gpu_is_that_of_the_cpu(survey):
 
 
 def test_wrong_use_is_told(survey):
-    with pytest.raises(WrongUseError, match="tpu"):
+    with pytest.raises(UsageError, match="tpu"):
         rs.search(survey, carbon_stars(survey), device="tpu")
-    with pytest.raises(WrongUseError, match="choose either"):
+    with pytest.raises(UsageError, match="choose either"):
         rs.search(survey, carbon_stars(survey), device="cuda", engine="tcp://127.0.0.1:1")

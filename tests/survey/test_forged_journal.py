@@ -11,10 +11,10 @@ import pytest
 
 from conftest import SMALL_GRID, make_spectra
 from rarespec.survey import Survey, SurveyError
-from rarespec.survey.commit import JOURNAL, LOCK, STAGING
-from rarespec.survey.manifest import NAME
+from rarespec.survey.store.commit import JOURNAL, LOCK, STAGING
+from rarespec.survey.store.manifest import NAME
+from rarespec.survey.store.writer import SurveyWriter
 from rarespec.survey.verify import verify
-from rarespec.survey.writer import SurveyWriter
 
 BEFORE = "what the user had"
 
@@ -304,7 +304,7 @@ def test_the_way_to_a_survey_may_be_a_link(survey, tmp_path):
 
 def test_who_cannot_carry_out_a_journal_reads_the_old_state(survey, monkeypatch):
     """On a full disk, or in the directory of someone else."""
-    from rarespec.survey import commit
+    from rarespec.survey.store import commit
 
     def refuse(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -322,7 +322,7 @@ def test_who_cannot_carry_out_a_journal_reads_the_old_state(survey, monkeypatch)
 
 def test_a_true_journal_is_carried_out(survey, monkeypatch):
     """The checks refuse nothing that a writer leaves: a state after each move."""
-    from rarespec.survey import commit
+    from rarespec.survey.store import commit
 
     class Stop(Exception):
         pass

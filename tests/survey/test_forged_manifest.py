@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import SMALL_GRID, make_spectra
-from rarespec.survey import Survey, SurveyError, WrongUseError
-from rarespec.survey.manifest import NAME, Manifest
+from rarespec.survey import Survey, SurveyError, UsageError
+from rarespec.survey.store.manifest import NAME, Manifest
+from rarespec.survey.store.writer import SurveyWriter
 from rarespec.survey.summary import summarise
 from rarespec.survey.verify import verify
-from rarespec.survey.writer import SurveyWriter
 
 
 def forged(content) -> bytes:
@@ -159,7 +159,7 @@ def test_a_forged_manifest_is_refused_with_its_name(survey, forge, forgery):
     for way_in in (Survey.open, lambda path: SurveyWriter(path, SMALL_GRID), Manifest.load):
         with pytest.raises(SurveyError) as refusal:
             way_in(path)
-        assert NAME in str(refusal.value) and not isinstance(refusal.value, WrongUseError)
+        assert NAME in str(refusal.value) and not isinstance(refusal.value, UsageError)
         assert len(str(refusal.value)) < 400 + len(str(path))
     assert [NAME in problem for problem in verify(path).problems] == [True]
 
@@ -184,7 +184,7 @@ def test_a_grid_that_no_survey_can_have_is_wrong_use(tmp_path):
     from rarespec.spectrum import WavelengthGrid
 
     for n_pixels in (10**12, 10**6):
-        with pytest.raises(WrongUseError, match="is not a valid grid"):
+        with pytest.raises(UsageError, match="is not a valid grid"):
             Survey.create(tmp_path / "a.survey", WavelengthGrid("log", 3.5, 1e-9, n_pixels))
 
 
@@ -210,7 +210,7 @@ def test_a_table_of_defects_that_is_none_is_told(survey):
 
 def test_a_defect_with_endless_words_can_be_read_again(tmp_path):
     from rarespec.spectrum import Defect, Reason
-    from rarespec.survey.defects import load_defects, to_csv
+    from rarespec.survey.store.accounts import load_defects, to_csv
 
     (tmp_path / "defects.csv").write_bytes(to_csv([Defect("f" * 10**6, Reason.LAYOUT, "\0" * 10**6, "i" * 10**6)]))
     (defect,) = load_defects(tmp_path)

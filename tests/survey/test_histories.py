@@ -26,17 +26,16 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import rarespec as rs
 from conftest import make_spectra, small_survey_files
 from rarespec.features import PaperFeatures
-from rarespec.labels.event import LabelEvent, new_event_id
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.log import LabelLog, path_beside
-from rarespec.rankers.neighbours import build_neighbours
+from rarespec.rankers.neighbours.neighbour_graph import build_neighbours
 from rarespec.spectrum import WavelengthGrid
 from rarespec.survey import Survey
-from rarespec.survey.features import features_of
-from rarespec.survey.ingest.options import IngestOptions
+from rarespec.survey.features.computing import features_of
+from rarespec.survey.features.neighbours import graph_of, rows_of_graph
+from rarespec.survey.ingest.reading import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
-from rarespec.survey.neighbours import graph_of, rows_of_graph
-from rarespec.survey.writer import SurveyWriter
+from rarespec.survey.store.writer import SurveyWriter
 
 GRID = WavelengthGrid("log", 3.6, 1e-3, 40)
 BLOCK_ROWS, N_FILES = 4, 4

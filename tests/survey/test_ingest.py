@@ -17,10 +17,11 @@ from process_functions import dies_on_catalogues, mistreated
 from rarespec.formats import ReadLimits, contained
 from rarespec.mock.damage import KINDS, applies_to, damage
 from rarespec.spectrum import Reason, WavelengthGrid
-from rarespec.survey import SurveyError, WrongUseError, commit
+from rarespec.survey import SurveyError, UsageError
 from rarespec.survey.ingest import DefectsWarning, pool, reading
-from rarespec.survey.ingest.options import IngestOptions
+from rarespec.survey.ingest.reading import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
+from rarespec.survey.store import commit
 
 
 def ingest(paths, into, **how):
@@ -192,7 +193,7 @@ def test_file_descriptors_stay_flat_over_10000_files(tmp_path):
 
 
 def test_a_file_of_many_spectra_streams_into_several_blocks(tmp_path, monkeypatch):
-    from rarespec.survey.writer import SurveyWriter
+    from rarespec.survey.store.writer import SurveyWriter
 
     monkeypatch.setattr(SurveyWriter.__init__, "__defaults__", (False, 100))
     spectra = make_spectra(730)
@@ -264,7 +265,7 @@ def test_rest_frame_needs_a_redshift_and_says_which_spectrum_has_none(tmp_path):
 
 def test_frames_are_not_mixed(files, tmp_path):
     ingest(files, tmp_path / "a.survey")
-    with pytest.raises(WrongUseError, match="observed frame"):
+    with pytest.raises(UsageError, match="observed frame"):
         run_ingest([files], tmp_path / "a.survey", IngestOptions(rest_frame=True))
 
 
@@ -392,7 +393,7 @@ def test_a_file_with_one_bad_spectrum_is_read_again_until_it_is_mended(tmp_path)
 
 def test_a_file_cut_short_is_finished_whatever_came_between(tmp_path, monkeypatch):
     """An ingest dies in the middle of a large file; another file and an append come first; then the large one again."""
-    from rarespec.survey.writer import SurveyWriter
+    from rarespec.survey.store.writer import SurveyWriter
 
     monkeypatch.setattr(SurveyWriter.__init__, "__defaults__", (False, 100))
     save_matrix(tmp_path / "big.npz", make_spectra(1200))

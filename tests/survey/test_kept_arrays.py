@@ -11,13 +11,12 @@ import pytest
 import rarespec as rs
 from conftest import SMALL_GRID, make_spectra
 from rarespec.features import PaperFeatures
-from rarespec.survey import Survey, SurveyError, kept_arrays
-from rarespec.survey.features import features_of
-from rarespec.survey.kept_arrays import load_arrays, npz
-from rarespec.survey.kept_model import current_content, model_content, model_named, name_of_model
-from rarespec.survey.neighbours import graph_of
-from rarespec.survey.signal import signal_of
-from rarespec.survey.writer import SurveyWriter
+from rarespec.survey import Survey, SurveyError
+from rarespec.survey.features import kept as kept_arrays
+from rarespec.survey.features.computing import features_of
+from rarespec.survey.features.kept import current_content, load_arrays, model_content, model_named, name_of_model, npz
+from rarespec.survey.features.neighbours import graph_of, signal_of
+from rarespec.survey.store.writer import SurveyWriter
 
 METHODS = ("auto", "label_propagation", "bagging_top_push")
 
@@ -53,9 +52,9 @@ def assert_same(found, expected):
 
 def keep_cells(monkeypatch):
     """As for surveys of very many spectra."""
-    for room in ("rarespec.rankers.signal", "rarespec.survey.signal"):
+    for room in ("rarespec.rankers.auto.signal", "rarespec.survey.features.neighbours"):
         monkeypatch.setattr(f"{room}.WIDE", 50)
-    monkeypatch.setattr("rarespec.rankers.signal.N_SAMPLE", 20)
+    monkeypatch.setattr("rarespec.rankers.auto.signal.N_SAMPLE", 20)
 
 
 @pytest.fixture(params=["graph", "cells"])

@@ -7,15 +7,15 @@ import pytest
 
 from conftest import SMALL_GRID, make_spectra
 from rarespec.features import Bridge, MinMax, PaperFeatures, Recipe
-from rarespec.rankers.label_propagation import LabelPropagation
-from rarespec.rankers.neighbours import build_neighbours
+from rarespec.rankers.graph.label_propagation import LabelPropagation
+from rarespec.rankers.neighbours.neighbour_graph import build_neighbours
 from rarespec.survey import Survey, SurveyError
-from rarespec.survey import neighbours as kept_graphs
-from rarespec.survey.feature_set import FeatureSet
-from rarespec.survey.features import features_of
-from rarespec.survey.neighbours import graph_of, rows_of_graph
+from rarespec.survey.features import neighbours as kept_graphs
+from rarespec.survey.features.computing import features_of
+from rarespec.survey.features.feature_set import FeatureSet
+from rarespec.survey.features.neighbours import graph_of, rows_of_graph
+from rarespec.survey.store.writer import SurveyWriter
 from rarespec.survey.verify import verify
-from rarespec.survey.writer import SurveyWriter
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from astropy.table import Table
 
 from conftest import SMALL_GRID, make_spectra
 from rarespec.survey import Survey
-from rarespec.survey import arrays as survey_arrays
-from rarespec.survey.catalogue import Catalogue
+from rarespec.survey.store import arrays as survey_arrays
+from rarespec.survey.store.catalogue import Catalogue
 
 HOSTILE = "<script>alert(1)</script>"
 

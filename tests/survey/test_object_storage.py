@@ -19,13 +19,13 @@ from rarespec.cli.app import app
 from rarespec.labels.log import path_beside
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.spectrum import WavelengthGrid
-from rarespec.survey import Survey, SurveyError, WrongUseError
-from rarespec.survey.appending import append_to
-from rarespec.survey.byte_ranges import OnStore
-from rarespec.survey.location import is_remote, location, put
-from rarespec.survey.scratch import Scratch
+from rarespec.survey import Survey, SurveyError, UsageError
+from rarespec.survey.features.prepared import Scratch
+from rarespec.survey.store.arrays import OnStore
+from rarespec.survey.store.intake import append_to
+from rarespec.survey.store.location import is_remote, location, put
+from rarespec.survey.store.writer import SurveyWriter
 from rarespec.survey.verify import verify
-from rarespec.survey.writer import SurveyWriter
 
 pytest.importorskip("s3fs", reason="s3fs is not installed (pip install 'rarespec[cloud]')")
 pytest.importorskip("upath", reason="universal_pathlib is not installed (pip install 'rarespec[cloud]')")
@@ -204,9 +204,9 @@ def test_candidates_there_can_be_labelled(url, known, tmp_path, monkeypatch):
 
 def test_nothing_is_written_into_a_survey_there(url, local, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(WrongUseError, match="ingest into a local directory"):
+    with pytest.raises(UsageError, match="ingest into a local directory"):
         Survey.open(url).append(local.at(np.array([0])))
-    with pytest.raises(WrongUseError, match="ingest into a local directory"):
+    with pytest.raises(UsageError, match="ingest into a local directory"):
         Survey.create("s3://surveys/new.survey")
     result = rarespec("ingest", tmp_path, "--into", "s3://surveys/new.survey")
     assert result.exit_code == 2 and "then copy it there" in result.output
@@ -264,7 +264,7 @@ def test_the_same_url_is_opened_by_another_process(url, local):
 
 
 def test_a_store_that_is_not_there_is_told_in_one_line(server, monkeypatch):
-    with pytest.raises(WrongUseError, match="not a survey"):
+    with pytest.raises(UsageError, match="not a survey"):
         Survey.open("s3://surveys/nothing.survey")
     monkeypatch.setenv("FSSPEC_S3_ENDPOINT_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("FSSPEC_S3_CONFIG_KWARGS", '{"retries": {"max_attempts": 0}}')
@@ -296,7 +296,7 @@ def test_local_places_stay_plain_paths(tmp_path):
 
 
 def test_a_kind_of_store_that_nobody_knows(server):
-    with pytest.raises(WrongUseError, match="nowhere://x"):
+    with pytest.raises(UsageError, match="nowhere://x"):
         Survey.open("nowhere://x/y.survey")
 
 

@@ -11,13 +11,12 @@ import pytest
 
 from conftest import SMALL_GRID, make_spectra
 from rarespec.features import Bridge, MedianFilter, MinMax, PaperFeatures, Recipe, SideBySide, StreamingPCA, UnitNorm
-from rarespec.features.for_grid import for_grid
+from rarespec.features.paper import for_grid
 from rarespec.survey import Survey
-from rarespec.survey import scratch as scratch_module
-from rarespec.survey.features import features_of
-from rarespec.survey.prepared import PreparedBlocks
-from rarespec.survey.scratch import Scratch
-from rarespec.survey.writer import SurveyWriter
+from rarespec.survey.features import prepared as scratch_module
+from rarespec.survey.features.computing import features_of
+from rarespec.survey.features.prepared import PreparedBlocks, Scratch
+from rarespec.survey.store.writer import SurveyWriter
 
 BLOCK_BYTES = 40 * 300 * 4
 
@@ -63,7 +62,7 @@ def outcome(features):
 
 def without_scratch(path, recipe):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scratch_module, "MOST_BYTES", 0)
+        patch.setattr(scratch_module, "MOST_SCRATCH_BYTES", 0)
         return outcome(features_of(survey_in(path), recipe))
 
 
@@ -135,10 +134,10 @@ def test_a_grown_survey_needs_it_only_to_learn_anew(survey, files):
 
 
 def test_not_used_above_the_limit(survey, files, monkeypatch):
-    monkeypatch.setattr(scratch_module, "MOST_BYTES", 100 * 300 * 4 - 1)
+    monkeypatch.setattr(scratch_module, "MOST_SCRATCH_BYTES", 100 * 300 * 4 - 1)
     features_of(survey, recipe())
     assert files == []
-    monkeypatch.setattr(scratch_module, "MOST_BYTES", 100 * 300 * 4)
+    monkeypatch.setattr(scratch_module, "MOST_SCRATCH_BYTES", 100 * 300 * 4)
     features_of(survey, recipe(), refit=True)
     assert len(files) == 1
 
@@ -206,7 +205,7 @@ def test_nothing_is_left_behind(survey, files, monkeypatch, error):
         seen.extend(names_in(survey.path))
         raise error
 
-    monkeypatch.setattr("rarespec.features._subspace._measured", stop)
+    monkeypatch.setattr("rarespec.features.pca.solvers._measured", stop)
     with pytest.raises(error):
         features_of(survey, PaperFeatures(n_components=5, width_angstrom=30, solver="randomised"))
     assert len(files) == 1 and files[0].closed

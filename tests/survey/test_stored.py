@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import SMALL_GRID, make_spectra
-from rarespec.survey import Survey, stored
-from rarespec.survey.stored import StoredValues
-from rarespec.survey.writer import SurveyWriter
+from rarespec.survey import Survey
+from rarespec.survey.store import intake as stored
+from rarespec.survey.store.intake import StoredValues
+from rarespec.survey.store.writer import SurveyWriter
 
 
 def writer_and_index(path):

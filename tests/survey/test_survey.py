@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 import rarespec as rs
 from conftest import SMALL_GRID, make_spectra
 from process_functions import append_many
-from rarespec.processes import map_in_order
 from rarespec.spectrum import Reason, Spectra
-from rarespec.survey import Survey, SurveyError, WrongUseError
-from rarespec.survey.commit import JOURNAL
-from rarespec.survey.manifest import Manifest
-from rarespec.survey.writer import SurveyWriter
+from rarespec.storage.processes import map_in_order
+from rarespec.survey import Survey, SurveyError, UsageError
+from rarespec.survey.store.commit import JOURNAL
+from rarespec.survey.store.manifest import Manifest
+from rarespec.survey.store.writer import SurveyWriter
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def test_catalogue_as_astropy_table(survey):
 
 
 def test_an_unknown_column_is_named_with_those_that_exist(survey):
-    with pytest.raises(WrongUseError, match=r"'zz'.*id"):
+    with pytest.raises(UsageError, match=r"'zz'.*id"):
         survey.catalogue["zz"]
 
 
@@ -182,9 +182,9 @@ def test_columns_keep_their_order(survey):
 
 def test_create_refuses_a_directory_with_something_in_it(tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(WrongUseError, match="not empty"):
+    with pytest.raises(UsageError, match="not empty"):
         Survey.create(tmp_path)
-    with pytest.raises(WrongUseError, match="not a survey"):
+    with pytest.raises(UsageError, match="not a survey"):
         SurveyWriter(tmp_path, SMALL_GRID)
     assert (tmp_path / "thesis.tex").read_text() == "precious"
 
@@ -194,10 +194,10 @@ def test_create_again_gives_the_empty_survey_that_is_there(tmp_path):
     for _ in range(2):
         survey = Survey.create(tmp_path / "a.survey", SMALL_GRID)
     assert survey.manifest.generation == 1
-    with pytest.raises(WrongUseError, match="has the grid"):
+    with pytest.raises(UsageError, match="has the grid"):
         Survey.create(tmp_path / "a.survey")
     survey.append(make_spectra(3, SMALL_GRID))
-    with pytest.raises(WrongUseError, match="not empty"):
+    with pytest.raises(UsageError, match="not empty"):
         Survey.create(tmp_path / "a.survey", SMALL_GRID)
 
 
@@ -210,12 +210,12 @@ def test_the_same_defect_twice_is_listed_once(survey):
 
 
 def test_open_says_when_it_is_no_survey(tmp_path):
-    with pytest.raises(WrongUseError, match="not a survey"):
+    with pytest.raises(UsageError, match="not a survey"):
         Survey.open(tmp_path)
 
 
 def test_another_grid_is_refused(survey):
-    with pytest.raises(WrongUseError, match="has the grid"):
+    with pytest.raises(UsageError, match="has the grid"):
         SurveyWriter(survey.path, rs.PAPER_GRID)
 
 
@@ -309,7 +309,7 @@ def test_opening_something_else_touches_nothing(tmp_path):
     (tmp_path / "staging").mkdir()
     (tmp_path / "staging" / "precious").write_text("x")
     for attempt in (Survey.open, Survey.create, lambda path: SurveyWriter(path, SMALL_GRID)):
-        with pytest.raises(WrongUseError):
+        with pytest.raises(UsageError):
             attempt(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["staging"]
     assert (tmp_path / "staging" / "precious").read_text() == "x"

@@ -6,8 +6,8 @@ import pytest
 from conftest import SMALL_GRID, make_spectra
 from rarespec.spectrum import Defect, Reason
 from rarespec.survey import Survey
-from rarespec.survey import defects as defect_table
-from rarespec.survey.writer import SurveyWriter
+from rarespec.survey.store import accounts as defect_table
+from rarespec.survey.store.writer import SurveyWriter
 
 
 @pytest.fixture(scope="module")

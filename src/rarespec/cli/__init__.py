@@ -30,6 +30,6 @@ def open_standard_streams() -> None:
 
 def one_line(message: Warning | str, *_: Any, **__: Any) -> str:
     """A warning as a command tells it: without the place in the code, which says nothing to its user."""
-    from rarespec.spectrum.printable import printable
+    from rarespec.storage.text import printable
 
     return f"rarespec: {printable(str(message))}\n"

@@ -51,16 +51,14 @@ def command(
 
 def _start_afresh(out: Path) -> None:
     """A directory that an earlier demo made is replaced; one that holds labels, or anything else, is left alone."""
+    from rarespec.errors import UsageError
     from rarespec.labels.log import path_beside
-    from rarespec.survey.manifest import WrongUseError
 
     if out.exists() and any(out.iterdir()):
         if not (out / MARK).exists():
-            raise WrongUseError(
-                f"{out}: already exists and was not made by the demo; choose another directory with --out"
-            )
+            raise UsageError(f"{out}: already exists and was not made by the demo; choose another directory with --out")
         if path_beside(out / SURVEY).exists():
-            raise WrongUseError(f"{out}: contains labels; choose another directory with --out, or delete this one")
+            raise UsageError(f"{out}: contains labels; choose another directory with --out, or delete this one")
         shutil.rmtree(out)
     out.mkdir(parents=True, exist_ok=True)
     (out / MARK).touch()
@@ -98,7 +96,7 @@ def _simulate(files: Path, seed: int, jobs: int | None) -> None:
 def _ingest(files: Path, into: Path, jobs: int | None) -> Survey:
     from rarespec.cli.ingest import account
     from rarespec.cli.progress import progress
-    from rarespec.survey.ingest.options import IngestOptions
+    from rarespec.survey.ingest.reading import IngestOptions
     from rarespec.survey.ingest.run import run_ingest
 
     _step(f"2. Ingest the files into one survey, {into}", "rarespec ingest 'dr17/**/spec-*.fits' --into dr17.survey")

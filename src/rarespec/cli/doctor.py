@@ -43,7 +43,7 @@ def command(
 def _print_licences(as_json: bool) -> None:
     from dataclasses import asdict
 
-    from rarespec.doctor.licences import as_markdown, licences_used
+    from rarespec.doctor.software import as_markdown, licences_used
 
     used = licences_used()
     say_json([asdict(one) for one in used]) if as_json else say_lines(as_markdown(used).split("\n"))

@@ -28,12 +28,12 @@ class Exit(IntEnum):
 @contextmanager
 def arguments() -> Iterator[None]:
     """Around the reading of options: a value that cannot be is the user's mistake, not ours."""
-    from rarespec.survey.manifest import WrongUseError
+    from rarespec.errors import UsageError
 
     try:
         yield
     except ValueError as error:
-        raise WrongUseError(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
 def told(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,15 +41,15 @@ def told(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        from rarespec.survey.manifest import SurveyError, WrongUseError
+        from rarespec.errors import RarespecError, UsageError
 
         try:
             return command(*args, **kwargs)
         except typer.Exit:
             raise
-        except WrongUseError as error:
+        except UsageError as error:
             raise _told(str(error), Exit.WRONG_USE) from None
-        except SurveyError as error:
+        except RarespecError as error:
             raise _told(str(error), Exit.FAILED) from None
         except OSError as error:
             raise _told(_of_the_system(error), Exit.FAILED) from None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.table import Table
 
-    from rarespec.evaluation.experiment.ground import Ground
+    from rarespec.evaluation.experiment.bench import Ground
     from rarespec.evaluation.experiment.results import Results, Trials
     from rarespec.evaluation.experiment.run import Experiment
     from rarespec.evaluation.experiment.setting import Setting
@@ -156,9 +156,9 @@ def _mock_class(rare: str) -> str:
 
 def _run(survey: Survey, setting: Setting, out: Path, jobs: int | None) -> tuple[Ground, Experiment]:
     from rarespec.cli.progress import progress
-    from rarespec.evaluation.experiment.ground import ground_of
+    from rarespec.evaluation.experiment.bench import ground_of
     from rarespec.evaluation.experiment.journal import require_ours
-    from rarespec.evaluation.experiment.provenance import cheap_identity
+    from rarespec.evaluation.experiment.outcome_files import cheap_identity
     from rarespec.evaluation.experiment.run import run_experiment
 
     require_ours(out, cheap_identity(survey, setting))
@@ -234,7 +234,7 @@ def _summary(results: Results) -> list[dict[str, Any]]:
 def _show(results: Results) -> None:
     """Means for a person at a terminal."""
 
-    from rarespec.evaluation.experiment.basis import draws_in_words
+    from rarespec.evaluation.experiment.finding import draws_in_words
 
     out = console()
     of_trials = {"average precision": lambda trials: trials.average_precision, "AUC": lambda trials: trials.auc}

@@ -15,10 +15,10 @@ from rarespec.progress import Progress
 
 if TYPE_CHECKING:
     from rarespec.fetching.job import Place
-    from rarespec.fetching.outcome import FetchReport
     from rarespec.fetching.question import Question
+    from rarespec.fetching.record import FetchReport
     from rarespec.fetching.sizes import Preview
-    from rarespec.survey.report import IngestReport
+    from rarespec.survey.store.accounts import IngestReport
 
 app = typer.Typer(
     help="Fetch spectra from the public archives: SDSS, LAMOST, DESI, SPARCL.",

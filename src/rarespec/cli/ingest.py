@@ -12,7 +12,7 @@ from rarespec.cli.terminal import say_json, say_lines
 
 if TYPE_CHECKING:
     from rarespec.survey import Survey
-    from rarespec.survey.report import IngestReport
+    from rarespec.survey.store.accounts import IngestReport
 
 N_TOLD = 3
 """Defects that are told at once where they are all that was found."""
@@ -56,7 +56,7 @@ def command(
     from rarespec.formats.contained import read_limits
     from rarespec.formats.reader import SDSS_BAD_BITS, ReadOptions
     from rarespec.spectrum import WavelengthGrid
-    from rarespec.survey.ingest.options import IngestOptions
+    from rarespec.survey.ingest.reading import IngestOptions
     from rarespec.survey.ingest.run import run_ingest
 
     with arguments():
@@ -80,7 +80,7 @@ def bits_of(text: str) -> int:
 
 def account(survey: Survey, report: IngestReport) -> list[str]:
     """What became of the files, line by line, for a person."""
-    from rarespec.survey.column_limit import OF_A_FILE, OF_A_SURVEY
+    from rarespec.survey.store.intake import OF_A_FILE, OF_A_SURVEY
 
     counts = report.to_json()
     lines = [f"{survey.path}: {len(survey)} spectra", f"  files seen {report.files_seen:>12}"]

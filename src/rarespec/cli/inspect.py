@@ -58,11 +58,11 @@ def command(
 
     Example: rarespec inspect dr17.survey --known carbon-stars.csv
     """
-    from rarespec.inspector.own_lines import own_lines
+    from rarespec.inspector.lines import own_lines
     from rarespec.inspector.server import listening, serve
     from rarespec.labels.campaign_start import start_beside
+    from rarespec.labels.event import person_named
     from rarespec.labels.log import LabelLog, check_place, path_beside
-    from rarespec.labels.person import person_named
     from rarespec.survey import Survey
 
     own = own_lines(lines) if lines is not None else []
@@ -100,21 +100,21 @@ def _campaign(survey: Survey, options: SearchOptions, kept: Path, blind: bool | 
 
 
 def _refuse_other_settings(options: SearchOptions, kept: Path) -> None:
-    from rarespec.survey.manifest import WrongUseError
+    from rarespec.errors import UsageError
 
     if replace(options, scheduler=None, device=None) != SearchOptions(options.survey):
-        raise WrongUseError(
+        raise UsageError(
             f"{kept}: this campaign keeps its settings; to start a new one with other settings, add --known"
         )
 
 
 def _keep(campaign: Campaign, kept: Path, blind: bool) -> None:
     """Labels are safe without it; only what was known would have to be said again."""
-    from rarespec.survey.manifest import WrongUseError
+    from rarespec.errors import UsageError
 
     try:
         campaign.keep(kept, blind)
-    except (WrongUseError, OSError) as error:
+    except (UsageError, OSError) as error:
         say(f"the options could not be saved, so repeat them when you continue: {error}", err=True)
 
 

@@ -15,8 +15,7 @@ from rarespec.cli.terminal import console, say, say_json
 if TYPE_CHECKING:
     from rarespec.labels.event import LabelEvent
     from rarespec.labels.log import LabelLog
-    from rarespec.labels.merging import Merged
-    from rarespec.labels.standing import Events
+    from rarespec.labels.merging import Events, Merged
     from rarespec.survey import Survey
 
 
@@ -102,14 +101,14 @@ def _add(log: LabelLog, events: list[LabelEvent], source: Path) -> None:
 
 def _events_of(other: Path, survey: Survey) -> list[LabelEvent]:
     """All of them, also about spectra that the survey does not have (yet); but not when it is about none of them."""
+    from rarespec.errors import UsageError
     from rarespec.labels.log import LabelLog
-    from rarespec.survey.manifest import WrongUseError
 
     with LabelLog(other, read_only=True) as log:
         events = [event for _, event in log.events()]
     strangers = _strangers(events, survey)
     if events and len(strangers) == len({event.spectrum for event in events}):
-        raise WrongUseError(f"{other}: none of its spectra are in {survey.path}; these labels belong to another survey")
+        raise UsageError(f"{other}: none of its spectra are in {survey.path}; these labels belong to another survey")
     if strangers:
         say(f"{other}: {len(strangers)} of its spectra are not in {survey.path}, for example {strangers[0]}", err=True)
     return events
@@ -135,8 +134,8 @@ def _strangers(events: list[LabelEvent], survey: Survey) -> list[str]:
 
 
 def _export(path: Path, events: Events, form: str, rule: str, only: str | None, survey: Survey) -> None:
+    from rarespec.labels.event import label_named
     from rarespec.labels.exchange import write_labels
-    from rarespec.labels.label import label_named
 
     wanted = None if only is None else label_named(only)
     with warnings.catch_warnings(record=True) as found:
@@ -149,9 +148,8 @@ def _export(path: Path, events: Events, form: str, rule: str, only: str | None, 
 
 def _chosen(events: Events, rule: str, only: str | None) -> tuple[list[LabelEvent], dict[str, Merged]]:
     """The labels that stand, spectrum by spectrum, and what they say together, of the spectra asked for."""
-    from rarespec.labels.label import label_named
-    from rarespec.labels.merging import merged
-    from rarespec.labels.standing import standing
+    from rarespec.labels.event import label_named
+    from rarespec.labels.merging import merged, standing
 
     wanted = None if only is None else label_named(only)
     together = {id: said for id, said in merged(events, rule).items() if wanted in (None, said.label)}
@@ -186,7 +184,7 @@ def _dispute(said: Merged) -> str:
 
 
 def _summary(labels: list[LabelEvent], together: dict[str, Merged]) -> str:
-    from rarespec.labels.label import Label
+    from rarespec.labels.event import Label
 
     people = {event.person for event in labels}
     counts = {label: sum(said.label == label for said in together.values()) for label in (*Label, None)}

@@ -37,7 +37,7 @@ def _bar(what: str, unit: str) -> Iterator[Progress]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}", markup=False),
     )
-    from rarespec.spectrum.printable import printable
+    from rarespec.storage.text import printable
 
     started = time.monotonic()
     with Bars(*columns, console=console(stderr=True)) as bars:

@@ -65,7 +65,7 @@ class SearchOptions:
     device: Device = None
 
     def request(self) -> SearchRequest:
-        """What is asked for; a WrongUseError before anything is computed when that cannot be."""
+        """What is asked for; a UsageError before anything is computed when that cannot be."""
         from rarespec.searching.request import SearchRequest
 
         with arguments():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def say(text: object = "", err: bool = False, **style: Any) -> None:
     """One line; `style` is that of `typer.secho`."""
-    from rarespec.spectrum.printable import printable
+    from rarespec.storage.text import printable
 
     typer.secho(printable(str(text)), err=err, **style)
 
@@ -30,7 +30,7 @@ def say_lines(lines: Iterable[object], err: bool = False) -> None:
 
 
 def say_json(content: Any) -> None:
-    from rarespec.strict_json import as_json
+    from rarespec.storage.text import as_json
 
     typer.echo(as_json(content))
 
@@ -40,7 +40,7 @@ def console(stderr: bool = False) -> Console:
     from rich.console import Console
     from rich.text import Text
 
-    from rarespec.spectrum.printable import printable
+    from rarespec.storage.text import printable
 
     class DataConsole(Console):
         def render_str(self, text: str, **options: Any) -> Text:
@@ -70,7 +70,7 @@ def _printable_complaints() -> Iterator[None]:
     try:
         yield
     except COMPLAINT as error:
-        from rarespec.spectrum.printable import printable
+        from rarespec.storage.text import printable
 
         vars(error)["message"] = "\n".join(map(printable, str(vars(error)["message"]).split("\n")))
         raise

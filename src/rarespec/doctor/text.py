@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 from rarespec.doctor.checkup import Checkup
-from rarespec.doctor.places import Place
+from rarespec.doctor.machine import Place
 from rarespec.doctor.software import OPTIONAL_PARTS, Package
 
 WIDTH, INDENT = 79, 20

@@ -13,9 +13,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
-from rarespec.engines.dask_workers import DaskWorkers
-from rarespec.engines.engine import EngineError, Item, Result, Shared
-from rarespec.engines.worker_call import Parcel, call, handed_on
+from rarespec.engines.dask_workers import DaskWorkers, Parcel, call, handed_on
+from rarespec.engines.engine import Item, Result, Shared
+from rarespec.errors import EngineError
 
 if TYPE_CHECKING:
     from distributed import Client, Future

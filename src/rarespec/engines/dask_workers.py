@@ -2,23 +2,103 @@
 
 from __future__ import annotations
 
+import pickle
 import pkgutil
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from rarespec._version import __version__
-from rarespec.engines.engine import EngineError
-from rarespec.engines.heartbeats import Heartbeats
-from rarespec.engines.worker_call import sees
+from rarespec.engines.here import one_blas_thread
+from rarespec.errors import EngineError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
+
+
+# ---- Which workers of a cluster have stopped giving signs of life.
+
+
+@dataclass
+class Heartbeats:
+    """Notes when the last sign of life of each worker changed, by this machine's clock: others may be set wrong.
+
+    patience : seconds without a sign of life after which a worker counts as stalled
+    """
+
+    patience: float
+    clock: Callable[[], float] = time.monotonic
+    _changed: dict[str, tuple[float, float]] = field(default_factory=dict, init=False)
+
+    def silent(self, last_seen: Mapping[str, float]) -> list[str]:
+        """The stalled ones of these workers, of which the scheduler says when it last heard of them."""
+        now = self.clock()
+        self._changed = {
+            worker: self._changed[worker] if self._is_unchanged(worker, seen) else (seen, now)
+            for worker, seen in last_seen.items()
+        }
+        return [worker for worker, (_, since) in self._changed.items() if now - since >= self.patience]
+
+    def _is_unchanged(self, worker: str, seen: float) -> bool:
+        return worker in self._changed and self._changed[worker][0] == seen
+
+
+# ---- The worker's side of a Dask cluster: run a function on an item, and say what can be seen from there.
+
+
+MOST_UNPACKED = 2
+"""Parcels that a process keeps unpacked: one in use, and the next one while the last calls of the first still run."""
+
+_unpacked: dict[str, tuple[Callable[..., Any], Any]] = {}
+_lock = Lock()
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A function with what all its calls share, as bytes: schedulers and workers pass it on without opening it."""
+
+    name: str
+    content: bytes
+
+    def unpacked(self) -> tuple[Callable[..., Any], Any]:
+        """Opened once per process, not once per call."""
+        with _lock:
+            if self.name not in _unpacked:
+                while len(_unpacked) >= MOST_UNPACKED:
+                    del _unpacked[next(iter(_unpacked))]
+                _unpacked[self.name] = pickle.loads(self.content)
+            return _unpacked[self.name]
+
+
+def call(parcel: Parcel, item: Any) -> tuple[str, Any]:
+    """The address of this worker, and the function's result."""
+    from distributed import get_worker
+
+    function, shared = parcel.unpacked()
+    with one_blas_thread():
+        return get_worker().address, function(shared, item)
+
+
+def handed_on(parcel: Parcel) -> Parcel:
+    """A parcel as a task: a worker that needs it gets it from another, and if all who had it died it is sent anew."""
+    return parcel
+
+
+def sees(path: bytes) -> bool:
+    """Whether this path is there; pickled, because a worker that cannot import its class would die of it."""
+    there: Path = pickle.loads(path)
+    return there.exists()
+
+
+# ---- The workers of a Dask cluster: waited for, asked how things look from there, given up when they stall.
+
 
 LOOKS_PER_STALL = 6
 """How often the workers are looked at in the time after which one counts as stalled."""

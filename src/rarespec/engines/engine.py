@@ -11,10 +11,6 @@ Result = TypeVar("Result")
 Shared = TypeVar("Shared")
 
 
-class EngineError(Exception):
-    """The work cannot run there, with what to do about it; the work itself is not at fault."""
-
-
 class Engine(Protocol):
     """Runs functions somewhere. Each call has one thread of BLAS, so results do not depend on where it runs."""
 

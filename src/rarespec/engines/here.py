@@ -1,16 +1,61 @@
-"""Threads of this process: the engine that is always there."""
+"""Threads of this process, the engine that is always there, and which engine a user means."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from threading import Lock
+from typing import Any
 
 from rarespec.engines.engine import Item, Result, Shared
-from rarespec.engines.one_blas_thread import one_blas_thread
-from rarespec.processes import available_cores
+from rarespec.storage.processes import available_cores
+
+# ---- One thread of BLAS for as long as any thread of this process asks for it.
+
+
+_lock = Lock()
+_n_inside = 0
+_limits: Any = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """The limit is one of the whole process: the first to come sets it, the last to go lifts it.
+
+    Results are then the same to the last bit on any number of cores, and threads of BLAS do not fight those of ours.
+    """
+    _enter()
+    try:
+        yield
+    finally:
+        _leave()
+
+
+def _enter() -> None:
+    from threadpoolctl import threadpool_limits
+
+    global _n_inside, _limits
+    with _lock:
+        if _n_inside == 0:
+            _limits = threadpool_limits(1, user_api="blas")
+        _n_inside += 1
+
+
+def _leave() -> None:
+    global _n_inside, _limits
+    with _lock:
+        _n_inside -= 1
+        if _n_inside == 0:
+            _limits.restore_original_limits()
+            _limits = None
+
+
+# ---- Threads of this process: the engine that is always there.
+
 
 FEWEST, MOST = 2, 8
 """Threads. On one core, one waits for a disk while the other computes; each may hold a block of a survey or two."""

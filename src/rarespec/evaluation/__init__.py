@@ -12,12 +12,11 @@ from rarespec.evaluation.metrics import (
     roc_auc_of_scores,
     top_loss,
 )
-from rarespec.evaluation.paired import PairedDifference, paired_difference
-from rarespec.evaluation.paper_grids import PAPER_GRIDS, paper_grid
-from rarespec.evaluation.places import Places
+from rarespec.evaluation.places import PairedDifference, Places, paired_difference
+from rarespec.evaluation.tuning import PAPER_GRIDS, paper_grid
 
 if TYPE_CHECKING:
-    from rarespec.evaluation.tuned import Tuned
+    from rarespec.evaluation.tuning import Tuned
 
 __all__ = [
     "PAPER_GRIDS",
@@ -42,7 +41,7 @@ def __getattr__(name: str) -> Any:
     """Tuned is imported on first use: scikit-learn's model selection takes long, and a search needs none."""
     if name != "Tuned":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from rarespec.evaluation.tuned import Tuned
+    from rarespec.evaluation.tuning import Tuned
 
     globals()[name] = Tuned
     return Tuned

@@ -1,14 +1,13 @@
 """Flux to vectors: bridging, median filter, rescaling, principal components, line indices, and the recipe of these."""
 
-from rarespec.features.bridging import Bridge, bridge
-from rarespec.features.continuum import ContinuumNormalised
-from rarespec.features.indices import LineIndices, measure
+from rarespec.features.indices.line_indices import LineIndices, measure
 from rarespec.features.paper import PaperFeatures
-from rarespec.features.pca import StreamingPCA
-from rarespec.features.recipe import Recipe
-from rarespec.features.rescaling import MinMax, RobustPercentiles, UnitNorm
-from rarespec.features.running_median import MedianFilter, median_filter
-from rarespec.features.side_by_side import SideBySide
+from rarespec.features.pca.components import StreamingPCA
+from rarespec.features.recipe import Recipe, SideBySide
+from rarespec.features.steps.bridging import Bridge, bridge
+from rarespec.features.steps.continuum import ContinuumNormalised
+from rarespec.features.steps.rescaling import MinMax, RobustPercentiles, UnitNorm
+from rarespec.features.steps.running_median import MedianFilter, median_filter
 
 __all__ = [
     "Bridge",

@@ -2,19 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, is_dataclass
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from rarespec.features._flux_step import FluxStep
-from rarespec.features._rows import Blocks
-from rarespec.features.fingerprint import fingerprint_of
-from rarespec.features.row_blocks import after, through
+from rarespec.features.rows import Blocks, after, through
+from rarespec.features.steps.step import FluxStep
+
+# ---- Text that tells transformers apart: the same kind with the same parameters has the same, anything else
+# another.
+
+
+EDITION = 1
+"""Raised when the same parameters begin to give other features; part of every fingerprint."""
+
+
+def fingerprint_of(steps: list[Any]) -> str:
+    content = json.dumps([EDITION, [_described(step) for step in steps]], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def _described(step: Any) -> list[Any]:
+    """A step may say itself which values decide about its features, when its parameters alone do not."""
+    parameters = getattr(step, "deciding_values", lambda: step.get_params(deep=False))()
+    kind = type(step)
+    return [f"{kind.__module__}.{kind.__qualname__}", {name: _plain(value) for name, value in parameters.items()}]
+
+
+def _plain(value: Any) -> Any:
+    """The value in JSON, without loss; 10 and 10.0 are the same."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, Real):
+        return float(value)
+    if isinstance(value, BaseEstimator):
+        return _described(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return [type(value).__qualname__, _plain(asdict(value))]
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        content = np.ascontiguousarray(value).tobytes()
+        return [value.dtype.str, list(value.shape), hashlib.sha256(content).hexdigest()]
+    raise TypeError(f"cannot make a fingerprint of {value!r}: use numbers, text, arrays or transformers")
+
+
+# ---- A recipe: an ordered chain of steps from flux to feature vectors, with a fingerprint.
 
 
 class Recipe(FluxStep):
@@ -201,3 +245,47 @@ def _empty_rows(X: NDArray[np.floating]) -> NDArray[np.bool_]:
     empty = np.isnan(X[:, :1]).all(axis=1)
     empty[empty] = np.isnan(X[empty]).all(axis=1)
     return empty
+
+
+# ---- Features of several kinds in one vector, such as principal components beside line indices.
+
+
+class SideBySide(FluxStep):
+    """Transformers that are all given the same rows; their features stand next to each other.
+
+    A row that one of them cannot use is NaN in the features of that one only, and counts as lost.
+    """
+
+    why_unusable = "one of its parts could not use the row"
+
+    def __init__(self, parts: list[Any]) -> None:
+        self.parts = parts
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        X = self._checked(X, reset=True)
+        self.parts_ = [clone(part).fit(X) for part in self.parts]
+        return self
+
+    def fit_blocks(self, blocks: Blocks) -> Self:
+        self.n_features_in_ = n_columns(blocks)
+        self.parts_ = [fitted_step(part, blocks) for part in self.parts]
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.floating]:
+        check_is_fitted(self, "parts_")
+        X = self._checked(X, reset=False)
+        return np.hstack([part.transform(X) for part in self.parts_])
+
+    @property
+    def could_learn_more(self) -> bool:
+        """Whether a part had fewer rows to learn from than it needs."""
+        return any(getattr(part, "could_learn_more", False) for part in self.parts_)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        return {"n_features_in": np.array(self.n_features_in_)} | state_of(self.parts_)
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> Self:
+        self.n_features_in_ = int(state["n_features_in"])
+        probe = np.zeros((1, self.n_features_in_), np.float32)
+        self.parts_ = [restored_step(part, number, state, probe) for number, part in enumerate(self.parts)]
+        return self

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rarespec.fetching.outcome import FetchReport
+    from rarespec.fetching.record import FetchReport
 
 __all__ = ["fetch"]
 

@@ -13,7 +13,7 @@ from string import Formatter
 from typing import Any
 from urllib.parse import urlsplit
 
-from rarespec.survey.manifest import WrongUseError
+from rarespec.errors import UsageError
 
 VARIABLE = "RARESPEC_ARCHIVES"
 """Environment variable that names a TOML file with addresses of the user's own."""
@@ -41,7 +41,7 @@ class Archive:
     def _value(self, key: str, kind: type) -> Any:
         value = self.values.get(key)
         if not isinstance(value, kind):
-            raise WrongUseError(
+            raise UsageError(
                 f"the table of archives has no {key} for {self.name}, release {self.release}; "
                 f"give one with --archives FILE, under [{self.name}.releases.{self.release}]"
             )
@@ -56,7 +56,7 @@ class Archive:
             _check_address(address)
             return address
         except (KeyError, IndexError, ValueError, TypeError) as error:
-            raise WrongUseError(
+            raise UsageError(
                 f"the address {template[:200]!r} of {self.name} cannot be filled in; allowed fields are "
                 f"{', '.join(fields)} ({error})"
             ) from None
@@ -97,19 +97,19 @@ def load_addresses(path: str | os.PathLike[str] | None = None) -> Table:
 def _own_table(path: Path) -> Table:
     try:
         if path.exists() and not path.is_dir() and (not path.is_file() or path.stat().st_size > MOST_BYTES):
-            raise WrongUseError(f"{path}: not a regular file, or too large; give a TOML file of addresses")
+            raise UsageError(f"{path}: not a regular file, or too large; give a TOML file of addresses")
         return tomllib.loads(path.read_text())
     except OSError as error:
-        raise WrongUseError(f"{path}: {error.strerror or error}; give a TOML file of addresses") from None
+        raise UsageError(f"{path}: {error.strerror or error}; give a TOML file of addresses") from None
     except (ValueError, RecursionError) as error:  # that of TOML, of numbers without end, of bytes that are no text
-        raise WrongUseError(f"{path}: not TOML: {error}") from None
+        raise UsageError(f"{path}: not TOML: {error}") from None
 
 
 def _over(builtin: Table, own: Table, where: str) -> Table:
     unknown = own.keys() - builtin.keys()
     if unknown:
         there = ", ".join(builtin)
-        raise WrongUseError(f"{where}: there is no archive {', '.join(sorted(unknown))}; choose from {there}")
+        raise UsageError(f"{where}: there is no archive {', '.join(sorted(unknown))}; choose from {there}")
     for name, values in own.items():
         _check_values(values, f"{where}: [{name}]")
         for release, more in values.get("releases", {}).items():
@@ -120,17 +120,17 @@ def _over(builtin: Table, own: Table, where: str) -> Table:
 def _check_values(values: Any, where: str, inner: bool = False) -> None:
     """Texts, whole numbers and lists of texts; of an archive, also its releases."""
     if not isinstance(values, dict):
-        raise WrongUseError(f"{where} is not a table")
+        raise UsageError(f"{where} is not a table")
     for key, value in values.items():
         if key == "releases" and not inner:
             if not isinstance(value, dict):
-                raise WrongUseError(f"{where}, releases: not a table")
+                raise UsageError(f"{where}, releases: not a table")
             continue
         in_list = isinstance(value, list) and value and all(isinstance(one, str) for one in value)
         if not (in_list or isinstance(value, str) or type(value) is int):
-            raise WrongUseError(f"{where}, {key}: must be text, a whole number or a list of texts")
+            raise UsageError(f"{where}, {key}: must be text, a whole number or a list of texts")
         if key in TEXTS and not isinstance(value, str):
-            raise WrongUseError(f"{where}, {key}: not text")
+            raise UsageError(f"{where}, {key}: not text")
 
 
 TEXTS = ("checksums", "release", "plate_release", "field_release", "token_variable")
@@ -150,5 +150,5 @@ def archive(table: Table, name: str, release: str | None, default: str = "releas
     chosen = release or values.get(default, "")
     if releases and chosen not in releases:
         known = ", ".join(releases)
-        raise WrongUseError(f"{name} has no release {chosen!r} in the table of archives; choose from {known}")
+        raise UsageError(f"{name} has no release {chosen!r} in the table of archives; choose from {known}")
     return Archive(name, chosen, {**values, **releases.get(chosen, {})})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from rarespec.errors import UsageError
 from rarespec.formats.contained import read_catalogue_contained
 from rarespec.spectrum import DefectError
-from rarespec.survey.manifest import WrongUseError
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ def asked_in(path: str | os.PathLike[str]) -> list[Asked]:
     try:
         found = _of_list(Path(path)) or _of_table(path)
     except DefectError as error:
-        raise WrongUseError(f"{path}: {error.reason}: {error.detail}") from None
+        raise UsageError(f"{path}: {error.reason}: {error.detail}") from None
     except OSError as error:
-        raise WrongUseError(f"{path}: {error.strerror or error}") from None
+        raise UsageError(f"{path}: {error.strerror or error}") from None
     return list({one.id: one for one in reversed(found)}.values())[::-1]
 
 
@@ -59,3 +59,40 @@ def _of_list(path: Path) -> list[Asked]:
     words = [line for line in lines if line and not line.startswith("#")]
     is_list = words and words[0][-1:].isdigit() and not any(set(word) & set(" ,;\t<|") for word in words[:100])
     return asked_ids(words) if is_list else []
+
+
+# ---- A file that is to be fetched, for one or several objects that were asked for.
+
+
+SPECTRUM_BYTES = 64 << 20
+"""Of a file with one spectrum and its exposures: several times what the longest has."""
+MANY_SPECTRA_BYTES = 8 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One file of an archive.
+
+    asked     : ids for which it is fetched, as the user wrote them
+    name      : its place in the folder of fetched files
+    addresses : where it may be; the next is asked when the archive says that it is not there
+    most_bytes : a longer file is not taken
+    checksums : name of the list of checksums in the directory of the file; a pattern (*.sha1sum) is looked for in the
+        listing of the directory; none when empty
+    """
+
+    asked: tuple[str, ...]
+    name: str
+    addresses: tuple[str, ...]
+    checksums: str = ""
+    most_bytes: int = SPECTRUM_BYTES
+
+
+def once(files: list[Wanted]) -> list[Wanted]:
+    """Every file once, for all objects that need it, in the order of first need."""
+    by_name: dict[str, Wanted] = {}
+    for wanted in files:
+        there = by_name.get(wanted.name)
+        asked = () if there is None else there.asked
+        by_name[wanted.name] = replace(there or wanted, asked=tuple(dict.fromkeys((*asked, *wanted.asked))))
+    return list(by_name.values())

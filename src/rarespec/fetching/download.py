@@ -2,20 +2,135 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from rarespec.fetching.bounded import too_long
+from rarespec.fetching.asked import Wanted
 from rarespec.fetching.checksums import Checksum, Checksums
 from rarespec.fetching.fault import FaultError
-from rarespec.fetching.outcome import Cause, Outcome, Result, failed
-from rarespec.fetching.partial import Partial
-from rarespec.fetching.record import Record
+from rarespec.fetching.record import Cause, Outcome, Record, Result, failed
 from rarespec.fetching.secret import origin_of
-from rarespec.fetching.wanted import Wanted
-from rarespec.fetching.web import Response, Web, length_of
-from rarespec.fetching.whole import check_whole, is_gzip
+from rarespec.fetching.web import Response, Web, length_of, page_title, too_long
+from rarespec.formats import Container, Source
+from rarespec.formats.fits.header import BLOCK
+from rarespec.spectrum import DefectError, Reason
+from rarespec.storage.text import printable
+from rarespec.storage.whole_file import write_whole
+
+# ---- A file on its way: under a hidden name of its own until it is whole, with what is needed to go on after a
+# break.
+
+
+@dataclass(frozen=True)
+class Version:
+    """Which state of which file the bytes are of, as the archive names it (ETag or Last-Modified)."""
+
+    address: str
+    validator: str
+
+
+class Partial:
+    """The bytes of a file that have come so far. The name starts with a dot: no ingest takes it for a spectrum."""
+
+    def __init__(self, final: Path) -> None:
+        self.final = final
+        self.path = final.with_name(f".{final.name}.part")
+        self._note = final.with_name(f".{final.name}.part.json")
+
+    def length_of(self, address: str) -> tuple[int, str]:
+        """How many bytes of the file at this address are here, and of which state of it; 0 when that is not known."""
+        version = self._version()
+        if version is None or version.address != address or not self.path.exists():
+            return 0, ""
+        return self.path.stat().st_size, version.validator
+
+    def _version(self) -> Version | None:
+        try:
+            content: Any = json.loads(self._note.read_text())
+            return Version(str(content["address"]), str(content["validator"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def begin(self, address: str, validator: str) -> None:
+        """Start from nothing. Without a validator a break cannot be mended, and no note is made."""
+        self.discard()
+        self.final.parent.mkdir(parents=True, exist_ok=True)
+        if validator:
+            write_whole(self._note, json.dumps({"address": address, "validator": validator}).encode())
+        self.path.touch()
+
+    def discard(self) -> None:
+        self._note.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
+
+    def publish(self, suffix: str = "") -> Path:
+        """Give the file its name, on the disk before the name is there."""
+        with open(self.path, "rb+") as file:
+            os.fsync(file.fileno())
+        final = self.final.with_name(self.final.name + suffix)
+        os.replace(self.path, final)
+        self._note.unlink(missing_ok=True)
+        return final
+
+
+# ---- Whether a file that was fetched is what was asked for, and all of it.
+
+
+START_BYTES = 65_536
+
+
+def digest_of(path: Path, algorithm: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, algorithm).hexdigest()
+
+
+def check_whole(path: Path, published: Checksum | None) -> Checksum:
+    """The digest of the file; a FaultError when it is no whole FITS file, or not that which the archive published."""
+    refuse_page(path)
+    algorithm = published.algorithm if published else "sha256"
+    found = Checksum(algorithm, digest_of(path, algorithm))
+    if published and found != published:
+        raise FaultError("the checksum differs from the one that the archive publishes", passing=True)
+    check_fits(path)
+    return found
+
+
+def refuse_page(path: Path) -> None:
+    """Archives answer with a page, and say that all is well, when a token is missing or a database is down."""
+    with open(path, "rb") as file:
+        start = file.read(START_BYTES)
+    title = page_title(start)
+    if title is not None:
+        raise FaultError(f"a web page instead of data{f': {title!r}' if title else ''}")
+    if start.lstrip()[:1] in (b"{", b"["):
+        raise FaultError(f"a message instead of data: {printable(start[:200].decode('utf-8', 'replace'))!r}")
+
+
+def check_fits(path: Path) -> None:
+    """Headers and sizes must agree; of gzipped files, the trailer too."""
+    try:
+        with Source(path) as source:
+            if source.container != Container.FITS:
+                raise FaultError(f"a {source.container} instead of a FITS file", passing=True)
+            n_hdus = len(source.hdus)  # walks over all headers and compares them with the length of the file
+            if source.length % BLOCK:
+                raise DefectError(Reason.TRUNCATED, f"the last of {n_hdus} HDUs is not padded to a full block")
+    except DefectError as error:
+        raise FaultError(f"not a complete FITS file: {error.reason}: {error.detail}", passing=True) from None
+
+
+def is_gzip(path: Path) -> bool:
+    with open(path, "rb") as file:
+        return file.read(2) == b"\x1f\x8b"
+
+
+# ---- One file from an archive onto the disk: whole and checked under its name, or not at all.
+
 
 PARTIAL = 206
 NOTHING_THERE = 416

@@ -10,27 +10,26 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from rarespec.errors import UsageError
 from rarespec.fetching.addresses import Table, load_addresses
+from rarespec.fetching.asked import Wanted
 from rarespec.fetching.checksums import Checksums
 from rarespec.fetching.desi import without_classes
 from rarespec.fetching.download import Downloads
-from rarespec.fetching.outcome import FetchReport, Outcome, Result
-from rarespec.fetching.patience import Patience
+from rarespec.fetching.fault import Patience
 from rarespec.fetching.question import Question
-from rarespec.fetching.record import Record, sole_user
+from rarespec.fetching.record import FetchReport, Outcome, Record, Result, sole_user
 from rarespec.fetching.run import Task, run_all
 from rarespec.fetching.sizes import Preview, preview
 from rarespec.fetching.sparcl import SparclDownloads
-from rarespec.fetching.wanted import Wanted
 from rarespec.fetching.web import Web
 from rarespec.progress import Progress
 from rarespec.searching.export.comma_separated import without_formula
-from rarespec.survey.ingest.options import IngestOptions
+from rarespec.storage.whole_file import write_whole
+from rarespec.survey.ingest.reading import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
-from rarespec.survey.manifest import NAME as MANIFEST
-from rarespec.survey.manifest import WrongUseError
+from rarespec.survey.store.manifest import NAME as MANIFEST
 from rarespec.survey.survey import Survey
-from rarespec.whole_file import write_whole
 
 CONNECTIONS = 4
 MOST_CONNECTIONS = 16
@@ -63,9 +62,9 @@ class Place:
 
     def check(self, dry_run: bool = False) -> None:
         if not dry_run and self.out is None and self.into is None:
-            raise WrongUseError("give --into SURVEY, or --out DIR, or both")
+            raise UsageError("give --into SURVEY, or --out DIR, or both")
         if not 1 <= self.connections <= MOST_CONNECTIONS:
-            raise WrongUseError(f"{self.connections} connections: use 1 to {MOST_CONNECTIONS}, to spare the archive")
+            raise UsageError(f"{self.connections} connections: use 1 to {MOST_CONNECTIONS}, to spare the archive")
 
     @property
     def folder(self) -> Path:

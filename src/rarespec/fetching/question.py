@@ -2,24 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import hashlib
+import heapq
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
+from rarespec.errors import SurveyError, UsageError
 from rarespec.fetching.addresses import Archive, Table, archive
-from rarespec.fetching.asked import Asked, asked_ids, asked_in
+from rarespec.fetching.asked import Asked, Wanted, asked_ids, asked_in, once
 from rarespec.fetching.desi import desi_files
-from rarespec.fetching.lamost import lamost_files, lamost_secret
-from rarespec.fetching.outcome import Cause, Result
-from rarespec.fetching.paper_sample import paper_sample
-from rarespec.fetching.sdss import sdss_files
+from rarespec.fetching.fault import FaultError
+from rarespec.fetching.record import Cause, Result
+from rarespec.fetching.sdss_lamost import lamost_files, lamost_secret, sdss_files
 from rarespec.fetching.secret import Secret
-from rarespec.fetching.sky_server import rows_of
 from rarespec.fetching.sparcl import sparcl_files
-from rarespec.fetching.wanted import Wanted, once
-from rarespec.fetching.web import Web
+from rarespec.fetching.web import QUERY_SECONDS, Web, page_title
+from rarespec.formats.surveys.sdss import field_mjd_catalogid, plate_mjd_fiber
 from rarespec.progress import Progress
-from rarespec.survey.manifest import WrongUseError
+from rarespec.storage.text import printable
+
+# ---- Queries to SDSS's SkyServer, in SQL.
+
+
+WANTED = "the query must return plate, mjd and fiberid (and best run2d), or field, mjd and catalogid"
+
+
+def rows_of(sql: str, archive: Archive, web: Web) -> list[Asked]:
+    """The objects that a query gives, every one once, in its order."""
+    address = archive.filled(archive.text("sql"), sql=quote(" ".join(sql.split()), safe=""))
+    try:
+        text = web.text("GET", address, seconds=QUERY_SECONDS)
+    except FaultError as fault:
+        raise SurveyError(f"SkyServer, release {archive.release}: {fault.reason}") from None
+    rows = _parsed(text, archive.release)
+    if len(rows) >= archive.number("sql_rows"):
+        raise SurveyError(f"SkyServer truncated the result at {len(rows)} rows; request fewer at a time")
+    return list({one.id: one for one in map(_asked, rows)}.values())
+
+
+def _parsed(text: str, release: str) -> list[dict[str, str]]:
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    title = page_title(text.encode())
+    if title is not None or not lines or _is_message(lines[0]):
+        said = title if title is not None else " ".join(lines)
+        raise UsageError(
+            f"SkyServer, release {release}, returned no table but the message: {printable(said or '')[:300]!r}"
+        )
+    reader = csv.DictReader(lines)
+    return [{(key or "").strip().lower(): (value or "").strip() for key, value in row.items()} for row in reader]
+
+
+def _is_message(line: str) -> bool:
+    return line.lstrip().startswith(("{", "<")) or line.lower().startswith(("error", "sql", "no objects", "no entries"))
+
+
+def _asked(row: dict[str, str]) -> Asked:
+    try:
+        if "catalogid" in row:
+            return Asked(field_mjd_catalogid(int(row["field"]), int(row["mjd"]), row["catalogid"]), row)
+        fiber = row["fiberid"] if "fiberid" in row else row["fiber"]
+        return Asked(plate_mjd_fiber(int(row["plate"]), int(row["mjd"]), int(fiber)), row)
+    except (KeyError, ValueError):
+        raise UsageError(f"{WANTED}; there is {_listed(row)}") from None
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "nothing"
+
+
+# ---- The paper's sample: 450 carbon stars and 100 000 other stars, as SDSS's pipeline classifies them.
+#
+# The paper chose its carbon stars "carefully" from all that the pipeline calls so, and the others at random; it
+# gives no list. Here both are drawn by a seed from the primary spectra without a redshift warning; white dwarfs
+# with carbon (CarbonWD) are among neither. The draw takes the objects whose ids, hashed together with the seed,
+# come first: anyone can repeat it, and a release that adds stars changes few.
+
+
+N_CARBON = 450
+N_OTHERS = 100_000
+PLATES_AT_A_TIME = 500
+"""So many plates have far fewer stars than SkyServer gives rows."""
+LAST_PLATE = 20_000
+
+COLUMNS = "SELECT plate, mjd, fiberid, run2d FROM SpecObj WHERE class = 'STAR' AND zwarning = 0"
+CARBON = f"{COLUMNS} AND subclass IN ('Carbon', 'Carbon_lines')"
+OTHERS = f"{COLUMNS} AND subclass NOT LIKE 'Carbon%' AND plate BETWEEN {{first}} AND {{last}}"
+
+
+def paper_sample(
+    archive: Archive, web: Web, seed: int, progress: Progress, n_carbon: int = N_CARBON, n_others: int = N_OTHERS
+) -> list[Asked]:
+    """The carbon stars, then the others, each in the order of their ids."""
+    carbon = drawn(rows_of(CARBON, archive, web), n_carbon, seed, "carbon stars")
+    others: list[Asked] = []
+    starts = range(0, LAST_PLATE, PLATES_AT_A_TIME)
+    for n_asked, first in enumerate(starts, 1):
+        last = first + PLATES_AT_A_TIME - 1
+        others += rows_of(OTHERS.format(first=first, last=last), archive, web)
+        progress(n_asked, len(starts), f"{len(others)} stars")
+    return [*carbon, *drawn(others, n_others, seed, "other stars")]
+
+
+def drawn(objects: Sequence[Asked], n: int, seed: int, what: str) -> list[Asked]:
+    if len(objects) < n:
+        raise SurveyError(f"SkyServer has only {len(objects)} {what}, but the paper used {n}; try a later release")
+    return sorted(heapq.nsmallest(n, objects, lambda one: _place(one.id, seed)), key=lambda one: one.id)
+
+
+def _place(id: str, seed: int) -> bytes:
+    return hashlib.sha256(f"{seed} {id}".encode()).digest()
+
+
+# ---- What a fetch is about: which archive and release, and which objects.
+
 
 ARCHIVES = ("sdss", "lamost", "desi", "sparcl")
 
@@ -45,12 +143,12 @@ class Question:
 
     def check(self) -> None:
         if self.archive not in ARCHIVES:
-            raise WrongUseError(f"there is no archive {self.archive!r}; choose from {', '.join(ARCHIVES)}")
+            raise UsageError(f"there is no archive {self.archive!r}; choose from {', '.join(ARCHIVES)}")
         if (self.sql or self.paper or self.run2d) and self.archive != "sdss":
-            raise WrongUseError(f"--sql, --paper and --run2d work only with sdss, not with {self.archive}")
+            raise UsageError(f"--sql, --paper and --run2d work only with sdss, not with {self.archive}")
         n_ways = bool(self.ids or self.table) + bool(self.sql) + self.paper
         if n_ways != 1:
-            raise WrongUseError("give one of these: ids or a table, a query (--sql), or the paper's sample (--paper)")
+            raise UsageError("give one of these: ids or a table, a query (--sql), or the paper's sample (--paper)")
 
     def addresses(self, table: Table) -> Archive:
         default = "plate_release" if self.archive == "sdss" else "release"
@@ -63,12 +161,12 @@ class Question:
         """The files to be fetched, each once, and the objects for which there is none, with the reason."""
         asked = self._asked(table, web, progress)
         if not asked:
-            raise WrongUseError("nothing to fetch: no objects given")
+            raise UsageError("nothing to fetch: no objects given")
         found = self._found(asked, table, web)
         files = once([one for one in found if isinstance(one, Wanted)])
         failures = [one for one in found if isinstance(one, Result)]
         if not files and all(one.cause == Cause.NO_ID for one in failures):
-            raise WrongUseError(f"{failures[0].asked[0]}: {failures[0].reason}")
+            raise UsageError(f"{failures[0].asked[0]}: {failures[0].reason}")
         return files, failures
 
     def _asked(self, table: Table, web: Web, progress: Progress) -> Sequence[Asked]:

@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 
 from rarespec.fetching.fault import StoppedError
-from rarespec.fetching.outcome import Cause, Outcome, Result, failed
+from rarespec.fetching.record import Cause, Outcome, Result, failed
 from rarespec.progress import Progress
 
 GIVE_UP_AFTER = 25

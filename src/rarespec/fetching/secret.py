@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.parse import quote, urlsplit
 
-from rarespec.survey.manifest import WrongUseError
+from rarespec.errors import UsageError
 
 HIDDEN = "***"
 
@@ -42,7 +42,7 @@ def secret_from_environment(variable: str, address: str) -> Secret | None:
     if not value:
         return None
     if not _is_private_way(address):
-        raise WrongUseError(
+        raise UsageError(
             f"{origin_of(address)}: the token of {variable} would be sent unencrypted; use an https address"
         )
     return Secret("token", origin_of(address), value)

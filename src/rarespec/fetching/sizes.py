@@ -8,12 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rarespec.fetching.asked import Wanted
 from rarespec.fetching.fault import FaultError
-from rarespec.fetching.outcome import Cause, Outcome, Result, failed
-from rarespec.fetching.record import Record
+from rarespec.fetching.record import Cause, Outcome, Record, Result, failed
 from rarespec.fetching.run import Task, run_all
 from rarespec.fetching.secret import origin_of
-from rarespec.fetching.wanted import Wanted
 from rarespec.fetching.web import Web, length_of
 from rarespec.progress import Progress
 

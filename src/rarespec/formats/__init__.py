@@ -2,8 +2,8 @@
 
 from rarespec.formats.contained import ReadLimits, read
 from rarespec.formats.reader import Reader, ReadOptions
+from rarespec.formats.readers import READERS, read_here, reader_by_name, reader_for
 from rarespec.formats.source import Container, Source
-from rarespec.formats.table import READERS, read_here, reader_by_name, reader_for
 
 __all__ = [
     "READERS",

@@ -12,20 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.formats.column_roles import FLUX, LOG_WAVELENGTH, find
-from rarespec.formats.fits import Hdu
-from rarespec.formats.generic_catalogue import python_values
-from rarespec.formats.lamost_header import UNKNOWN
-from rarespec.formats.library_faults import faults_of
-from rarespec.formats.own_columns import plain_list, scalar_columns, with_own
-from rarespec.formats.sdss_id import field_mjd_catalogid, plate_mjd_fiber
+from rarespec.formats.columns import FLUX, LOG_WAVELENGTH, find, plain_list, python_values, scalar_columns, with_own
+from rarespec.formats.fits.blocks import Hdu
+from rarespec.formats.reader import faults_of
 from rarespec.formats.source import Container, Source
+from rarespec.formats.surveys.lamost_header import UNKNOWN
+from rarespec.formats.surveys.sdss import field_mjd_catalogid, plate_mjd_fiber
 from rarespec.spectrum import DefectError, Reason
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from rarespec.formats.memory_table import Table
+    from rarespec.formats.tables.memory_table import Table
 
 Columns = dict[str, Any]
 """Name in lower case -> one value per row: a list, or an array of whole numbers."""
@@ -166,7 +164,7 @@ def _positions_beside(source: Source, hdu: Hdu) -> Columns:
 
 
 def _batches_of_parquet(source: Source) -> Iterator[tuple[int, Columns]]:
-    from rarespec.formats.parquet_matrix import open_parquet, row_batches, scalar_columns
+    from rarespec.formats.matrices.parquet import open_parquet, row_batches, scalar_columns
 
     parquet = open_parquet(source)
     for first, batch in row_batches(parquet, scalar_columns(parquet.schema_arrow), BATCH_ROWS):
@@ -181,14 +179,14 @@ def _exact_values(column: pa.Array) -> Any:
 
 
 def _batches_of_text(source: Source) -> Iterator[tuple[int, Columns]]:
-    from rarespec.formats.memory_table import is_vector
+    from rarespec.formats.tables.memory_table import is_vector
 
     columns = _text_table(source).columns
     yield 0, {name.lower(): python_values(column) for name, column in columns.items() if not is_vector(column)}
 
 
 def _text_table(source: Source) -> Table:
-    from rarespec.formats.astropy_tables import delimited, ecsv, votable, whole
+    from rarespec.formats.tables.text import delimited, ecsv, votable, whole
 
     content = whole(source)
     start = content[:64].lstrip(b"\xef\xbb\xbf \t\r\n")

@@ -14,12 +14,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rarespec.formats.library_faults import faults_of
-from rarespec.formats.reader import Found, ReadOptions
-from rarespec.formats.table import read_here
-from rarespec.processes import Limits, WorkerDiedError, Workers, WorkerTooSlowError
+from rarespec.formats.reader import Found, ReadOptions, faults_of
+from rarespec.formats.readers import read_here
 from rarespec.spectrum import Defect, DefectError, Reason
-from rarespec.spectrum.printable import printable
+from rarespec.storage.processes import Limits, WorkerDiedError, Workers, WorkerTooSlowError
+from rarespec.storage.text import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa

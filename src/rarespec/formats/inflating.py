@@ -6,13 +6,31 @@ import bz2
 import lzma
 import os
 import re
+import struct
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rarespec.formats.blosc_chunk import HEADER as BLOSC_HEADER
 from rarespec.spectrum import DefectError, Reason
+
+# ---- Chunks compressed by Blosc, which does not look at the length of its input: a truncated chunk reads stale
+# memory.
+
+
+BLOSC_HEADER = struct.Struct("<4B3I")
+"""Version, version of the codec, flags, size of a number; bytes unpacked, of a block, packed."""
+
+
+def is_whole(path: Path) -> bool:
+    """Whether the chunk in this file is as long as its header says."""
+    with open(path, "rb") as file:
+        head = file.read(BLOSC_HEADER.size)
+    return len(head) == BLOSC_HEADER.size and BLOSC_HEADER.unpack(head)[-1] == path.stat().st_size
+
+
+# ---- How far compressed bytes unfold, measured without ever holding more than a limit.
+
 
 LARGEST_CHUNK = 512 << 20
 """Bytes that one chunk of an array may unfold to: libraries unfold chunks whole, to get at a single row."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rarespec.formats.source import Container, Source
-from rarespec.spectrum import Defect, Spectra
-from rarespec.spectrum.skipped import Skipped
+from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+from rarespec.spectrum.defect import Skipped
 
 SDSS_BAD_BITS = 0xFFFF0000
 """and_mask bits that make an SDSS pixel bad: 16 and up. The lower ones flag the whole fibre, also of good stars."""
@@ -44,3 +45,26 @@ class Reader:
 
 MAX_ROWS = 512
 """Rows in one stack: keeps memory bounded while a file of a million spectra streams through."""
+
+
+# ---- What libraries raise on damaged files, as defects.
+
+
+@contextmanager
+def faults_of(library: str) -> Iterator[None]:
+    """Whatever a library raises on a damaged file becomes a defect; each has its own zoo of exceptions."""
+    try:
+        yield
+    except (DefectError, MemoryError):
+        raise
+    except Exception as error:
+        detail = (str(error).splitlines() or ["no message"])[0]
+        raise DefectError(_reason(detail.lower()), f"{library}: {detail}; fetch it again") from None
+
+
+def _reason(detail: str) -> Reason:
+    if any(word in detail for word in ("checksum", "crc", "fletcher")):
+        return Reason.CHECKSUM
+    if any(word in detail for word in ("truncated", "unexpected end", "eof", "too short")):
+        return Reason.TRUNCATED
+    return Reason.CORRUPT

@@ -9,14 +9,15 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rarespec.formats.inflating import inflate
 from rarespec.spectrum import DefectError, Reason
-from rarespec.spectrum.printable import printable
+from rarespec.storage.text import printable
 
 if TYPE_CHECKING:
-    from rarespec.formats.fits import Hdu
+    from rarespec.formats.fits.blocks import Hdu
+
 
 WHOLE_FILE_BYTES = 8 << 20
 """Files up to this size are read in one go; larger ones piece by piece, so that what is skipped costs nothing."""
@@ -114,7 +115,7 @@ class Source:
     @cached_property
     def hdus(self) -> list[Hdu]:
         """The HDUs of a FITS file, headers parsed, data read and verified on demand."""
-        from rarespec.formats.fits import open_hdus
+        from rarespec.formats.fits.blocks import open_hdus
 
         return open_hdus(self)
 
@@ -177,3 +178,37 @@ def _container_of_directory(directory: Path) -> Container:
     if is_zarr(directory):
         return Container.ZARR
     raise DefectError(Reason.UNRECOGNISED, "a directory without zarr.json, .zgroup or .zarray")
+
+
+# ---- A source as a seekable file, for libraries that want one.
+
+
+class SourceFile(io.RawIOBase):
+    """Bytes of a source from any position; it never reads past the end."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._source.length}[whence]
+        if start + offset < 0:
+            raise OSError(f"seek to {start + offset}")
+        self._at = start + offset
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        n = max(0, min(len(view), self._source.length - self._at))
+        view[:n] = self._source.read(self._at, n)
+        self._at += n
+        return n

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.formats.column_roles import Column, find
-from rarespec.formats.generic_catalogue import generic_catalogue, ids_of, numbered_ids
+from rarespec.formats.columns import Column, find, generic_catalogue, ids_of, numbered_ids
 from rarespec.formats.stacks import stack_of
-from rarespec.formats.wavelength_axis import Axis
+from rarespec.formats.wavelength import Axis
 from rarespec.spectrum import DefectError, Reason, Spectra
 
 if TYPE_CHECKING:

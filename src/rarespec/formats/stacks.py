@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.formats.column_roles import Column, Roles
-from rarespec.formats.generic_catalogue import generic_catalogue, numbered_ids, stem_of
+from rarespec.formats.columns import Column, Roles, generic_catalogue, numbered_ids, stem_of
 from rarespec.formats.pixels import bad_pixels, flags, ivar_of_error, numbers
 from rarespec.formats.reader import MAX_ROWS, ReadOptions
 from rarespec.formats.source import Source
-from rarespec.formats.wavelength_axis import Axis
+from rarespec.formats.wavelength import Axis
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
 from rarespec.spectrum.spectra import Catalogue
 

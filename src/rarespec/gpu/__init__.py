@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rarespec.gpu.device_recipe import DeviceRecipe as DeviceRecipe
     from rarespec.gpu.device_recipe import recipe_on as recipe_on
     from rarespec.gpu.exact_neighbours import nearest_rows as nearest_rows
-    from rarespec.gpu.neighbour_graph import neighbours_on as neighbours_on
+    from rarespec.gpu.exact_neighbours import neighbours_on as neighbours_on
     from rarespec.gpu.pinned_stream import through_device as through_device
     from rarespec.gpu.scoring import top_rows as top_rows
 
@@ -19,7 +19,7 @@ _HOME_OF = {
     "DeviceRecipe": "device_recipe",
     "NoGPUWarning": "device",
     "nearest_rows": "exact_neighbours",
-    "neighbours_on": "neighbour_graph",
+    "neighbours_on": "exact_neighbours",
     "recipe_on": "device_recipe",
     "through_device": "pinned_stream",
     "top_rows": "scoring",

@@ -9,10 +9,9 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from rarespec.features import _subspace
-from rarespec.features._moments import Moments
-from rarespec.features._readings import SAMPLE_ROWS, Look, Projection, Sums, drawn_rows
-from rarespec.features._rows import Rows
+from rarespec.features.pca import solvers as _subspace
+from rarespec.features.pca.readings import SAMPLE_ROWS, Look, Moments, Projection, Sums, drawn_rows
+from rarespec.features.rows import Rows
 from rarespec.rankers.other_arrays import as_numpy, like, rows_at
 
 Array = Any

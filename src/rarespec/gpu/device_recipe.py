@@ -11,12 +11,12 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rarespec.features._subspace import find_subspace
-from rarespec.features.bridging import Bridge
-from rarespec.features.pca import StreamingPCA
+from rarespec.features.pca.components import StreamingPCA
+from rarespec.features.pca.solvers import find_subspace
 from rarespec.features.recipe import Recipe
-from rarespec.features.rescaling import MinMax, RobustPercentiles, UnitNorm
-from rarespec.features.running_median import MedianFilter
+from rarespec.features.steps.bridging import Bridge
+from rarespec.features.steps.rescaling import MinMax, RobustPercentiles, UnitNorm
+from rarespec.features.steps.running_median import MedianFilter
 from rarespec.gpu.device import NoGPUWarning, has_triton, usable_device
 from rarespec.gpu.device_readings import ArrayBlocks, DeviceReadings
 from rarespec.gpu.fused_features import FusedFeatures

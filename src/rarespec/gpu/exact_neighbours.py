@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
 
+from rarespec.gpu.device import on_device, usable_device
 from rarespec.progress import Progress
+from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph, build_neighbours
+from rarespec.rankers.other_arrays import as_numpy
+from rarespec.rankers.rows import fingerprint_of_rows, require_finite
 
 Array = Any
 
@@ -128,6 +133,24 @@ def _found(X: Array, rows: Array, k: int, search: CandidateSearch) -> tuple[Arra
 
 
 def _kernel_search(X: Array, k: int) -> CandidateSearch:
-    from rarespec.gpu.kernel_candidates import KernelCandidates
+    from rarespec.gpu.neighbour_candidates import KernelCandidates
 
     return KernelCandidates(X, k + 1 + N_MORE)
+
+
+# ---- The neighbour graph of a feature matrix, found exactly on a GPU.
+
+
+def neighbours_on(asked: str | None, X: Any, k: int, progress: Progress | None = None) -> NeighbourGraph:
+    """As `build_neighbours`, on the device that is asked for, and exact there whatever the number of rows.
+
+    Without a GPU the CPU builds the graph, with a warning that says why. X : (n, d) float32 or float64, finite.
+    """
+    device = usable_device(asked)
+    if device is None or len(X) <= max(k, 1):
+        return build_neighbours(X, k, progress)
+    require_finite(X)
+    indices, distances = nearest_rows(on_device(np.ascontiguousarray(X), device), k, progress)
+    return NeighbourGraph(
+        as_numpy(indices).astype(np.int32), as_numpy(distances).astype(np.float32), 1.0, fingerprint_of_rows(X)
+    )

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from rarespec.survey.location import is_remote, location
-from rarespec.survey.manifest import WrongUseError
+from rarespec.engines.here import Here
+from rarespec.errors import SurveyError, UsageError
+from rarespec.formats.matrices.multimodal_universe import Layout
+from rarespec.formats.reader import MAX_ROWS, ReadOptions
+from rarespec.formats.source import Source
+from rarespec.formats.stacks import Origin
+from rarespec.progress import Progress
+from rarespec.spectrum import Defect, Spectra, WavelengthGrid
+from rarespec.survey.placement import place
+from rarespec.survey.store.location import is_remote, location
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
     from lsdb.catalog import Catalog
+
 
 MARKS = ("hats.properties", "collection.properties", "properties")
 NAMING = ("hats_primary_table_url", "all_margins", "default_margin", "all_indexes", "default_index", "all_extensions")
@@ -35,7 +49,7 @@ def require_lsdb() -> Any:
     try:
         import lsdb
     except ImportError as error:
-        raise WrongUseError(f"HATS catalogues need LSDB: pip install 'rarespec[hats]' ({error})") from None
+        raise UsageError(f"HATS catalogues need LSDB: pip install 'rarespec[hats]' ({error})") from None
     return lsdb
 
 
@@ -46,14 +60,14 @@ def open_catalogue(catalogue: Catalog | str | os.PathLike[str]) -> Catalog:
         return _with_spectra(cast(Any, catalogue))
     root = location(cast(str, catalogue))
     if not is_hats(root):
-        raise WrongUseError(f"{root}: not a HATS catalogue (no {MARKS[0]})")
+        raise UsageError(f"{root}: not a HATS catalogue (no {MARKS[0]})")
     _check_within(root)
     try:
         found = lsdb.open_catalog(str(root), columns="all", storage_options=_options(root))
     except OSError:
         raise
     except Exception as error:  # its files are read by several libraries, each with faults of its own
-        raise WrongUseError(
+        raise UsageError(
             f"{root}: cannot be opened as a HATS catalogue ({type(error).__name__}: {str(error)[:300]}); copy it again"
         ) from error
     return _with_spectra(found)
@@ -68,7 +82,7 @@ def _check_within(root: Any) -> None:
     for line in text.splitlines():
         key, *words = re.split(r"[=:\s]+", line.strip())
         if key in NAMING and any(re.search(r"[/\\]|\.\.", word) for word in words):
-            raise WrongUseError(
+            raise UsageError(
                 f"{collection}: {key} names {' '.join(words)[:200]!r}, but the collection has no such catalogue"
             )
 
@@ -76,9 +90,134 @@ def _check_within(root: Any) -> None:
 def _with_spectra(found: Catalog) -> Catalog:
     if SPECTRUM not in found.columns:
         there = ", ".join(list(found.columns)[:12])
-        raise WrongUseError(f"{found.name}: no column {SPECTRUM!r}, as the Multimodal Universe has; there is {there}")
+        raise UsageError(f"{found.name}: no column {SPECTRUM!r}, as the Multimodal Universe has; there is {there}")
     return found
 
 
 def _options(root: Any) -> dict[str, Any] | None:
     return dict(root.storage_options) if is_remote(root) else None
+
+
+# ---- A partition as LSDB hands it out, and the spectra in it.
+
+
+def name_of(pixel: Any) -> str:
+    """As the files of a HATS catalogue are named."""
+    return f"Norder={pixel.order}/Npix={pixel.pixel}"
+
+
+def spectra_in(partition: pd.DataFrame, name: str, grid: WavelengthGrid) -> Iterator[Spectra | Defect]:
+    """All spectra on this grid as an ingest would store them, and what is wrong with the others."""
+    if not len(partition):
+        return
+    table = _arrow(partition)
+    layout = Layout.of(table.schema)
+    origin = Origin(cast(Source, _Named(name, Path(name))), ReadOptions())
+    for first in range(0, len(table), MAX_ROWS):
+        (batch,) = table.slice(first, MAX_ROWS).combine_chunks().to_batches()
+        for found in layout.spectra(batch, origin, first):
+            if isinstance(found, Spectra):
+                yield from place(found, grid)
+            else:
+                yield found
+
+
+@dataclass(frozen=True)
+class _Named:
+    """What stands for a file where spectra say where they are from."""
+
+    name: str
+    path: Path
+
+
+def _arrow(partition: pd.DataFrame) -> pa.Table:
+    import pyarrow as pa
+
+    columns = {name: _arrow_column(partition[name]) for name in partition.columns}
+    return pa.table({name: column for name, column in columns.items() if _is_used(name, column)})
+
+
+def _arrow_column(column: pd.Series) -> Any:
+    """A nested column of LSDB is a struct of lists, as in its file."""
+    import pyarrow as pa
+
+    nested = getattr(column.array, "struct_array", None)
+    return pa.array(column, from_pandas=True) if nested is None else nested
+
+
+def _is_used(name: str, column: Any) -> bool:
+    import pyarrow as pa
+
+    return name == SPECTRUM or not pa.types.is_nested(column.type)
+
+
+# ---- A function over the partitions of a catalogue, through LSDB: one that fails is told and does not stop the
+# others.
+
+
+AT_ONCE = 2
+"""Partitions in memory without a cluster: each may be a gigabyte."""
+OUTCOME = "outcome"
+Outcome = TypeVar("Outcome")
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A partition that could not be read, and why."""
+
+    why: str
+
+
+def over_partitions(
+    catalogue: Catalog,
+    function: Callable[[pd.DataFrame, Any, Any], Outcome],
+    shared: Any,
+    progress: Progress | None = None,
+) -> Iterator[tuple[str, Outcome | Failed]]:
+    """`function(partition, pixel, shared)` of each partition, with its name and in the order of the sky.
+
+    With a Dask client active its workers do it, and `shared` travels to each of them once. A SurveyError when no
+    partition at all could be read.
+    """
+    client = _active_client()
+    travelling = client.scatter(shared, broadcast=True, hash=False) if client else shared
+    mapped = catalogue.map_partitions(_boxed, function, travelling, include_pixel=True, meta=_box(None).iloc[:0])
+    pixels = mapped.get_ordered_healpix_pixels()
+    at_once = AT_ONCE if client is None else max(AT_ONCE, 2 * sum(client.nthreads().values()))
+    n_failed = 0
+    for n_done, (pixel, outcome) in enumerate(
+        zip(pixels, Here(at_once).map(_computed, mapped, pixels), strict=True), start=1
+    ):
+        n_failed += isinstance(outcome, Failed)
+        if n_failed == len(pixels):
+            raise SurveyError(f"{catalogue.name}: no partition can be read; {name_of(pixel)}: {outcome.why}")
+        if progress:
+            progress(n_done, len(pixels))
+        yield name_of(pixel), outcome
+
+
+def _active_client() -> Any:
+    from distributed import get_client
+
+    try:
+        return get_client()
+    except ValueError:
+        return None
+
+
+def _boxed(partition: pd.DataFrame, pixel: Any, function: Callable[..., Any], shared: Any) -> pd.DataFrame:
+    return _box(function(partition, pixel, shared))
+
+
+def _box(outcome: Any) -> pd.DataFrame:
+    """LSDB carries tables: one of a single cell."""
+    import pandas as pd
+
+    return pd.DataFrame({OUTCOME: pd.Series([outcome], dtype=object)})
+
+
+def _computed(mapped: Catalog, pixel: Any) -> Any:
+    try:
+        return mapped.get_partition(pixel.order, pixel.pixel).compute(progress_bar=False)[OUTCOME].iloc[0]
+    except Exception as error:  # of Parquet, of the file system, of a worker that died
+        return Failed(" ".join(f"{type(error).__name__}: {error}".split()))

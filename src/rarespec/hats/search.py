@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rarespec.hats.catalogue import open_catalogue
-from rarespec.hats.over_partitions import Failed, over_partitions
-from rarespec.hats.ranking import HatsRanking
-from rarespec.hats.scoring import Account, Best, Scoring, score_partition
+from rarespec.errors import UsageError
+from rarespec.hats.catalogue import Failed, open_catalogue, over_partitions
+from rarespec.hats.ranking import Account, Best, HatsRanking, Scoring, score_partition
 from rarespec.hats.training import SAMPLE, training_survey
 from rarespec.progress import Progress
 from rarespec.searching.candidates import make_table
@@ -24,7 +23,6 @@ from rarespec.searching.request import EVERYTHING, SearchRequest, name_of_recipe
 from rarespec.searching.search import rank_survey
 from rarespec.spectrum import PAPER_GRID, WavelengthGrid
 from rarespec.survey.engine_for import AnyEngine, engine_for
-from rarespec.survey.manifest import WrongUseError
 from rarespec.versions import versions_with
 
 if TYPE_CHECKING:
@@ -114,7 +112,7 @@ def search_hats(
 
     Raises
     ------
-    WrongUseError
+    UsageError
         If something is asked for that a catalogue does not have: a selection, a device.
     """
     request = SearchRequest(known, top=top, model=model, **settings)
@@ -154,18 +152,18 @@ def _learn_and_rank(
 def _refuse_what_needs_a_survey(catalogue: Any, request: SearchRequest, plan: HatsPlan) -> None:
     name = getattr(catalogue, "name", catalogue)
     if request.selection != EVERYTHING:
-        raise WrongUseError(
+        raise UsageError(
             f"{name}: --min-snr, --class, --not-class and --cone work only on surveys; filter the catalogue with "
             "LSDB and pass the result to rarespec.search"
         )
     if request.device not in (None, "cpu"):
-        raise WrongUseError(
+        raise UsageError(
             f"{name}: a HATS catalogue is searched on the CPU, by LSDB; leave --device out, or give a Dask cluster"
         )
     if plan.is_kept and name_of_recipe(request.make_recipe()) is None:
-        raise WrongUseError("cannot save a search with a custom recipe; use a recipe that has a name")
+        raise UsageError("cannot save a search with a custom recipe; use a recipe that has a name")
     if request.model is not None and plan.save_model is not None:
-        raise WrongUseError(
+        raise UsageError(
             f"{request.model}: --model learns nothing new, so there is nothing to save; leave out --save-model"
         )
 
@@ -221,7 +219,7 @@ def _rank(
         if not of_partition.read:
             empty.append(name)
     if not best.rows:
-        raise WrongUseError(f"{catalogue.name}: none of {account.read} spectra could be ranked: {account.unusable}")
+        raise UsageError(f"{catalogue.name}: none of {account.read} spectra could be ranked: {account.unusable}")
     why = model.ranker.words(len(model.known_ids))
     return HatsRanking(
         table=_table(best.rows),

@@ -10,20 +10,17 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rarespec.inspector.candidates import MOST as MOST_CANDIDATES
-from rarespec.inspector.candidates import candidates_payload, disagreements_payload, others_payload
+from rarespec.inspector.answers import PlainJSON, RefusedError
+from rarespec.inspector.gate import Secrets
 from rarespec.inspector.inspection import Inspection
-from rarespec.inspector.plain_json import PlainJSON
-from rarespec.inspector.refusal import RefusedError
+from rarespec.inspector.lines import sky_of, species_of
+from rarespec.inspector.listing import MOST as MOST_CANDIDATES
+from rarespec.inspector.listing import candidates_payload, disagreements_payload, others_payload
 from rarespec.inspector.request_body import body_of
-from rarespec.inspector.secrets import Secrets
-from rarespec.inspector.species import sky_of, species_of
-from rarespec.inspector.thumbnails import POINTS, thumbnails_of
-from rarespec.inspector.yield_payload import yield_payload
-from rarespec.labels.event import MAX_COMMENT, MAX_SPECTRUM, LabelEvent
-from rarespec.labels.label import Label
-from rarespec.labels.order import ORDERS
-from rarespec.spectrum.printable import printable
+from rarespec.inspector.spectrum_payload import POINTS, thumbnails_of, yield_payload
+from rarespec.labels.campaign_progress import ORDERS
+from rarespec.labels.event import MAX_COMMENT, MAX_SPECTRUM, Label, LabelEvent
+from rarespec.storage.text import printable
 
 BINARY = "application/octet-stream"
 MOST_THUMBNAILS = 100

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -13,20 +14,49 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from rarespec.errors import DifferentEventError, SurveyError
+from rarespec.inspector.answers import SECURITY_HEADERS, RefusedError, error_response
 from rarespec.inspector.api import Api
-from rarespec.inspector.gate import Gate
-from rarespec.inspector.headers import SECURITY_HEADERS
+from rarespec.inspector.gate import Gate, Secrets
 from rarespec.inspector.inspection import RELEARN_EVERY, Inspection
-from rarespec.inspector.refusal import RefusedError, error_response
-from rarespec.inspector.secrets import Secrets
-from rarespec.inspector.static_files import PAGE, static_files
-from rarespec.labels.log import DifferentEventError
-from rarespec.survey.manifest import SurveyError
 
 if TYPE_CHECKING:
     from rarespec.labels.campaign import Campaign
     from rarespec.labels.log import LabelLog
-    from rarespec.searching.spectral_features import SpectralFeature
+    from rarespec.searching.explain.spectral_features import SpectralFeature
+
+
+# ---- The page, its scripts and its styles: read once, known by name, so that no request can ask for another file.
+
+
+CONTENT_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+}
+PAGE = "index.html"
+
+
+class StaticFile(NamedTuple):
+    content: bytes
+    content_type: str
+
+
+def static_files() -> dict[str, StaticFile]:
+    """File name -> what is in it, of all files of the kinds above."""
+    folder = files("rarespec.inspector").joinpath("static")
+    found = {}
+    for file in folder.iterdir():
+        kind = CONTENT_TYPES.get(f".{file.name.rpartition('.')[2]}")
+        if kind is not None and file.is_file():
+            found[file.name] = StaticFile(file.read_bytes(), kind)
+    return found
+
+
+# ---- The web application: which address gives what, behind the gate.
+
 
 logger = logging.getLogger("uvicorn.error")
 

@@ -6,13 +6,60 @@ cannot read our cookie or our answers, and cannot choose the Host and Origin tha
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from hmac import compare_digest
+from secrets import token_urlsafe
+
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rarespec.inspector.headers import with_security_headers
-from rarespec.inspector.refusal import RefusedError
-from rarespec.inspector.secrets import Secrets, same
+from rarespec.inspector.answers import RefusedError, with_security_headers
+
+# ---- Secrets of one run of the inspector: who does not know them is not let in.
+
+
+N_BYTES = 32
+"""256 bits each."""
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """token : opens the page, and is then the cookie; xsrf : has to come with whatever changes something."""
+
+    token: str
+    xsrf: str
+    _tickets: set[str] = field(default_factory=set, repr=False, compare=False)
+
+    @classmethod
+    def new(cls) -> Secrets:
+        return cls(token_urlsafe(N_BYTES), token_urlsafe(N_BYTES))
+
+    def ticket(self) -> str:
+        """Opens the page once. Others on this machine can read the command line that starts a browser."""
+        ticket = token_urlsafe(N_BYTES)
+        self._tickets.add(ticket)
+        return ticket
+
+    def opens(self, word: str) -> bool:
+        """Whether this is the token, or a ticket that nobody has used yet."""
+        if same(word, self.token):
+            return True
+        found = next((ticket for ticket in self._tickets if same(word, ticket)), None)
+        self._tickets.discard(found or "")
+        return found is not None
+
+
+def same(word: str, secret: str) -> bool:
+    """Compared in a time that does not tell how much of it was right."""
+    return compare_digest(word.encode(errors="surrogatepass"), secret.encode())
+
+
+# ---- The gate: what a request must show before any of it is looked at.
+#
+# A web page from elsewhere can make a browser send requests to this machine, and its name can be made to point
+# here; it cannot read our cookie or our answers, and cannot choose the Host and Origin that the browser writes.
+
 
 MOST_BYTES = 64 * 1024
 """Of a request's body."""

@@ -9,22 +9,17 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from rarespec.inspector.labels_so_far import LabelsSoFar, Said
-from rarespec.inspector.listing import Facts, Listing, listing_of
-from rarespec.inspector.recent import Recent
-from rarespec.inspector.refusal import RefusedError
-from rarespec.inspector.shelf import Shelf
-from rarespec.inspector.spectrum_payload import spectrum_payload
+from rarespec.errors import UsageError
+from rarespec.inspector.answers import RefusedError
+from rarespec.inspector.listing import Facts, LabelsSoFar, Listing, Said, listing_of
+from rarespec.inspector.spectrum_payload import Recent, Shelf, spectrum_payload
 from rarespec.labels.campaign import Campaign
-from rarespec.labels.campaign_progress import Progress
-from rarespec.labels.change import Change
-from rarespec.labels.event import LabelEvent
-from rarespec.labels.label import Label
+from rarespec.labels.campaign_progress import Change, Progress
+from rarespec.labels.event import Label, LabelEvent
 from rarespec.labels.log import LabelLog
+from rarespec.searching.explain.spectral_features import SpectralFeature
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.spectral_features import SpectralFeature
 from rarespec.spectrum import Spectrum
-from rarespec.survey.manifest import WrongUseError
 
 logger = logging.getLogger("uvicorn.error")
 
@@ -115,7 +110,7 @@ class Inspection:
             return self._learned[1]  # asked again
         try:
             change = self.campaign.relearn(labels)
-        except WrongUseError as error:
+        except UsageError as error:
             raise RefusedError(409, str(error)) from None
         self._learned = labels, change
         with self._showing:

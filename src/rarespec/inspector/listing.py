@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
 from typing import Any
 
 from rarespec.labels.campaign import Campaign
-from rarespec.labels.event import LabelEvent
+from rarespec.labels.event import Label, LabelEvent
+from rarespec.labels.log import LabelLog
+from rarespec.labels.merging import Merged, labels_left, last_label, merged, standing
 from rarespec.searching.ranking import Ranking
+from rarespec.searching.report import sky_links
 
 Facts = dict[str, Any]
 """One row of the table of candidates: rank, id, ra, dec, class, subclass, z, snr, score, chance, ..."""
@@ -64,3 +69,122 @@ def _of_the_past(before: Facts | None, event: LabelEvent | None, now: Facts) -> 
         return {**before, "flags": now["flags"]}  # which may be found only now
     past = {"rank": event.rank, "score": event.score} if event else {"rank": None, "score": None}
     return {**now, **past, "chance": None}
+
+
+# ---- The labels that stand, of everyone: the log, read on from where it was read last.
+
+
+@dataclass(frozen=True)
+class Said:
+    """What everyone has said up to some moment.
+
+    events : all of them, the oldest first
+    """
+
+    events: tuple[LabelEvent, ...]
+
+    @cached_property
+    def standing(self) -> dict[tuple[str, str], LabelEvent]:
+        """(spectrum, person) -> the label that stands."""
+        return standing(self.events)
+
+    @cached_property
+    def merged(self) -> dict[str, Merged]:
+        """Spectrum -> what all of them say together."""
+        return merged(self.events)
+
+    @property
+    def labels(self) -> dict[str, Label]:
+        """Spectrum -> the label to learn from; without those on which people disagree."""
+        return {spectrum: one.label for spectrum, one in self.merged.items() if one.label is not None}
+
+    def about(self, spectrum: str) -> Said:
+        return Said(tuple(event for event in self.events if event.spectrum == spectrum))
+
+    def of(self, person: str) -> Said:
+        """As if nobody else had said anything."""
+        return Said(tuple(event for event in self.events if event.person == person))
+
+    def seen_blind_by(self, person: str) -> Said:
+        """Without what others say of spectra on which no label of this person stands."""
+        own = {spectrum for spectrum, who in self.standing if who == person}
+        return Said(tuple(event for event in self.events if event.person == person or event.spectrum in own))
+
+    def event(self, event_id: str) -> LabelEvent | None:
+        return next((event for event in reversed(self.events) if event.event_id == event_id), None)
+
+    def last_of(self, person: str) -> LabelEvent | None:
+        """The label this person gave last, of those that are not taken back."""
+        return last_label(self.events, person)
+
+    def left_of(self, person: str, event_id: str) -> LabelEvent | None:
+        """This label of this person, if it is not taken back."""
+        own = (event for event in labels_left(self.events) if event.person == person)
+        return next((event for event in own if event.event_id == event_id), None)
+
+
+class LabelsSoFar:
+    """The log as it is now, for any thread; others may write to it meanwhile."""
+
+    def __init__(self, log: LabelLog) -> None:
+        self._log = log
+        self._lock = Lock()
+        self._last = 0
+        self._said = Said(())
+
+    def now(self) -> Said:
+        with self._lock:
+            new = self._log.events(after=self._last)
+            if new:
+                self._last = new[-1][0]
+                self._said = Said((*self._said.events, *(event for _, event in new)))
+            return self._said
+
+
+# ---- Candidates as the page lists them: the row of the table, what people said, and where to look on the sky.
+
+
+MOST = 1000
+"""Candidates in one answer."""
+
+
+def candidates_payload(listing: Listing, said: Said, person: str, start: int, n: int) -> dict[str, Any]:
+    """n candidates from this position of the list on."""
+    ids = enumerate(listing.ids[start : start + n], start)
+    rows = [_candidate(listing, said, person, id, position) for position, id in ids]
+    return {"revision": listing.revision, "total": len(listing.ids), "candidates": rows}
+
+
+def _candidate(listing: Listing, said: Said, person: str, id: str, position: int) -> dict[str, Any]:
+    facts, own = listing.facts[id], said.standing.get((id, person))
+    return {
+        **facts,
+        "position": position,
+        "ranked": id in listing.ranked,
+        "moved": listing.moved.get(id),
+        "label": own.label if own else None,
+        "comment": own.comment if own else "",
+        **others_payload(said, person, id),
+        "links": [{"name": name, "url": url} for name, url in _links(facts).items()],
+    }
+
+
+def others_payload(said: Said, person: str, id: str) -> dict[str, Any]:
+    """What the others say of a spectrum: labels and comments by their names, and whether not all say the same."""
+    together = said.merged.get(id)
+    if together is None:
+        return {"others": {}, "remarks": {}, "disagree": False}
+    others = {who: label for who, label in together.by.items() if who != person}
+    remarks = {who: comment for who, comment in together.comments.items() if who != person}
+    return {"others": others, "remarks": remarks, "disagree": together.disagree}
+
+
+def _links(facts: dict[str, Any]) -> dict[str, str]:
+    place = facts["ra"], facts["dec"]
+    return sky_links(float(place[0]), float(place[1])) if None not in place else {}
+
+
+def disagreements_payload(said: Said) -> list[dict[str, Any]]:
+    """Spectra on which people do not say the same."""
+    found = ((id, one) for id, one in said.merged.items() if one.disagree)
+    return [{"id": id, "labels": one.by, "remarks": one.comments, "merged": one.label} for id, one in found]

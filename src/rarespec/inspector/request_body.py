@@ -10,8 +10,8 @@ from uuid import UUID
 
 from starlette.requests import ClientDisconnect, Request
 
+from rarespec.inspector.answers import RefusedError
 from rarespec.inspector.gate import MOST_BYTES
-from rarespec.inspector.refusal import RefusedError
 
 LARGEST = 2**53
 """Whole numbers up to here are exact in every language."""

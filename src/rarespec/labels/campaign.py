@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from rarespec.labels.campaign_progress import Progress, progress_of
+from rarespec.errors import UsageError
+from rarespec.labels.campaign_progress import ORDERS, Change, Progress, arranged, in_order, moved_between, progress_of
 from rarespec.labels.campaign_start import CampaignStart, start_beside
-from rarespec.labels.change import Change, moved_between
-from rarespec.labels.label import Label
-from rarespec.labels.order import ORDERS, arranged, in_order
+from rarespec.labels.event import Label
 from rarespec.progress import Progress as FeaturesDone
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.relearning import NothingLeftError, Relearning
@@ -25,7 +24,6 @@ from rarespec.searching.request import SearchRequest
 from rarespec.searching.search import prepare_search
 from rarespec.survey import Survey
 from rarespec.survey.engine_for import AnyEngine
-from rarespec.survey.manifest import WrongUseError
 
 Labels = Mapping[str, Label]
 """Id -> label, in the order of the looks."""
@@ -103,7 +101,7 @@ class Campaign:
     ) -> Campaign:
         """Rank for the first time, as this request asks."""
         if request.model is not None:
-            raise WrongUseError(f"{request.model}: a campaign learns from known examples, not from a model")
+            raise UsageError(f"{request.model}: a campaign learns from known examples, not from a model")
         return cls(Relearning(prepare_search(survey, request, progress)))
 
     @classmethod
@@ -134,7 +132,7 @@ class Campaign:
 
         Raises
         ------
-        WrongUseError
+        UsageError
             If no campaign was kept there, or it cannot go on.
         """
         opened = survey if isinstance(survey, Survey) else Survey.open(survey)
@@ -143,7 +141,7 @@ class Campaign:
         try:
             campaign = cls.from_request(opened, request, progress)
         except (TypeError, ValueError, OverflowError) as error:  # parameters that no recipe, ranker or selection takes
-            raise WrongUseError(
+            raise UsageError(
                 f"{place}: cannot continue this campaign ({error}); start a new one with --known"
             ) from error
         if labels:
@@ -178,7 +176,7 @@ class Campaign:
         return list(self._relearning.start.rows.known_ids)
 
     def listed(self, order: str = "likely") -> list[str]:
-        """Ids in the order in which to look at them; see `rarespec.labels.order`.
+        """Ids in the order in which to look at them; see `rarespec.labels.campaign_progress`.
 
         Labelled spectra stay at the place where they stood when they were labelled, so that nobody loses their place
         when the ranking learns; the candidates of the newest ranking fill the places between and after them.

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.labels.label import Label
+from rarespec.errors import UsageError
+from rarespec.labels.event import Label
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.yield_curve import WORTH_A_LOOK
+from rarespec.searching.yields.yield_curve import WORTH_A_LOOK
 
 RECENT = 30
 """Looks by which it is judged whether looking is still worth it."""
@@ -92,3 +93,63 @@ def _suggestion(ranking: Ranking, left: NDArray[np.bool_], remaining: Remaining 
     if len(recent) >= ENOUGH and n_found >= WORTH_A_LOOK * len(recent):
         return f"Continue: {lately}."  # what was seen counts for more than what is expected
     return "Few are left: fewer than one in ten of the next candidates is expected to be true."
+
+
+# ---- What a relearning did to the list.
+
+
+@dataclass(frozen=True)
+class Change:
+    """From one revision of a ranking to the next.
+
+    revision : the new one
+    moved    : id -> rank before and now, of the candidates listed now whose rank is another. Both count the spectra
+        that are listed now alone, so taking labelled ones off the list moves nothing. None: it was not ranked before
+    n_yes    : spectra labelled yes
+    n_no     : spectra labelled no
+    seconds  : it took
+    """
+
+    revision: int
+    moved: dict[str, tuple[int | None, int]]
+    n_yes: int
+    n_no: int
+    seconds: float
+
+
+def moved_between(ids: Sequence[str], before: NDArray[np.int64]) -> dict[str, tuple[int | None, int]]:
+    """Candidates that moved: `ids` best first, `before` (n,) their earlier ranks, 0 where they had none."""
+    pairs = zip(ids, before.tolist(), strict=True)
+    return {id: (old or None, new) for new, (id, old) in enumerate(pairs, start=1) if old != new}
+
+
+# ---- In which order the candidates are looked at.
+
+
+ORDERS = ("likely", "informative")
+
+
+def in_order(order: str, chance: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Places in the list, (k,), in the order in which to look at them.
+
+    - "likely": best first. Most members for the looks.
+    - "informative": the even chances first, that is those of the likely candidates whose chance is nearest
+      to 1/2. The answer to a question whose answer is nearly sure teaches nothing; the one that is as likely to be yes
+      as no teaches most (uncertainty sampling, Lewis & Gale 1994), and here it says where the members end. Candidates
+      that are not worth a look come last, best first. Where the yield curve cannot tell, the order is "likely".
+
+    chance : (k,) chance of each place, best first; NaN where it cannot be told
+    """
+    if order not in ORDERS:
+        raise UsageError(f"there is no order {order!r}; choose from {', '.join(ORDERS)}")
+    if order == "likely":
+        return np.arange(len(chance))
+    return np.argsort(np.where(chance >= WORTH_A_LOOK, np.abs(chance - 0.5), 1.0), kind="stable")
+
+
+def arranged(others: Iterable[str], places: Mapping[str, int]) -> list[str]:
+    """The others in their order, with some ids at places of their own; a place beyond the end is the end."""
+    listed = [id for id in others if id not in places]
+    for id, place in sorted(places.items(), key=lambda item: item[1]):
+        listed.insert(place, id)
+    return listed

@@ -10,14 +10,14 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from rarespec.errors import UsageError
 from rarespec.features.recipe import Recipe
 from rarespec.searching.request import SearchRequest, name_of_recipe, recipe_named
 from rarespec.searching.search import PreparedSearch
 from rarespec.searching.selection import Selection
+from rarespec.storage.whole_file import write_whole
 from rarespec.survey import Survey
-from rarespec.survey.location import local_neighbour
-from rarespec.survey.manifest import WrongUseError
-from rarespec.whole_file import write_whole
+from rarespec.survey.store.location import local_neighbour
 
 FORMAT, VERSION = "rarespec-campaign", 1
 NOT_KEPT = ("engine", "device", "model")
@@ -38,11 +38,11 @@ class CampaignStart:
 
     @classmethod
     def of(cls, search: PreparedSearch, blind: bool = False) -> CampaignStart:
-        """From a search and the examples it found; a WrongUseError if they cannot be kept."""
+        """From a search and the examples it found; a UsageError if they cannot be kept."""
         request, rows = search.request, search.rows
         known = _words(request.known) if rows.n_from_elsewhere else list(rows.known_ids)
         if known is None:
-            raise WrongUseError("cannot save known spectra that are not in the survey; give their files instead")
+            raise UsageError("cannot save known spectra that are not in the survey; give their files instead")
         return cls(replace(request, known=known, non_members=rows.refused_ids or None), blind)
 
     def write(self, path: Path) -> None:
@@ -51,25 +51,23 @@ class CampaignStart:
             content = {"format": FORMAT, "version": VERSION} | _plain(self.request) | {"blind": self.blind}
             text = json.dumps(content, indent=1, allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise WrongUseError(f"{path}: cannot save a campaign with these parameters: {error}") from None
+            raise UsageError(f"{path}: cannot save a campaign with these parameters: {error}") from None
         write_whole(path, text.encode())
 
     @classmethod
     def read(cls, path: Path) -> CampaignStart:
-        """The one in this file; a WrongUseError that names it when there is none, or none that can go on."""
+        """The one in this file; a UsageError that names it when there is none, or none that can go on."""
         if not path.is_file():
-            raise WrongUseError(f"{path}: there is no campaign to continue; start one with --known")
+            raise UsageError(f"{path}: there is no campaign to continue; start one with --known")
         try:
             kept = json.loads(path.read_bytes())
             found, blind = (kept.pop("format"), kept.pop("version")), kept.pop("blind", False)
             if found == (FORMAT, VERSION):
                 _check_kinds(kept, blind)
                 return cls(_request(kept), blind)
-        except (WrongUseError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-            raise WrongUseError(f"{path}: cannot read the campaign ({error}); start a new one") from None
-        raise WrongUseError(
-            f"{path}: {found[0]} {found[1]}, but this version reads {FORMAT} {VERSION}; start a new one"
-        )
+        except (UsageError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+            raise UsageError(f"{path}: cannot read the campaign ({error}); start a new one") from None
+        raise UsageError(f"{path}: {found[0]} {found[1]}, but this version reads {FORMAT} {VERSION}; start a new one")
 
 
 def start_beside(survey: Survey) -> Path:
@@ -89,7 +87,7 @@ def _named(recipe: Recipe | str) -> tuple[str, dict[str, Any]]:
         return recipe, {}
     name = name_of_recipe(recipe)
     if name is None:
-        raise WrongUseError("cannot save a campaign with a custom recipe; use a recipe that has a name")
+        raise UsageError("cannot save a campaign with a custom recipe; use a recipe that has a name")
     return name, {key: value for key, value in recipe.get_params(deep=False).items() if key != "grid"}
 
 

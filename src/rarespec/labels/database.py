@@ -8,20 +8,97 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rarespec.labels.network_file_system import is_network
-from rarespec.labels.place import check_plain, check_writable, make_own, may_write
-from rarespec.labels.schema import check_ours, create, is_new
-from rarespec.survey.manifest import SurveyError, WrongUseError
+from rarespec.errors import LabelLogError, RarespecError, UsageError
+from rarespec.labels.event import Label
+from rarespec.labels.place import check_plain, check_writable, is_network, make_own, may_write
+
+# ---- What the database of a log consists of: one table, one index, three triggers; nothing else is taken for a
+# log.
+
+
+APPLICATION = 0x52535031
+"""Marks the file as a log of labels, for `file` and for ourselves."""
+VERSION = 1
+
+COLUMNS = ("event_id", "spectrum", "label", "undoes", "person", "at", "rank", "score", "revision", "comment")
+
+_LABELS = ", ".join(f"'{label}'" for label in Label)
+_REFUSED = "RAISE(ABORT, 'labels are only ever added')"
+SCHEMA = (
+    f"""CREATE TABLE events (
+        sequence INTEGER PRIMARY KEY,
+        event_id TEXT NOT NULL UNIQUE,
+        spectrum TEXT NOT NULL,
+        label TEXT CHECK (label IN ({_LABELS})),
+        undoes TEXT,
+        person TEXT NOT NULL,
+        at TEXT NOT NULL,
+        rank INTEGER,
+        score REAL,
+        revision INTEGER,
+        comment TEXT NOT NULL,
+        CHECK ((label IS NULL) <> (undoes IS NULL))
+    )""",
+    "CREATE INDEX events_of_person ON events (person, at)",
+    f"CREATE TRIGGER never_changed BEFORE UPDATE ON events BEGIN SELECT {_REFUSED}; END",
+    f"CREATE TRIGGER never_deleted BEFORE DELETE ON events BEGIN SELECT {_REFUSED}; END",
+    # INSERT OR REPLACE deletes without asking the trigger above
+    f"""CREATE TRIGGER never_replaced BEFORE INSERT ON events
+        WHEN EXISTS (SELECT 1 FROM events WHERE event_id = NEW.event_id OR sequence = NEW.sequence)
+        BEGIN SELECT {_REFUSED}; END""",
+    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA user_version = {VERSION}",
+)
+
+
+def create(connection: sqlite3.Connection) -> None:
+    for statement in SCHEMA:
+        connection.execute(statement)
+
+
+def is_new(connection: sqlite3.Connection) -> bool:
+    return not _number(connection, "application_id") and not _number(connection, "schema_version")
+
+
+def check_ours(connection: sqlite3.Connection, path: Path) -> None:
+    """Before any query: a view, a trigger or a column of a stranger's would run when the table is asked."""
+    if _number(connection, "application_id") != APPLICATION:
+        raise UsageError(f"{path}: an SQLite database, but not a label log; choose another file")
+    version = _number(connection, "user_version")
+    if version != VERSION:
+        raise UsageError(f"{path}: labels in format {version}; this rarespec reads {VERSION}, use a newer one")
+    odd = _described(connection) ^ _ours()
+    if odd:
+        kind, name, *_ = min(odd, key=repr)
+        raise UsageError(
+            f"{path}: its {kind} {name!r} was not made by rarespec; do not use this file, and ask who made it"
+        )
+
+
+def _ours() -> set[tuple[object, ...]]:
+    with sqlite3.connect(":memory:") as empty:
+        create(empty)
+        found = _described(empty)
+    empty.close()
+    return found
+
+
+def _described(connection: sqlite3.Connection) -> set[tuple[object, ...]]:
+    return set(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall())
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+
+# ---- The SQLite file behind a log: opened or created, checked to be ours, and its failures in words.
+
 
 WAIT_S = 60.0
 """For how long a writer waits for another; each needs milliseconds."""
 
 MAX_LENGTH = 1 << 20
 """Bytes of one row: some dozen times what an event can hold. A longer one is not taken into memory."""
-
-
-class LabelLogError(SurveyError):
-    """The log could not be read, or what was to be added is not in it."""
 
 
 def open_to_write(path: Path, file_system: str | None, shared: bool = False) -> sqlite3.Connection:
@@ -47,7 +124,7 @@ def open_to_write(path: Path, file_system: str | None, shared: bool = False) -> 
 def open_to_read(path: Path) -> sqlite3.Connection:
     """The log in this file, even where this user may not write."""
     if not path.is_file():
-        raise WrongUseError(f"{path}: there is no label log here")
+        raise UsageError(f"{path}: there is no label log here")
     check_plain(path)
     connection = _connected(path, _how_to_read(path))
     try:
@@ -96,13 +173,13 @@ def told(path: Path) -> Iterator[None]:
         raise LabelLogError(f"{path}: the log is damaged (invalid text); restore it from a backup") from None
 
 
-FAILURES: dict[str, tuple[type[SurveyError], str]] = {
-    "SQLITE_NOTADB": (WrongUseError, "this is not a label log (not an SQLite database); choose another file"),
+FAILURES: dict[str, tuple[type[RarespecError], str]] = {
+    "SQLITE_NOTADB": (UsageError, "this is not a label log (not an SQLite database); choose another file"),
     "SQLITE_CANTOPEN": (
-        WrongUseError,
+        UsageError,
         "cannot be opened; check that its directory exists and that you can write to it",
     ),
-    "SQLITE_READONLY": (WrongUseError, "is read-only; save the labels in another file, or ask its owner"),
+    "SQLITE_READONLY": (UsageError, "is read-only; save the labels in another file, or ask its owner"),
     "SQLITE_BUSY": (
         LabelLogError,
         f"another process has locked the log for {WAIT_S:.0f} s; nothing was saved. Stop it, or try again",

@@ -2,16 +2,61 @@
 
 from __future__ import annotations
 
+import getpass
 import math
 import operator
+import unicodedata
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 from uuid import UUID, uuid4
 
-from rarespec.labels.label import Label, label_named
-from rarespec.labels.person import person_named
-from rarespec.survey.manifest import WrongUseError
+from rarespec.errors import UsageError
+
+# ---- What a person may say about a spectrum.
+
+
+class Label(StrEnum):
+    YES = "yes"
+    NO = "no"
+    UNSURE = "unsure"
+    BAD = "bad"
+    """Bad data: nobody could tell."""
+
+
+def label_named(word: str) -> Label:
+    try:
+        return Label(word.strip().lower())
+    except ValueError:
+        raise UsageError(f"the label {word!r} is not one of {', '.join(Label)}") from None
+
+
+# ---- The name under which somebody labels.
+
+
+MAX_PERSON = 100
+
+
+def person_named(name: str | None = None) -> str:
+    """This name without blanks around it, the same however its accents are typed; without a name, the system's user."""
+    name = unicodedata.normalize("NFC", (_system_user() if name is None else name).strip())
+    if not name:
+        raise UsageError("the name of the person labelling is empty; give one, for example Ada")
+    if len(name) > MAX_PERSON or not name.isprintable():
+        raise UsageError(f"the name {name[:MAX_PERSON]!r} must have at most {MAX_PERSON} characters, all printable")
+    return name
+
+
+def _system_user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):  # a user that the system has no name for
+        raise UsageError("cannot find your user name; give a name with --person") from None
+
+
+# ---- One thing that somebody did: a label given, or an earlier event taken back.
+
 
 MAX_SPECTRUM = 1000
 MAX_COMMENT = 4000
@@ -47,14 +92,14 @@ def new_event_id() -> str:
 
 
 def checked(event: LabelEvent) -> LabelEvent:
-    """The event with plain Python values, its time in UTC; a WrongUseError where something cannot be."""
+    """The event with plain Python values, its time in UTC; a UsageError where something cannot be."""
     _check_id(event.event_id)
     if (event.label is None) == (event.undoes is None):
-        raise WrongUseError(f"event {event.event_id}: give either a label or the event to undo")
+        raise UsageError(f"event {event.event_id}: give either a label or the event to undo")
     if event.undoes is not None:
         _check_id(event.undoes)
     elif not event.spectrum:
-        raise WrongUseError(f"event {event.event_id}: a label needs the id of a spectrum")
+        raise UsageError(f"event {event.event_id}: a label needs the id of a spectrum")
     _check_text("id of the spectrum", event.spectrum, MAX_SPECTRUM)
     _check_text("comment", event.comment, MAX_COMMENT)
     return replace(
@@ -77,13 +122,13 @@ def in_utc(time: str) -> str:
     try:
         moment = datetime.fromisoformat(time)
     except ValueError:
-        raise WrongUseError(f"the time {time!r} is not ISO 8601, for example 2025-03-01T20:15:00Z") from None
+        raise UsageError(f"the time {time!r} is not ISO 8601, for example 2025-03-01T20:15:00Z") from None
     if moment.tzinfo is None:
-        raise WrongUseError(f"the time {time!r} has no time zone; add Z for UTC, or an offset such as +01:00")
+        raise UsageError(f"the time {time!r} has no time zone; add Z for UTC, or an offset such as +01:00")
     try:
         return _written(moment.astimezone(UTC))
     except OverflowError:
-        raise WrongUseError(f"the time {time!r} is out of range") from None
+        raise UsageError(f"the time {time!r} is out of range") from None
 
 
 def _written(moment: datetime) -> str:
@@ -96,16 +141,16 @@ def _check_id(event_id: str) -> None:
     except (ValueError, AttributeError, TypeError):
         good = False
     if not good:
-        raise WrongUseError(f"{event_id!r} is not an event id; use a UUID in lower case, such as {uuid4()}")
+        raise UsageError(f"{event_id!r} is not an event id; use a UUID in lower case, such as {uuid4()}")
 
 
 def _check_text(what: str, text: str, most: int) -> None:
     if len(text) > most:
-        raise WrongUseError(f"the {what} has {len(text)} characters, more than the limit of {most}: {text[:40]!r}...")
+        raise UsageError(f"the {what} has {len(text)} characters, more than the limit of {most}: {text[:40]!r}...")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise WrongUseError(f"the {what} {text[:40]!r} contains invalid text") from None
+        raise UsageError(f"the {what} {text[:40]!r} contains invalid text") from None
 
 
 def _whole(what: str, value: Any) -> int | None:
@@ -115,9 +160,9 @@ def _whole(what: str, value: Any) -> int | None:
     try:
         number = operator.index(value)
     except TypeError:
-        raise WrongUseError(f"the {what} {value!r} is not a whole number") from None
+        raise UsageError(f"the {what} {value!r} is not a whole number") from None
     if not 0 <= number < 1 << 63:
-        raise WrongUseError(f"the {what} {number} is out of range")
+        raise UsageError(f"the {what} {number} is out of range")
     return number
 
 
@@ -126,5 +171,5 @@ def _finite(score: Any) -> float | None:
     if score is None:
         return None
     if isinstance(score, str) or not math.isfinite(score):
-        raise WrongUseError(f"the score {score!r} is not a finite number; leave it out if unknown")
+        raise UsageError(f"the score {score!r} is not a finite number; leave it out if unknown")
     return float(score)

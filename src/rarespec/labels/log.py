@@ -11,20 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from rarespec.labels.database import (
-    LabelLogError,
-    journal_of,
-    open_to_read,
-    open_to_write,
-    told,
-    writing,
-)
+from rarespec.errors import DifferentEventError, LabelLogError, UsageError
+from rarespec.labels.database import COLUMNS, journal_of, open_to_read, open_to_write, told, writing
 from rarespec.labels.event import LabelEvent, checked, now
-from rarespec.labels.network_file_system import file_system_of
-from rarespec.labels.place import check_writable
-from rarespec.labels.schema import COLUMNS
-from rarespec.survey.location import local_neighbour
-from rarespec.survey.manifest import WrongUseError
+from rarespec.labels.place import check_writable, file_system_of
+from rarespec.survey.store.location import local_neighbour
 
 if TYPE_CHECKING:
     from rarespec.survey import Survey
@@ -35,10 +26,6 @@ _INSERT = f"INSERT INTO events ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * l
 _SELECT = f"SELECT sequence, {', '.join(COLUMNS)} FROM events"
 
 RESTORE = "restore it from a backup"
-
-
-class DifferentEventError(WrongUseError):
-    """The log has an event of this id, but it says something else."""
 
 
 def path_beside(survey: str | os.PathLike[str]) -> Path:
@@ -93,7 +80,7 @@ class LabelLog:
     def append(self, event: LabelEvent) -> LabelEvent:
         """The event as stored; when this returns, it is on the disk. The same event again is answered the same.
 
-        A DifferentEventError when the log has other content under its id, a WrongUseError when it cannot be (an undo of
+        A DifferentEventError when the log has other content under its id, a UsageError when it cannot be (an undo of
         nothing, or of what another person did), a LabelLogError when it could not be stored. Then nothing has changed.
         """
         with self._writing():
@@ -124,7 +111,7 @@ class LabelLog:
         event = LabelEvent(*values)
         try:
             same = checked(event)
-        except (WrongUseError, TypeError, AttributeError, ValueError) as error:
+        except (UsageError, TypeError, AttributeError, ValueError) as error:
             raise LabelLogError(f"{self.path}: event {sequence} is not valid ({error}); {RESTORE}") from None
         if same != event or not (event.spectrum and event.at):
             raise LabelLogError(f"{self.path}: event {sequence} was not written by rarespec; {RESTORE}")
@@ -143,14 +130,14 @@ class LabelLog:
     @contextmanager
     def _using(self) -> Iterator[None]:
         if os.getpid() != self._process:
-            raise WrongUseError(f"{self.path}: opened by another process; open the log again after a fork")
+            raise UsageError(f"{self.path}: opened by another process; open the log again after a fork")
         with self._lock, told(self.path):
             yield
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         if self.read_only:
-            raise WrongUseError(f"{self.path}: the log is open read-only")
+            raise UsageError(f"{self.path}: the log is open read-only")
         with self._using(), writing(self._connection):
             yield
 
@@ -169,11 +156,11 @@ class LabelLog:
     def _checked_undo(self, undo: LabelEvent, undoes: str) -> LabelEvent:
         undone = self._find(undoes)
         if undone is None:
-            raise WrongUseError(f"{self.path}: there is no event {undoes} to undo")
+            raise UsageError(f"{self.path}: there is no event {undoes} to undo")
         if undone.person != undo.person:
-            raise WrongUseError(f"event {undoes} was made by {undone.person}; {undo.person} cannot undo it")
+            raise UsageError(f"event {undoes} was made by {undone.person}; {undo.person} cannot undo it")
         if undo.spectrum not in ("", undone.spectrum):
-            raise WrongUseError(f"event {undoes} is about {undone.spectrum}, not {undo.spectrum}")
+            raise UsageError(f"event {undoes} is about {undone.spectrum}, not {undo.spectrum}")
         return replace(undo, spectrum=undone.spectrum)
 
     def _time_for(self, person: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.labels.label import Label
-from rarespec.survey.manifest import WrongUseError
+from rarespec.errors import UsageError
+from rarespec.labels.event import Label
 
 
 class Listing(Protocol):
@@ -36,7 +36,7 @@ def simulate_looks(
     order : in which the list is gone through.
     """
     if n_looks < 1 or relearn_every < 1:
-        raise WrongUseError(f"n_looks and relearn_every must be at least 1, not {n_looks} and {relearn_every}")
+        raise UsageError(f"n_looks and relearn_every must be at least 1, not {n_looks} and {relearn_every}")
     members, labels = frozenset(truth), dict[str, Label]()
     while len(labels) < n_looks:
         if labels:
@@ -44,7 +44,7 @@ def simulate_looks(
         wanted = min(relearn_every, n_looks - len(labels))
         new = [id for id in campaign.listed(order) if id not in labels][:wanted]
         if not new:
-            raise WrongUseError(
+            raise UsageError(
                 f"the list ends after {len(labels)} of {n_looks} looks: list more candidates, or ask for fewer looks"
             )
         labels |= {id: Label.YES if id in members else Label.NO for id in new}

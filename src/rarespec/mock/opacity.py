@@ -14,10 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.mock import atoms
-from rarespec.mock.atoms import Lines
-from rarespec.mock.laboratory import vacuum
-from rarespec.mock.molecules import BANDS, C2_SWAN, Band
+from rarespec.mock import lines as atoms
+from rarespec.mock.lines import BANDS, C2_SWAN, Band, Lines, vacuum
 from rarespec.spectrum.grid import WavelengthGrid
 
 MODEL_GRID = WavelengthGrid("log", 2.8900, 1e-4, 11600)

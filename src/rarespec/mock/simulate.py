@@ -12,11 +12,11 @@ from typing import TypeVar
 
 from rarespec.mock.files import native_wavelength, write_files
 from rarespec.mock.sky import MockSky
-from rarespec.processes import Died, available_cores, map_in_order
 from rarespec.progress import Progress
 from rarespec.spectrum import PAPER_GRID, Spectra, WavelengthGrid
-from rarespec.survey import Survey, SurveyError, WrongUseError
-from rarespec.survey.appending import append_to
+from rarespec.storage.processes import Died, available_cores, map_in_order
+from rarespec.survey import Survey, SurveyError, UsageError
+from rarespec.survey.store.intake import append_to
 
 Result = TypeVar("Result")
 
@@ -68,7 +68,7 @@ def _begun(into: str | os.PathLike[str], action: str, grid: WavelengthGrid) -> S
     """The survey that is there, if nothing but this was ever done to it."""
     try:
         survey = Survey.open(into)
-    except WrongUseError:
+    except UsageError:
         return None
     is_same = survey.grid == grid and all(entry.get("action") == action for entry in survey.manifest.provenance)
     return survey if is_same else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rarespec.pages.html_element import Html, element
+from rarespec.pages.html import Html, element
 
 FAINT = "opacity:.7"
 LEFT = "text-align:left"

@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rarespec.whole_file import write_whole
+from rarespec.storage.whole_file import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

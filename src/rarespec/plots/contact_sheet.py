@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from rarespec.plots.candidates import draw_candidate
 from rarespec.plots.canvas import BLUE, GREY, LABEL_SIZE, RED, SMALL_SIZE, WAVELENGTH, empty_figure
-from rarespec.plots.spectra import FLUX
-from rarespec.plots.weights import draw_weights_on
+from rarespec.plots.spectra import FLUX, draw_weights_on
 from rarespec.plots.yield_curve import draw_yield_curve
-from rarespec.searching.portrait import Portrait, mean_known
+from rarespec.searching.explain.portrait import Portrait, mean_known
+from rarespec.searching.explain.template import NoTemplate
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.report import describe_search, describe_yield, number_or, sentence
-from rarespec.searching.template import NoTemplate
-from rarespec.spectrum.printable import printable
-from rarespec.whole_file import write_whole
+from rarespec.storage.text import printable
+from rarespec.storage.whole_file import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

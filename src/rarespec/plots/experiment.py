@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from rarespec.evaluation.experiment.ground import Ground
+from rarespec.evaluation.experiment.bench import Ground
 from rarespec.evaluation.experiment.results import Results
 from rarespec.progress import Progress
 

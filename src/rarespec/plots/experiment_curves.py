@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rarespec.evaluation.experiment.basis import ONE_DRAW, draws_in_words
+from rarespec.evaluation.experiment.finding import ONE_DRAW, draws_in_words
 from rarespec.evaluation.experiment.plan import shown_numbers
 from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.places import Places
 from rarespec.plots.canvas import LABEL_SIZE, SMALL_SIZE, panels, save_both
 from rarespec.plots.method_style import marked_places, style_of
-from rarespec.thousands import thousands
+from rarespec.storage.text import thousands
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from rarespec.features import median_filter
 from rarespec.plots.canvas import LABEL_SIZE, PAGE_WIDTH, SMALL_SIZE, WAVELENGTH, empty_figure, save_both
-from rarespec.plots.features import draw_before_and_after
-from rarespec.plots.spectra import FLUX
+from rarespec.plots.spectra import FLUX, draw_before_and_after
 from rarespec.spectrum import Spectrum
 from rarespec.survey import Survey
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.evaluation.experiment.basis import default_of_studied
+from rarespec.evaluation.experiment.finding import default_of_studied
 from rarespec.evaluation.experiment.plan import shown_numbers
 from rarespec.evaluation.experiment.results import Results, Sensitivity
-from rarespec.evaluation.paper_grids import BAG_SIZE, N_BAGS, REGULARISATION
+from rarespec.evaluation.tuning import BAG_SIZE, N_BAGS, REGULARISATION
 from rarespec.plots.canvas import LABEL_SIZE, RED, SMALL_SIZE, panels, save_both
 from rarespec.plots.experiment_curves import examples, line_with_bars
 

@@ -12,7 +12,7 @@ from rarespec.evaluation.experiment.results import Results, Timing
 from rarespec.plots.canvas import LABEL_SIZE, SMALL_SIZE, panels, save_both
 from rarespec.plots.experiment_curves import examples
 from rarespec.plots.method_style import style_of
-from rarespec.thousands import thousands
+from rarespec.storage.text import thousands
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,18 +9,18 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rarespec.pages.html_element import Html, element
-from rarespec.plots.candidate_svg import candidate_svg
+from rarespec.errors import UsageError
+from rarespec.pages.html import Html, element
+from rarespec.plots.candidates import candidate_svg
 from rarespec.plots.canvas import LABEL_SIZE, SMALL_SIZE, WAVELENGTH, empty_figure
 from rarespec.plots.contact_sheet import write_contact_sheet
-from rarespec.plots.weights import draw_weights_on
+from rarespec.plots.spectra import draw_weights_on
 from rarespec.plots.yield_curve import yield_figure
-from rarespec.searching.portrait import Portrait, mean_known, portraits_of
+from rarespec.searching.explain.portrait import Portrait, mean_known, portraits_of
+from rarespec.searching.explain.template import NoTemplate, Template
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.report import Pictures, report_page
-from rarespec.searching.template import NoTemplate, Template
-from rarespec.survey.manifest import WrongUseError
-from rarespec.whole_file import write_whole
+from rarespec.storage.whole_file import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,7 +43,7 @@ def write_report(
     printed pages done and in all.
     """
     if n < 1:
-        raise WrongUseError(f"n must be at least 1, not {n}")
+        raise UsageError(f"n must be at least 1, not {n}")
     into = Path(folder)
     into.mkdir(parents=True, exist_ok=True)
     portraits = portraits_of(ranking, n)

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rarespec.plots.canvas import BLUE, GREY, save, stacked_panels
-from rarespec.spectrum import Spectra, Spectrum
-from rarespec.spectrum.printable import printable
+from rarespec.plots.canvas import BLUE, GREY, RED, save, stacked_panels
+from rarespec.spectrum import Spectra, Spectrum, WavelengthGrid
+from rarespec.storage.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 FLUX = "flux [units of the survey]"
 """A survey does not know its units: those of its files are kept."""
@@ -53,3 +55,78 @@ def _caption(spectrum: Spectrum) -> str:
     kind = " ".join(str(word) for word in (row.get("class"), row.get("subclass")) if word)
     snr = f", S/N {row['snr']:.0f}" if row.get("snr") is not None else ""
     return printable(f"{spectrum.id}   {kind}{snr}")
+
+
+# ---- What the steps of a recipe do to a spectrum, and what the principal components look like.
+
+
+def draw_filtering(spectrum: Spectrum, filtered: NDArray[np.floating], path: str | os.PathLike[str]) -> Axes:
+    """The paper's Figure 1: a spectrum as observed and after the median filter, (p,) each."""
+    figure, (panel,) = stacked_panels(1, height=3.6)
+    draw_before_and_after(panel, spectrum, filtered)
+    panel.set_ylabel(FLUX, fontsize=9)
+    panel.legend(frameon=False, fontsize=9)
+    save(figure, path)
+    return panel
+
+
+def draw_before_and_after(panel: Axes, spectrum: Spectrum, filtered: NDArray[np.floating]) -> None:
+    """Both curves, with gaps in the observed one where pixels are bad."""
+    flux = np.where(spectrum.bad, np.nan, spectrum.flux)
+    panel.plot(spectrum.wavelength, flux, color=BLUE, linewidth=0.6, label="as observed")
+    panel.plot(spectrum.wavelength, filtered, color=RED, linewidth=1.0, label="after the median filter")
+
+
+def draw_components(
+    components: NDArray[np.floating], shares: NDArray[np.floating], grid: WavelengthGrid, path: str | os.PathLike[str]
+) -> list[Axes]:
+    """Principal components (k, p) as spectra, with the share of the variance (k,) that each explains."""
+    figure, panels = stacked_panels(len(components), height=1.25)
+    for number, (panel, component, share) in enumerate(zip(panels, components, shares, strict=True), start=1):
+        panel.axhline(0, color="0.8", linewidth=0.6)
+        panel.plot(grid.wavelength, component, color=BLUE, linewidth=0.8)
+        panel.set_title(f"component {number}: {100 * share:.2f} % of the variance", loc="left", fontsize=8.5, pad=3)
+    figure.supylabel("weight of the rescaled flux", fontsize=10)
+    save(figure, path)
+    return panels
+
+
+# ---- What a linear ranker looks for: its weights as a spectrum, below the spectra it learned from.
+
+
+def draw_weights(
+    weights: NDArray[np.floating],
+    known: NDArray[np.floating],
+    typical: NDArray[np.floating],
+    grid: WavelengthGrid,
+    path: str | os.PathLike[str],
+) -> tuple[Axes, Axes]:
+    """Weights on the pixels (p,), the mean known spectrum and the mean of the survey (p,), filtered and rescaled.
+
+    Flux counts in favour of a spectrum where the weights are positive, and against it where they are negative.
+    """
+    figure, (above, below) = stacked_panels(2, height=2.2)
+    draw_weights_on(above, below, weights, known, typical, grid.wavelength)
+    save(figure, path)
+    return above, below
+
+
+def draw_weights_on(
+    above: Axes,
+    below: Axes,
+    weights: NDArray[np.floating],
+    known: NDArray[np.floating],
+    typical: NDArray[np.floating],
+    wavelength: NDArray[np.floating],
+    fontsize: float = 9.0,
+) -> None:
+    """The spectra in the panel above, the weights in the one below; (p,) each."""
+    above.plot(wavelength, typical, color=GREY, linewidth=1.0, label="mean of the survey")
+    above.plot(wavelength, known, color=BLUE, linewidth=1.0, label="mean of the known examples")
+    above.set_ylabel("rescaled flux", fontsize=fontsize)
+    above.legend(frameon=False, fontsize=fontsize)
+    below.axhline(0, color="0.8", linewidth=0.6)
+    below.fill_between(wavelength, weights, 0, where=weights > 0, color=BLUE, alpha=0.5, linewidth=0)
+    below.fill_between(wavelength, weights, 0, where=weights < 0, color=RED, alpha=0.5, linewidth=0)
+    below.set_ylabel("weight of the flux", fontsize=fontsize)
+    below.set_title("positive: in favour; negative: against", loc="left", fontsize=fontsize - 0.5, pad=3)

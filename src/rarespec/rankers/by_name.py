@@ -24,7 +24,25 @@ CLASS_OF = {
     "svdd": "SVDD",
     "top_push": "TopPush",
 }
-"""Name, which is also that of the module, -> class."""
+"""Name -> class."""
+
+MODULE_OF = {
+    "auto": "auto.auto",
+    "bagging_svm": "svm.bagging_svm",
+    "bagging_top_push": "toppush.bagging_top_push",
+    "biased_svm": "svm.biased_svm",
+    "bipartite_boosting": "bipartite.bipartite_boosting",
+    "bipartite_logistic": "bipartite.bipartite_logistic",
+    "emr": "graph.emr",
+    "label_propagation": "graph.label_propagation",
+    "lrga": "graph.lrga",
+    "manifold_ranking": "graph.label_propagation",
+    "matched_filter": "matched_filter",
+    "ocsvm": "svm.ocsvm",
+    "svdd": "svm.svdd",
+    "top_push": "toppush.top_push",
+}
+"""Name -> module of this room that holds the class."""
 
 NAMES = tuple(CLASS_OF)
 """Every ranker's name, in alphabetical order."""
@@ -34,14 +52,14 @@ def by_name(name: str) -> type[Ranker]:
     """The class of this name: `by_name("bagging_top_push")` is BaggingTopPush. Only its own module is imported."""
     if name not in CLASS_OF:
         raise ValueError(f"there is no ranker {name!r}; choose from {', '.join(NAMES)}")
-    ranker: type[Ranker] = getattr(import_module(f"rarespec.rankers.{name}"), CLASS_OF[name])
+    ranker: type[Ranker] = getattr(import_module(f"rarespec.rankers.{MODULE_OF[name]}"), CLASS_OF[name])
     return ranker
 
 
 def name_of(ranker: Any) -> str:
     """The name under which `by_name` finds this ranker, or the class of rankers, again."""
     kind = ranker if isclass(ranker) else type(ranker)
-    name = kind.__module__.rpartition(".")[2]
-    if kind.__module__ != f"rarespec.rankers.{name}" or CLASS_OF.get(name) != kind.__qualname__:
-        raise ValueError(f"{kind.__qualname__} is not one of the rankers of rarespec: {', '.join(NAMES)}")
-    return name
+    for name, class_name in CLASS_OF.items():
+        if kind.__qualname__ == class_name and kind.__module__ == f"rarespec.rankers.{MODULE_OF[name]}":
+            return name
+    raise ValueError(f"{kind.__qualname__} is not one of the rankers of rarespec: {', '.join(NAMES)}")

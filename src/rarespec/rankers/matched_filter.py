@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.rankers.covariance import shrunk_covariance
-from rarespec.rankers.linear import LinearRanker
 from rarespec.rankers.linear_map import LinearMap, whitening_of
 from rarespec.rankers.parameters import is_from_0_to_1, require, require_one_of
-from rarespec.rankers.ranker import Scores
+from rarespec.rankers.ranker import LinearRanker, Scores
 from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
 

@@ -17,15 +17,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rarespec._version import __version__
-from rarespec.rankers._model_container import Arrays, ModelFileError, packed, read, unpacked
-from rarespec.rankers._model_values import described_all, rebuilt_all
+from rarespec.errors import ModelFileError
+from rarespec.rankers.auto.signal import Signal
 from rarespec.rankers.by_name import NAMES, by_name, name_of
-from rarespec.rankers.neighbours import NeighbourGraph
+from rarespec.rankers.model_values import Arrays, described_all, packed, read, rebuilt_all, unpacked
+from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph
 from rarespec.rankers.ranker import Ranker
-from rarespec.rankers.signal import Signal
 from rarespec.spectrum import WavelengthGrid
+from rarespec.storage.whole_file import write_whole
 from rarespec.versions import versions_with
-from rarespec.whole_file import write_whole
 
 FORMAT = "rarespec-model"
 VERSION = 1

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
 
 
 def require(ranker: Any, name: str, holds: bool, allowed: str) -> None:
@@ -55,3 +60,20 @@ def is_number(value: Any) -> bool:
 
 def is_whole(value: Any) -> bool:
     return is_number(value) and isinstance(value, Integral)
+
+
+# ---- What rankers say when a solver stopped before it was done.
+
+
+def warn_unless_converged(converged: bool, where: str, advice: str) -> None:
+    """One ConvergenceWarning with the line that called `fit`; for use in `_fit` itself."""
+    if not converged:
+        warnings.warn(f"stopped {where}: {advice}", ConvergenceWarning, stacklevel=5)
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """scikit-learn's own such warnings, one for each small machine, are left out: the ranker gives one for all."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield

@@ -3,22 +3,131 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.searching.columns import describe_columns
-from rarespec.searching.flags import flags_of
-from rarespec.searching.nearest_known import nearest_after
+from rarespec.rankers.linear_map import LinearMap, whitening
+from rarespec.rankers.rows import BLOCK_ROWS, Rows, require_finite
+from rarespec.searching.flags.flags import flags_of
 from rarespec.searching.rows import SearchRows
-from rarespec.searching.yield_curve import YieldCurve
+from rarespec.searching.yields.yield_curve import YieldCurve
 from rarespec.survey import Survey
-from rarespec.survey.catalogue import as_column
+from rarespec.survey.store.catalogue import as_column
 
 if TYPE_CHECKING:
     from astropy.table import Table
+
+
+# ---- The columns of a ranking: unit, UCD (IVOA, what kind of quantity it is) and description of each.
+
+
+@dataclass(frozen=True)
+class Meaning:
+    ucd: str
+    description: str
+    unit: str = ""
+
+
+COLUMNS = {
+    "rank": Meaning("stat.rank", "Rank in the list; 1 is the best"),
+    "id": Meaning("meta.id;meta.main", "Identifier of the spectrum in its survey"),
+    "ra": Meaning("pos.eq.ra;meta.main", "Right ascension in the survey's catalogue", "deg"),
+    "dec": Meaning("pos.eq.dec;meta.main", "Declination in the survey's catalogue", "deg"),
+    "class": Meaning("src.class", "Class given by the survey"),
+    "subclass": Meaning("src.class", "Subclass given by the survey"),
+    "z": Meaning("src.redshift", "Redshift given by the survey"),
+    "snr": Meaning("stat.snr", "Signal-to-noise ratio of the spectrum"),
+    "score": Meaning("stat.value", "Score of the ranker; only the order matters"),
+    "chance": Meaning("stat.probability", "Chance that this candidate is a true object"),
+    "nearest_known": Meaning("meta.id.assoc", "Identifier of the most similar known example"),
+    "flags": Meaning("meta.code.qual", "Signs of a likely artefact, separated by commas"),
+}
+
+
+def describe_columns(table: Table) -> Table:
+    """Give every column of a ranking, in a copy, its unit, UCD and description; what a column has already stays.
+
+    The UCD of a column is its ``meta["ucd"]``, where astropy keeps it as well. Other columns are as before.
+    """
+    from astropy.table import Table
+
+    copy = Table(table)
+    for name in copy.colnames:
+        if name in COLUMNS:
+            _describe(copy, name, COLUMNS[name])
+    return copy
+
+
+def _describe(table: Table, name: str, meaning: Meaning) -> None:
+    info = table[name].info
+    if info.unit is None and meaning.unit:
+        info.unit = meaning.unit
+    info.description = info.description or meaning.description
+    info.meta = {"ucd": meaning.ucd} | dict(info.meta or {})
+
+
+# ---- The known example that each candidate is most like.
+
+
+class Nearest(NamedTuple):
+    """For each candidate the number of the nearest known example, (k,) intp, and the cosine to it, (k,) float64."""
+
+    known: NDArray[np.intp]
+    cosine: NDArray[np.float64]
+
+
+def nearest_known(candidates: Rows, known: Rows, unlabelled: Rows) -> Nearest:
+    """The known example in whose direction each candidate differs from the survey: the largest cosine after whitening.
+
+    As `MatchedFilter(method="cosine")`, with every known example by itself instead of their mean. Of equally near ones
+    the first is taken.
+
+    Parameters
+    ----------
+    candidates : (k, d) features
+    known : (m, d) features of the known examples, m >= 1
+    unlabelled : (n, d) features of the survey, from which mean and covariance are learned
+    """
+    if not len(known):
+        raise ValueError("there are no known examples")
+    for rows in (candidates, known, unlabelled):
+        require_finite(rows)
+    return nearest_after(whitening(unlabelled), candidates, known)
+
+
+def nearest_after(
+    to_white: LinearMap, candidates: Rows, known: Rows, is_same: NDArray[np.bool_] | None = None
+) -> Nearest:
+    """As `nearest_known`, after a whitening that is there already.
+
+    is_same : (k, m) where a candidate is a known example itself, which is then not the nearest; the cosine is -inf when
+        there is no other
+    """
+    directions = _directions(to_white, known)
+    nearest = Nearest(np.empty(len(candidates), np.intp), np.empty(len(candidates)))
+    for start in range(0, len(candidates), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        cosines = _directions(to_white, candidates[block]) @ directions.T
+        if is_same is not None:
+            cosines[is_same[block]] = -np.inf
+        nearest.known[block] = cosines.argmax(axis=1)
+        nearest.cosine[block] = cosines.max(axis=1)
+    return nearest
+
+
+def _directions(to_white: LinearMap, rows: Rows) -> NDArray[np.float64]:
+    """Whitened rows of length 1; a row at the very centre of the survey has no direction and stays 0."""
+    white = to_white.apply(rows)
+    lengths = np.linalg.norm(white, axis=1, keepdims=True)
+    return white / np.where(lengths > 0, lengths, 1.0)
+
+
+# ---- The table of candidates, of a search, a campaign or a HATS catalogue: one maker, the same columns.
+
 
 FROM_CATALOGUE = ("ra", "dec", "class", "subclass", "z", "snr")
 TEXTS = ("class", "subclass")

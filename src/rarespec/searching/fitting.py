@@ -9,17 +9,15 @@ from numpy.typing import NDArray
 
 from rarespec.evaluation.hiding import MIN_KNOWN, hide_known
 from rarespec.gpu.device import on_device
-from rarespec.memory import give_back_freed
-from rarespec.processes import available_cores
 from rarespec.rankers import by_name
-from rarespec.rankers.neighbours import build_neighbours, extend_neighbours
+from rarespec.rankers.auto.signal import Signal
+from rarespec.rankers.neighbours.neighbour_graph import build_neighbours, extend_neighbours
 from rarespec.rankers.ranker import Fit, Kept, Preparation, Ranker, Scores
-from rarespec.rankers.signal import Signal
 from rarespec.searching.request import SearchRequest
 from rarespec.searching.rows import SearchRows
-from rarespec.searching.yield_curve import places_among
-from rarespec.survey.neighbours import graph_of
-from rarespec.survey.signal import signal_of
+from rarespec.searching.yields.yield_curve import places_among
+from rarespec.storage.processes import available_cores, give_back_freed
+from rarespec.survey.features.neighbours import graph_of, signal_of
 
 MAX_FOLDS = 10
 """Up to so many known examples are hidden one at a time; more are hidden in so many groups."""

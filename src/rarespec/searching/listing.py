@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.errors import UsageError
 from rarespec.rankers.ranker import Fit, Scores, best_first
 from rarespec.searching.fitting import hidden_places
 from rarespec.searching.rows import SearchRows
 from rarespec.searching.selection import Chosen
-from rarespec.searching.yield_curve import YieldCurve, yield_curve
-from rarespec.survey.manifest import WrongUseError
+from rarespec.searching.yields.yield_curve import YieldCurve, yield_curve
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ def list_rows(rows: SearchRows, fit: Fit, chosen: Chosen, scores: Scores | None 
     listed = rows.listed(chosen.mask)
     if not listed.any():
         why = "; ".join(chosen.said) or "every usable spectrum is known or a non-member"
-        raise WrongUseError(f"{rows.survey.path}: there is nothing to rank: {why}")
+        raise UsageError(f"{rows.survey.path}: there is nothing to rank: {why}")
     scores = fit.scores if scores is None else scores
     places = np.flatnonzero(listed)
     return Listing(rows, fit, scores, listed, places[best_first(scores[places])], chosen.said)

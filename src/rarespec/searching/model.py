@@ -6,24 +6,25 @@ Whoever gave a file may have written anything into it: what is read must hold to
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.engines.engine import EngineError
-from rarespec.features.for_grid import for_grid
+from rarespec.engines.engine import Engine
+from rarespec.errors import EngineError, SurveyError, UsageError
+from rarespec.features.paper import for_grid
 from rarespec.features.recipe import Recipe
 from rarespec.rankers.model_file import Model, ModelFileError, as_loaded, load_model, save_model
 from rarespec.rankers.ranker import Ranker, Scores
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.request import name_of_recipe, recipe_named
 from rarespec.spectrum import Spectra, WavelengthGrid
-from rarespec.survey.manifest import SurveyError, WrongUseError
+from rarespec.survey.features.feature_set import FeatureSet
 
 N_PROBES = 3
 """Made-up spectra that must get features and scores before the model is believed."""
@@ -59,11 +60,11 @@ class SearchModel:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SearchModel:
-        """The one in this file; a WrongUseError that names it when it cannot be used."""
+        """The one in this file; a UsageError that names it when it cannot be used."""
         try:
             model = load_model(path)
         except ModelFileError as error:
-            raise WrongUseError(str(error)) from None
+            raise UsageError(str(error)) from None
         with blame_file(path):
             return _checked(model)
 
@@ -71,7 +72,7 @@ class SearchModel:
         """Everything that is needed to rank another survey in the same way; nothing of it is code."""
         name = name_of_recipe(self.recipe)
         if name is None:
-            raise WrongUseError("cannot save a search with a custom recipe; use a recipe that has a name")
+            raise UsageError("cannot save a search with a custom recipe; use a recipe that has a name")
         params = self.recipe.get_params(deep=False)
         extra = {
             "recipe": name,
@@ -117,7 +118,7 @@ def save_search(ranking: Ranking, path: str | os.PathLike[str]) -> Path:
 
     Raises
     ------
-    WrongUseError
+    UsageError
         If the recipe of the features has no name.
     """
     return SearchModel.of(ranking).save(path)
@@ -129,14 +130,14 @@ def blame_file(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except (SurveyError, OSError, EngineError, MemoryError) as error:
-        if isinstance(error, WrongUseError) and str(path) not in str(error):
-            raise WrongUseError(f"{path}: {error}") from None
+        if isinstance(error, UsageError) and str(path) not in str(error):
+            raise UsageError(f"{path}: {error}") from None
         raise
     except ModelFileError as error:
-        raise WrongUseError(f"{path}: {error}") from None
+        raise UsageError(f"{path}: {error}") from None
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
-        raise WrongUseError(f"{path}: the model does not work ({why}); save it again where it comes from") from error
+        raise UsageError(f"{path}: the model does not work ({why}); save it again where it comes from") from error
 
 
 def _checked(model: Model) -> SearchModel:
@@ -220,3 +221,38 @@ def _require_work(kept: SearchModel) -> None:
 def require_finite_scores(scores: NDArray[np.floating]) -> None:
     if not np.isfinite(scores).all():
         raise ModelFileError("the model gives scores that are not finite; do not use it")
+
+
+# ---- Scores of a survey under a fitted ranker, block by block, wherever an engine runs; the ranker travels once.
+
+
+class RowScores(NamedTuple):
+    """scores (n,), and edges (n,): on a scale on which the end of a kind shows; None where that of the scores does."""
+
+    scores: Scores
+    edges: Scores | None
+
+
+def scores_by_block(features: FeatureSet, ranker: Ranker, engine: Engine) -> RowScores:
+    """Of the spectra that have features."""
+    return join_scores(engine.map(_scores_of_block, (features, ranker), range(features.survey.n_blocks)))
+
+
+def scores_of_rows(ranker: Ranker, X: NDArray[np.floating]) -> RowScores:
+    """Of these rows, (n, d)."""
+    if not len(X):
+        return RowScores(np.empty(0), None)
+    return RowScores(ranker.decision_function(X), ranker.edge_scores(X))
+
+
+def join_scores(parts: Iterable[RowScores]) -> RowScores:
+    """One after the other."""
+    parts = list(parts)
+    edges = [part.edges for part in parts if part.edges is not None]
+    return RowScores(np.concatenate([part.scores for part in parts]), np.concatenate(edges) if edges else None)
+
+
+def _scores_of_block(shared: tuple[FeatureSet, Ranker], i: int) -> RowScores:
+    features, ranker = shared
+    block = features.block(i)
+    return scores_of_rows(ranker, block["values"][block["lost_at"] == 0])

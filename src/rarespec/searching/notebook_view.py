@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rarespec.pages.html_element import Html, element
+from rarespec.pages.html import Html, element
 from rarespec.pages.notebook import note, shown, small_table
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.report import number_or, sentence
-from rarespec.spectrum.printable import printable
-from rarespec.thousands import thousands
+from rarespec.storage.text import printable, thousands
 
 if TYPE_CHECKING:
     from astropy.table import Table

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.errors import UsageError
 from rarespec.rankers.ranker import Ranker
 from rarespec.searching.candidates import CandidateTables
-from rarespec.searching.explanation import Explanation, explain_score
+from rarespec.searching.explain.explanation import Explanation, explain_score
+from rarespec.searching.explain.template import NoTemplate, Template, template_of
 from rarespec.searching.export import write_table
 from rarespec.searching.listing import Listing
 from rarespec.searching.request import SearchRequest
 from rarespec.searching.rows import SearchRows
-from rarespec.searching.template import NoTemplate, Template, template_of
-from rarespec.searching.yield_curve import YieldCurve
+from rarespec.searching.yields.yield_curve import YieldCurve
 from rarespec.survey import Survey
-from rarespec.survey.manifest import WrongUseError
 from rarespec.versions import versions_with
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Ranking:
     def explain(self, id: str) -> Explanation:
         """Why the spectrum of this id stands where it stands: what each wavelength range adds to its score."""
         if id not in self.survey:
-            raise WrongUseError(f"{self.survey.path}: no spectrum has the id {id!r}")
+            raise UsageError(f"{self.survey.path}: no spectrum has the id {id!r}")
         return explain_score(self.template, self.survey[id], self.rows.features)
 
     def to_pandas(self) -> pd.DataFrame:

@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.errors import UsageError
 from rarespec.rankers.ranker import best_first
 from rarespec.searching.candidates import CandidateTables
 from rarespec.searching.fitting import prepare
 from rarespec.searching.listing import Listing, list_rows
 from rarespec.searching.ranking import Ranking, build_ranking
 from rarespec.searching.search import PreparedSearch
-from rarespec.searching.yield_after_looks import yield_after_looks
-from rarespec.searching.yield_curve import YieldCurve
+from rarespec.searching.yields.after_looks import yield_after_looks
+from rarespec.searching.yields.yield_curve import YieldCurve
 from rarespec.survey import Survey
-from rarespec.survey.manifest import WrongUseError
 
 Ids = Collection[str]
 
 
-class NothingLeftError(WrongUseError):
+class NothingLeftError(UsageError):
     """Every spectrum that could be listed is known or refused."""
 
 
@@ -116,7 +116,7 @@ class Relearning:
             marks[np.concatenate([members, refused, unusable])] = False  # what was said at the start of these
             marks[places] = True
         if not known.any():
-            raise WrongUseError(
+            raise UsageError(
                 f"{self.survey.path}: all known examples were labelled as non-members; give new ones with --known"
             )
         return known, non_members

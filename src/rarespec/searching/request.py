@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from rarespec.errors import UsageError
 from rarespec.features import PaperFeatures
 from rarespec.features.recipe import Recipe
 from rarespec.gpu.device import check_device_name
 from rarespec.rankers.by_name import NAMES, by_name
 from rarespec.searching.selection import Selection
 from rarespec.survey.engine_for import AnyEngine
-from rarespec.survey.manifest import WrongUseError
 
 RECIPES: dict[str, type[Recipe]] = {"paper": PaperFeatures}
 """Name, as the command line and model files have it, -> class; parameters are numbers, text or a wavelength grid."""
@@ -56,7 +56,7 @@ class SearchRequest:
 
     Raises
     ------
-    WrongUseError
+    UsageError
         If neither or both of `known` and `model` are given, or a value cannot be.
 
     Examples
@@ -84,7 +84,7 @@ class SearchRequest:
     def __post_init__(self) -> None:
         self._replace_nothing()
         if (self.known is None) == (self.model is None):
-            raise WrongUseError("give either known examples or the model of an earlier search")
+            raise UsageError("give either known examples or the model of an earlier search")
         _check_kind("params", self.params, Mapping)
         _check_kind("selection", self.selection, Selection)
         _check_kind("recipe", self.recipe, Recipe | str)
@@ -122,7 +122,7 @@ class SearchRequest:
         given = {"method": self.method != "auto", "non_members": self.non_members is not None, "params": self.params}
         if any(given.values()):
             names = ", ".join(name for name, is_given in given.items() if is_given)
-            raise WrongUseError(f"{self.model}: a model has learned already; leave out {names}")
+            raise UsageError(f"{self.model}: a model has learned already; leave out {names}")
 
 
 def _is_empty(value: Any) -> bool:
@@ -134,34 +134,34 @@ def _is_empty(value: Any) -> bool:
 
 def _check_kind(name: str, value: Any, kind: Any) -> None:
     if not isinstance(value, kind):
-        raise WrongUseError(f"{name}: {value!r} is of a kind that cannot be used")
+        raise UsageError(f"{name}: {value!r} is of a kind that cannot be used")
 
 
 def _check_whole(name: str, value: Any, least: int) -> None:
     if not isinstance(value, int | np.integer) or value < least:
-        raise WrongUseError(f"{name}: a whole number from {least} up is needed, not {value!r}")
+        raise UsageError(f"{name}: a whole number from {least} up is needed, not {value!r}")
 
 
 def check_radius(radius_arcsec: float) -> None:
-    """A WrongUseError unless this is a radius."""
+    """A UsageError unless this is a radius."""
     if not (np.isfinite(radius_arcsec) and radius_arcsec > 0):
-        raise WrongUseError(f"radius must be a number of arcseconds above 0, not {radius_arcsec}")
+        raise UsageError(f"radius must be a number of arcseconds above 0, not {radius_arcsec}")
 
 
 def _check_place(device: str | None, engine: AnyEngine) -> None:
     if device is not None and engine is not None:
-        raise WrongUseError(
+        raise UsageError(
             "choose either a Dask cluster (engine, --scheduler) or a GPU of this machine (device, --device)"
         )
     try:
         check_device_name(device)
     except ValueError as error:
-        raise WrongUseError(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
 def _check_ranker(method: str, params: Mapping[str, Any]) -> None:
     if method not in NAMES:
-        raise WrongUseError(f"there is no method {method!r}; choose from {', '.join(NAMES)}")
+        raise UsageError(f"there is no method {method!r}; choose from {', '.join(NAMES)}")
     _check_parameters(method, by_name(method), params)
 
 
@@ -170,13 +170,13 @@ def _check_parameters(name: str, kind: Any, params: Mapping[str, Any]) -> None:
     unknown = set(params) - set(there_are)
     if unknown:
         choice = ", ".join(there_are)
-        raise WrongUseError(f"{name}: has no parameter {', '.join(sorted(unknown))}; choose from {choice}")
+        raise UsageError(f"{name}: has no parameter {', '.join(sorted(unknown))}; choose from {choice}")
 
 
 def recipe_named(name: str, params: Mapping[str, Any] | None = None) -> Recipe:
-    """An unfitted recipe; a WrongUseError for a name or parameter that there is not."""
+    """An unfitted recipe; a UsageError for a name or parameter that there is not."""
     if name not in RECIPES:
-        raise WrongUseError(f"there is no recipe {name!r}; choose from {', '.join(RECIPES)}")
+        raise UsageError(f"there is no recipe {name!r}; choose from {', '.join(RECIPES)}")
     _check_parameters(f"recipe {name}", RECIPES[name], params or {})
     return RECIPES[name](**(params or {}))
 

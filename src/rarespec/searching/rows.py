@@ -8,13 +8,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.errors import UsageError
 from rarespec.rankers.linear_map import LinearMap, whitening
 from rarespec.rankers.rows import fingerprint_of_rows
-from rarespec.searching.known import Examples
+from rarespec.searching.known.known_examples import Examples
 from rarespec.spectrum import Spectra
 from rarespec.survey import Survey
-from rarespec.survey.feature_set import FeatureSet
-from rarespec.survey.manifest import WrongUseError
+from rarespec.survey.features.feature_set import FeatureSet
 
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.intp]
@@ -118,7 +118,7 @@ class SearchRows:
 
 
 def gather_rows(features: FeatureSet, known: Examples, refused: Examples | None = None) -> tuple[SearchRows, list[str]]:
-    """The rows of a search, and what is wrong with examples; a WrongUseError when no known example has features."""
+    """The rows of a search, and what is wrong with examples; a UsageError when no known example has features."""
     values, elsewhere, problems = _features_elsewhere(features, known.spectra)
     matrix = FeatureMatrix(features, values)
     place, rows = matrix.place_of, matrix.survey_rows
@@ -129,9 +129,9 @@ def gather_rows(features: FeatureSet, known: Examples, refused: Examples | None 
     both = _ids(features, rows[(is_known & is_refused)[: len(rows)]])
     problems += [f"{id}: given both as known and as a non-member; treated as known" for id in both]
     if not is_known.any():
-        raise WrongUseError(f"{features.survey.path}: no known example can be used: {'; '.join(problems[:5])}")
+        raise UsageError(f"{features.survey.path}: no known example can be used: {'; '.join(problems[:5])}")
     if is_known.all():
-        raise WrongUseError(f"{features.survey.path}: every usable spectrum is known; there is nothing to rank")
+        raise UsageError(f"{features.survey.path}: every usable spectrum is known; there is nothing to rank")
     ids = _ids(features, rows[is_known[: len(rows)]]) + (elsewhere.ids if elsewhere else [])
     return SearchRows(matrix, is_known, is_refused & ~is_known, ids, elsewhere), problems
 

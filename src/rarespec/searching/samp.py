@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rarespec.errors import UsageError
 from rarespec.searching.export import write_table
-from rarespec.searching.export.escaping import NOT_PRINTABLE_ASCII, escaped, pattern_of
-from rarespec.survey.manifest import WrongUseError
+from rarespec.searching.export.values import NOT_PRINTABLE_ASCII, escaped, pattern_of
 
 if TYPE_CHECKING:
     from astropy.samp import SAMPIntegratedClient
@@ -62,7 +62,7 @@ def _connected() -> Iterator[SAMPIntegratedClient]:
         try:
             client.connect()
         except (SAMPHubError, OSError, KeyError):  # KeyError: the only hub is a private one of another program
-            raise WrongUseError("no SAMP hub is running; start TOPCAT or Aladin first") from None
+            raise UsageError("no SAMP hub is running; start TOPCAT or Aladin first") from None
         try:
             yield client
         finally:
@@ -74,10 +74,10 @@ def _receivers(client: SAMPIntegratedClient, to: str | None) -> dict[str, str]:
     """Key in the hub -> name of every program that loads tables, or of the one called `to`."""
     programs = {key: _name_of(client, key) for key in client.get_subscribed_clients(LOAD_TABLE)}
     if not programs:
-        raise WrongUseError("no program on the SAMP hub accepts tables; start TOPCAT or Aladin first")
+        raise UsageError("no program on the SAMP hub accepts tables; start TOPCAT or Aladin first")
     chosen = {key: name for key, name in programs.items() if to is None or name.casefold() == to.casefold()}
     if not chosen:
-        raise WrongUseError(f"no program on the SAMP hub is called {to!r}; choose from {', '.join(programs.values())}")
+        raise UsageError(f"no program on the SAMP hub is called {to!r}; choose from {', '.join(programs.values())}")
     return chosen
 
 

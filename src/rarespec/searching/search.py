@@ -8,25 +8,31 @@ from typing import cast
 
 import numpy as np
 
+from rarespec.errors import UsageError
 from rarespec.gpu.device import usable_device
-from rarespec.memory import give_back_freed
 from rarespec.progress import Progress
 from rarespec.rankers.ranker import Fit, Ranker
-from rarespec.searching.block_scores import join_scores, scores_by_block, scores_of_rows
 from rarespec.searching.candidates import CandidateTables
 from rarespec.searching.fitting import prepare, ranker_for
-from rarespec.searching.known import examples_of
+from rarespec.searching.known.known_examples import examples_of
 from rarespec.searching.listing import hidden_curve, list_rows
-from rarespec.searching.model import SearchModel, blame_file, require_finite_scores
+from rarespec.searching.model import (
+    SearchModel,
+    blame_file,
+    join_scores,
+    require_finite_scores,
+    scores_by_block,
+    scores_of_rows,
+)
 from rarespec.searching.ranking import Ranking, build_ranking
 from rarespec.searching.request import EVERYTHING, SearchRequest
 from rarespec.searching.rows import FeatureMatrix, SearchRows, gather_rows
 from rarespec.searching.selection import Selection
+from rarespec.storage.processes import give_back_freed
 from rarespec.survey import Survey
 from rarespec.survey.engine_for import AnyEngine, engine_for
-from rarespec.survey.feature_set import FeatureSet
-from rarespec.survey.features import features_by, features_of
-from rarespec.survey.manifest import WrongUseError
+from rarespec.survey.features.computing import features_by, features_of
+from rarespec.survey.features.feature_set import FeatureSet
 
 
 def rank_survey(
@@ -132,7 +138,7 @@ def search_with_model(
 
     Raises
     ------
-    WrongUseError
+    UsageError
         If the file is no model, or one for other wavelengths.
     """
     request = SearchRequest(model=model, top=top, selection=selection, engine=engine, device=device)
@@ -148,7 +154,7 @@ def _rank_with_model(
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
     kept = SearchModel.load(model)
     if kept.grid != opened.grid:
-        raise WrongUseError(
+        raise UsageError(
             f"{model}: the model is for spectra on {kept.grid}, {opened.path} is on {opened.grid}: "
             "ingest the files again with the model's --grid"
         )

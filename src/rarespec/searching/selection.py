@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.searching.catalogue_numbers import numbers_of
-from rarespec.searching.crossmatch import Sky, directions
+from rarespec.errors import UsageError
+from rarespec.searching.crossmatch import Sky, directions, numbers_of
 from rarespec.survey import Survey
-from rarespec.survey.manifest import WrongUseError
 
 NAMED = 20
 """Classes that a message lists at most."""
@@ -50,7 +49,7 @@ class Selection:
             value = getattr(self, name)
             object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
         if self.min_snr is not None and not _is_number(self.min_snr):
-            raise WrongUseError(f"minimum S/N must be a finite number, not {self.min_snr!r}")
+            raise UsageError(f"minimum S/N must be a finite number, not {self.min_snr!r}")
         if self.cone is not None:
             object.__setattr__(self, "cone", _checked_cone(tuple(self.cone)))
 
@@ -81,12 +80,12 @@ def _is_number(value: Any) -> bool:
 
 def _checked_cone(cone: tuple[float, ...]) -> tuple[float, float, float]:
     if len(cone) != 3 or not all(map(_is_number, cone)):
-        raise WrongUseError(f"cone must be right ascension, declination and radius in degrees, not {cone}")
+        raise UsageError(f"cone must be right ascension, declination and radius in degrees, not {cone}")
     ra, dec, radius = map(float, cone)
     if not (abs(ra) <= 360 and abs(dec) <= 90):
-        raise WrongUseError(f"cone: ra = {ra}, dec = {dec} is not a position on the sky; give both in degrees")
+        raise UsageError(f"cone: ra = {ra}, dec = {dec} is not a position on the sky; give both in degrees")
     if not 0 < radius <= 180:
-        raise WrongUseError(f"cone: the radius must be above 0 and at most 180 degrees, not {radius}")
+        raise UsageError(f"cone: the radius must be above 0 and at most 180 degrees, not {radius}")
     return ra, dec, radius
 
 
@@ -111,7 +110,7 @@ def _is_of(survey: Survey, patterns: tuple[str, ...]) -> NDArray[np.bool_]:
     fits = np.array([[_fits(pattern, kind) for kind in names] for pattern in patterns], bool)
     for pattern, row in zip(patterns, fits, strict=True):
         if not row.any():
-            raise WrongUseError(f"{survey.path}: no spectrum has the class {pattern!r}; {_what_there_is(names)}")
+            raise UsageError(f"{survey.path}: no spectrum has the class {pattern!r}; {_what_there_is(names)}")
     is_wanted: NDArray[np.bool_] = np.any(fits, axis=0)
     return is_wanted[numbers]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rarespec.errors import RarespecError
+
 
 class Reason(StrEnum):
     """Kinds of defect, in the words printed to the user."""
@@ -39,7 +41,7 @@ class Defect:
     id: str = ""
 
 
-class DefectError(Exception):
+class DefectError(RarespecError):
     """Raised while one file is being read; the edge of the formats room turns it into a `Defect`."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
@@ -52,3 +54,15 @@ class DefectError(Exception):
 
     def at(self, source: str) -> Defect:
         return Defect(source, self.reason, self.detail)
+
+
+# ---- Rows that a reader leaves out on purpose, such as sky fibres. Not a defect: nothing is wrong with them.
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """How many rows of a file hold no target spectrum, and why; counted and reported, never dropped in silence."""
+
+    source: str
+    reason: str
+    count: int

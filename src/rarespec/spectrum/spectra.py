@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import specutils
     from astropy.table import Table
+
 
 Catalogue = dict[str, list[Any]]
 """Column name -> one value per spectrum (None where unknown). `id` is always there and holds strings."""
@@ -48,12 +49,12 @@ class Spectrum:
         return table
 
     def __repr__(self) -> str:
-        from rarespec.spectrum.notebook_view import spectrum_in_words
+        from rarespec.spectrum.picture import spectrum_in_words
 
         return f"<Spectrum {spectrum_in_words(self)}>"
 
     def _repr_html_(self) -> str:
-        from rarespec.spectrum.notebook_view import spectrum_html
+        from rarespec.spectrum.picture import spectrum_html
 
         return spectrum_html(self)
 
@@ -121,16 +122,33 @@ class Spectra:
 
     def to_table(self) -> Table:
         """The catalogue as an astropy Table, masked where nothing is known; one row a spectrum."""
-        from rarespec.spectrum.catalogue_table import table_of
-
         return table_of(self.catalogue)
 
     def __repr__(self) -> str:
-        from rarespec.spectrum.notebook_view import stack_in_words
+        from rarespec.spectrum.picture import stack_in_words
 
         return f"<Spectra: {stack_in_words(self)}>"
 
     def _repr_html_(self) -> str:
-        from rarespec.spectrum.notebook_view import spectra_html
+        from rarespec.spectrum.picture import spectra_html
 
         return spectra_html(self)
+
+
+# ---- The catalogue of a stack of spectra as an astropy Table.
+
+
+def table_of(catalogue: Mapping[str, list[Any]]) -> Table:
+    """One column for each, masked where a value is None."""
+    from astropy.table import Table
+
+    return Table({name: _column(values) for name, values in catalogue.items()})
+
+
+def _column(values: list[Any]) -> Any:
+    missing = [value is None for value in values]
+    if not any(missing):
+        return values
+    known = next((value for value in values if value is not None), np.nan)
+    stand_in = "" if isinstance(known, str) else known
+    return np.ma.MaskedArray([stand_in if value is None else value for value in values], missing)

@@ -1,6 +1,6 @@
 """Spectra on disk: open, read, append, ingest, verify."""
 
-from rarespec.survey.manifest import SurveyError, WrongUseError
+from rarespec.errors import SurveyError, UsageError
 from rarespec.survey.survey import Block, Survey
 
-__all__ = ["Block", "Survey", "SurveyError", "WrongUseError"]
+__all__ = ["Block", "Survey", "SurveyError", "UsageError"]

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from rarespec.engines.dask_cluster import DaskCluster
-from rarespec.engines.engine import Engine, EngineError
+from rarespec.engines.engine import Engine
 from rarespec.engines.here import Here
-from rarespec.survey.manifest import WrongUseError
+from rarespec.errors import EngineError, UsageError
 
 AnyEngine = Any
 """None, the address of a Dask scheduler, a `distributed.Client` or cluster object, or an Engine."""
@@ -27,4 +27,4 @@ def engine_for(given: AnyEngine) -> Iterator[Engine]:
             with DaskCluster(given) as cluster:
                 yield cluster
     except EngineError as error:
-        raise WrongUseError(str(error)) from None
+        raise UsageError(str(error)) from None

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.errors import UsageError
 from rarespec.spectrum import PAPER_GRID, Defect, Spectra, Spectrum, WavelengthGrid
-from rarespec.survey import arrays
-from rarespec.survey.catalogue import Catalogue
-from rarespec.survey.commit import LOCK, STAGING, recover
-from rarespec.survey.defects import load_defects
-from rarespec.survey.layout import ARRAYS
-from rarespec.survey.location import location
-from rarespec.survey.manifest import NAME as MANIFEST
-from rarespec.survey.manifest import Manifest, WrongUseError
+from rarespec.survey.store import arrays
+from rarespec.survey.store.accounts import load_defects
+from rarespec.survey.store.catalogue import Catalogue
+from rarespec.survey.store.commit import LOCK, STAGING, recover
+from rarespec.survey.store.location import location
+from rarespec.survey.store.manifest import ARRAYS, Manifest
+from rarespec.survey.store.manifest import NAME as MANIFEST
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from astropy.table import Table
 
-    from rarespec.survey.report import IngestReport
+    from rarespec.survey.store.accounts import IngestReport
     from rarespec.survey.verify import Verification
 
 
@@ -84,11 +84,11 @@ class Survey:
 
         What an interrupted try to make it left there is no hindrance.
         """
-        from rarespec.survey.writer import SurveyWriter
+        from rarespec.survey.store.writer import SurveyWriter
 
         root = location(path)
         if _is_in_use(root):
-            raise WrongUseError(f"{root}: already exists and is not empty; open it, or choose another directory")
+            raise UsageError(f"{root}: already exists and is not empty; open it, or choose another directory")
         with SurveyWriter(root, grid, rest_frame) as writer:
             if not writer.manifest.generation:
                 writer.commit()
@@ -105,7 +105,7 @@ class Survey:
         return f"<Survey {self.path}: {len(self)} spectra on {self.grid}>"
 
     def _repr_html_(self) -> str:
-        from rarespec.survey.notebook_view import survey_html
+        from rarespec.survey.summary import survey_html
 
         return survey_html(self)
 
@@ -210,7 +210,7 @@ class Survey:
 
         This object then shows the survey with the new spectra in it.
         """
-        from rarespec.survey.appending import append_to
+        from rarespec.survey.store.intake import append_to
 
         report = append_to(self, [spectra] if isinstance(spectra, Spectra) else spectra)
         self._show(Survey.open(self.path).manifest)

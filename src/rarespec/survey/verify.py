@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -10,11 +11,90 @@ from pathlib import Path
 
 import numpy as np
 
-from rarespec.survey.commit import JOURNAL, LOCK, STAGING, pending_manifest, recover, sha256_of
-from rarespec.survey.location import location, sizes_below
-from rarespec.survey.manifest import NAME, Manifest, SurveyError, WrongUseError
+from rarespec.errors import SurveyError, UsageError
+from rarespec.survey.features.computing import FOLDER as FEATURES
+from rarespec.survey.features.kept import (
+    CURRENT,
+    MODEL,
+    DamagedError,
+    model_named,
+    plain_content_of,
+    require_model_of,
+    require_undamaged,
+)
+from rarespec.survey.features.neighbours import FOLDER as GRAPHS
+from rarespec.survey.features.neighbours import SIGNAL_FOLDER as SIGNAL
+from rarespec.survey.store.commit import JOURNAL, LOCK, STAGING, pending_manifest, recover, sha256_of
+from rarespec.survey.store.location import is_remote, location, sizes_below
+from rarespec.survey.store.manifest import NAME, Manifest
 from rarespec.survey.survey import Survey
-from rarespec.survey.verify_kept import is_kept, kept_problems
+
+# ---- Is what a survey keeps beside its spectra, features and graphs, as it was written, and nothing else there?
+
+
+KEPT = (FEATURES, GRAPHS)
+"""Directories of a survey whose files its manifest does not name."""
+
+OF_MODEL = r"[0-9a-f]{16}/[0-9a-f]{20}"
+KNOWN = re.compile(
+    rf"{FEATURES}/[0-9a-f]{{16}}/{re.escape(CURRENT)}"
+    rf"|{FEATURES}/{OF_MODEL}/({re.escape(MODEL)}|\d{{6,}}-[0-9a-f]{{20}}\.npz)"
+    rf"|{GRAPHS}/{OF_MODEL}/[0-9a-f]{{32}}-k\d+\.npz"
+    rf"|{GRAPHS}/{OF_MODEL}/{SIGNAL}/[0-9a-f]{{32}}-noise\d+\.npz"
+)
+BEING_WRITTEN = re.compile(r"\.[0-9a-f]{32}\.tmp")
+"""How a name ends until the file is whole. One that a killed process left does no harm."""
+
+MEND = "delete it; the next search computes it again"
+
+
+def is_kept(name: str) -> bool:
+    """Whether a file of this name, inside the survey, belongs to what is kept and not to the manifest."""
+    return name.startswith(tuple(f"{folder}/" for folder in KEPT))
+
+
+def kept_problems(root: Path, names: list[str]) -> Iterator[str]:
+    """What is wrong with these files, which `is_kept`; one that a search at work has just swept away is fine."""
+    for name in names:
+        if KNOWN.fullmatch(name):
+            why = _damage(root / name)
+            if why:
+                yield f"{root / name}: {why}; {MEND}"
+        elif not KNOWN.fullmatch(BEING_WRITTEN.sub("", name)):
+            yield f"{root / name}: does not belong to the survey; delete it"
+    yield from (f"{link}: a symbolic link inside a survey; delete it" for link in _linked_folders(root))
+
+
+def _damage(path: Path) -> str:
+    """What is wrong with a kept file; nothing is the empty text."""
+    try:
+        content = plain_content_of(path)
+        if path.name == CURRENT:
+            model_named(content)
+            return ""
+        require_undamaged(content)
+        if path.name == MODEL:
+            require_model_of(path.parent.name, content)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"cannot be read ({error.strerror or error})"
+    except DamagedError as error:
+        return str(error)
+    return ""
+
+
+def _linked_folders(root: Path) -> Iterator[Path]:
+    """They are not walked through, so no file behind them is seen."""
+    if is_remote(root):
+        return
+    for kept in KEPT:
+        folders = [(str(root), [kept], [])] if (root / kept).is_symlink() else os.walk(root / kept)
+        for folder, names, _ in folders:
+            yield from (path for path in (Path(folder, name) for name in names) if path.is_symlink())
+
+
+# ---- Is a survey what its manifest says: every file unchanged, every row accounted for, every number usable?
 
 
 @dataclass(frozen=True)
@@ -36,7 +116,7 @@ def verify(path: str | os.PathLike[str], progress: Callable[[int, int], None] | 
     recover(root)
     try:
         manifest = Manifest.load(root)
-    except WrongUseError:
+    except UsageError:
         raise
     except SurveyError as error:
         return Verification(0, 0, [str(error)])

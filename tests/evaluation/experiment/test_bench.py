@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from rarespec.evaluation.experiment.bench import Bench, carried_out
+from rarespec.evaluation.experiment.bench import Bench, carried_out, unpacked_places
 from rarespec.evaluation.experiment.methods import METHODS
-from rarespec.evaluation.experiment.packed_places import unpacked_places
-from rarespec.evaluation.experiment.task import Task, as_text
-from rarespec.evaluation.paper_grids import N_BAGS
+from rarespec.evaluation.experiment.plan import Task, as_text
+from rarespec.evaluation.tuning import N_BAGS
 from rarespec.rankers import EMR, BaggingTopPush, build_neighbours
 
 

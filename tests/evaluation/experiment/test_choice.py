@@ -1,7 +1,7 @@
 """What tuning chooses."""
 
-from rarespec.evaluation.experiment.choice import chosen_parameters
-from rarespec.evaluation.experiment.task import Task, as_text
+from rarespec.evaluation.experiment.plan import Task, as_text
+from rarespec.evaluation.experiment.run import chosen_parameters
 
 
 def tried(method, params, *figures):

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from rarespec.evaluation.experiment.bench import Bench
+from rarespec.evaluation.experiment.bench import Bench, packed_places
 from rarespec.evaluation.experiment.collected import collected
 from rarespec.evaluation.experiment.journal import journal_in
-from rarespec.evaluation.experiment.packed_places import packed_places
 from rarespec.evaluation.experiment.plan import cost_tasks, further_tasks, timing_tasks, trial_tasks
 from rarespec.evaluation.experiment.results import Facts
 from rarespec.evaluation.experiment.setting import Setting

@@ -17,12 +17,12 @@ from rarespec.evaluation.experiment.claims.order import AT_THE_TOP, BY_AUC
 from rarespec.evaluation.experiment.finding import Finding, Verdict, as_claimed, by_verdict, listed, together
 from rarespec.evaluation.experiment.findings import findings
 from rarespec.evaluation.experiment.methods import PAPER_METHODS
+from rarespec.evaluation.experiment.metric_table import PUBLISHED_AUC
 from rarespec.evaluation.experiment.plan import STUDIED
-from rarespec.evaluation.experiment.published import PUBLISHED_AUC
 from rarespec.evaluation.experiment.results import Facts, Results, Sensitivity, Timing, Trials, Tried
 from rarespec.evaluation.experiment.setting import N_KNOWN, Setting
-from rarespec.evaluation.paper_grids import BAG_SIZE, N_BAGS, REGULARISATION
 from rarespec.evaluation.places import Places
+from rarespec.evaluation.tuning import BAG_SIZE, N_BAGS, REGULARISATION
 
 ORDER = ("lrga", "bagging_top_push", "label_propagation", "bagging_svm", "emr", "ocsvm")
 """From the best to the worst, as the paper has it with one known example."""

@@ -2,9 +2,9 @@
 
 import pytest
 
+from rarespec.errors import UsageError
 from rarespec.evaluation.experiment.journal import NAME, journal_in, require_ours
-from rarespec.evaluation.experiment.task import Task
-from rarespec.survey.manifest import WrongUseError
+from rarespec.evaluation.experiment.plan import Task
 
 IDENTITY = {"survey": "a.survey", "seed": 0}
 
@@ -47,18 +47,18 @@ def test_what_failed_is_tried_again(tmp_path):
 def test_another_experiment_is_refused_by_what_differs(tmp_path):
     with journal_in(tmp_path, IDENTITY):
         pass
-    with pytest.raises(WrongUseError, match="different seed;"), journal_in(tmp_path, IDENTITY | {"seed": 1}):
+    with pytest.raises(UsageError, match="different seed;"), journal_in(tmp_path, IDENTITY | {"seed": 1}):
         pass
 
 
 def test_a_damaged_journal_is_refused(tmp_path):
     (tmp_path / NAME).write_bytes(b'{"survey": "a.survey", "seed": 0}\nrubbish\n')
-    with pytest.raises(WrongUseError, match="damaged"), journal_in(tmp_path, IDENTITY):
+    with pytest.raises(UsageError, match="damaged"), journal_in(tmp_path, IDENTITY):
         pass
 
 
 def test_one_writer_at_a_time(tmp_path):
-    refused = pytest.raises(WrongUseError, match="another experiment")
+    refused = pytest.raises(UsageError, match="another experiment")
     with journal_in(tmp_path, IDENTITY), refused, journal_in(tmp_path, IDENTITY):
         pass
 
@@ -66,8 +66,8 @@ def test_one_writer_at_a_time(tmp_path):
 def test_what_would_be_refused_is_refused_before_any_work(tmp_path):
     require_ours(tmp_path, IDENTITY)
     assert not (tmp_path / NAME).exists()
-    with journal_in(tmp_path, IDENTITY), pytest.raises(WrongUseError, match="another experiment"):
+    with journal_in(tmp_path, IDENTITY), pytest.raises(UsageError, match="another experiment"):
         require_ours(tmp_path, IDENTITY)
     require_ours(tmp_path, {"seed": 0})
-    with pytest.raises(WrongUseError, match="different seed;"):
+    with pytest.raises(UsageError, match="different seed;"):
         require_ours(tmp_path, {"seed": 1})

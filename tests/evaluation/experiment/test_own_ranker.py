@@ -11,9 +11,8 @@ import pytest
 
 from rarespec.evaluation.experiment.bench import Bench, carried_out
 from rarespec.evaluation.experiment.methods import method, version_of
-from rarespec.evaluation.experiment.plan import combinations
+from rarespec.evaluation.experiment.plan import Task, combinations
 from rarespec.evaluation.experiment.setting import DEFAULT_METHODS, Setting
-from rarespec.evaluation.experiment.task import Task
 
 NUMBER = itertools.count()
 

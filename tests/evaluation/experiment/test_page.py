@@ -17,7 +17,7 @@ from rarespec.evaluation.experiment.findings import findings
 from rarespec.evaluation.experiment.metric_table import metrics
 from rarespec.evaluation.experiment.page import write_page
 from rarespec.evaluation.experiment.tables import write_tables
-from rarespec.pages.html_element import element
+from rarespec.pages.html import element
 
 HOSTILE = "<script>alert('&')</script>\" onload=\"x"
 

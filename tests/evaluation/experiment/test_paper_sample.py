@@ -15,8 +15,7 @@ from fetching.archive_server import Answer, Request, quick_patience, serving
 from fetching.local_archives import archives_file, serve_sdss
 from rarespec.cli.app import app
 from rarespec.fetching.job import Place, run_fetch
-from rarespec.fetching.paper_sample import paper_sample
-from rarespec.fetching.question import Question
+from rarespec.fetching.question import Question, paper_sample
 from rarespec.mock.simulate import SkyChoice, simulate_files
 from rarespec.survey import Survey
 

@@ -16,7 +16,7 @@ from rarespec.evaluation.experiment.plan import (
     tuning_tasks,
 )
 from rarespec.evaluation.experiment.setting import N_KNOWN, Setting
-from rarespec.evaluation.paper_grids import BAG_SIZE, N_BAGS, REGULARISATION, C
+from rarespec.evaluation.tuning import BAG_SIZE, N_BAGS, REGULARISATION, C
 
 
 def test_the_protocol_of_the_paper():

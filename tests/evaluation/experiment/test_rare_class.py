@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from conftest import SMALL_GRID, make_spectra
-from rarespec.evaluation.experiment.published import is_of_carbon_stars
-from rarespec.evaluation.experiment.rare_class import rare_class
+from rarespec.errors import UsageError
+from rarespec.evaluation.experiment.metric_table import is_of_carbon_stars
+from rarespec.evaluation.experiment.setting import rare_class
 from rarespec.survey import Survey
-from rarespec.survey.manifest import WrongUseError
 
 CLASSES = ["STAR", "STAR", "QSO", "star ", "", "STAR"]
 SUBCLASSES = ["Carbon_lines", "K3", "", "Carbon", "M5", "CarbonWD"]
@@ -41,13 +41,13 @@ def test_class_before_subclass_before_its_beginning(survey, name, rows, matched_
 
 @pytest.mark.parametrize("name", ["DZ", "", "  ", "Carbon,DZ", "DZ,Carbon"])
 def test_an_absent_class_is_told_with_those_that_there_are(survey, name):
-    with pytest.raises(WrongUseError, match="Carbon, CarbonWD, Carbon_lines, K3, M5, QSO, STAR"):
+    with pytest.raises(UsageError, match="Carbon, CarbonWD, Carbon_lines, K3, M5, QSO, STAR"):
         rare_class(survey, name)
 
 
 def test_one_of_several_is_no_beginning_of_a_name(survey):
     """Else Carbo,K3 would take in white dwarfs."""
-    with pytest.raises(WrongUseError, match="'Carbo'"):
+    with pytest.raises(UsageError, match="'Carbo'"):
         rare_class(survey, "Carbo,K3")
 
 
@@ -70,12 +70,12 @@ def test_the_published_values_are_for_the_carbon_stars_of_the_paper_alone(rare, 
 def test_a_class_that_is_everything_is_refused(tmp_path):
     survey = Survey.create(tmp_path / "a.survey", SMALL_GRID)
     survey.append(make_spectra(3, SMALL_GRID, **{"class": ["QSO"] * 3}))
-    with pytest.raises(WrongUseError, match="all spectra are qso"):
+    with pytest.raises(UsageError, match="all spectra are qso"):
         rare_class(survey, "qso")
 
 
 def test_a_catalogue_without_classes_says_how_to_get_them(tmp_path):
     survey = Survey.create(tmp_path / "a.survey", SMALL_GRID)
     survey.append(make_spectra(3, SMALL_GRID))
-    with pytest.raises(WrongUseError, match=r"has no classes.*--join"):
+    with pytest.raises(UsageError, match=r"has no classes.*--join"):
         rare_class(survey, "qso")

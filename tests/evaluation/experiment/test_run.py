@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from rarespec.evaluation.experiment.ground import ground_of
+from rarespec.errors import UsageError
+from rarespec.evaluation.experiment.bench import ground_of
 from rarespec.evaluation.experiment.journal import NAME
 from rarespec.evaluation.experiment.run import run_experiment
 from rarespec.evaluation.experiment.setting import Setting
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.survey import Survey
-from rarespec.survey.manifest import WrongUseError
 
 SETTING = Setting(
     "carbon", ("lda", "emr", "bagging_svm", "bagging_top_push"), (1, 3), trials=3, tuning_draws=1, sensitivity_draws=1
@@ -104,19 +104,19 @@ def test_too_many_known_are_left_out_and_told(ground, tmp_path):
     experiment = run_experiment(ground, small, tmp_path, jobs=1)
     assert set(experiment.results.trials) == {("lda", 3)}
     assert experiment.left_out == ["NP = 20, 50 left out: only 20 usable spectra are carbon"]
-    with pytest.raises(WrongUseError, match="20 usable spectra are carbon"):
+    with pytest.raises(UsageError, match="20 usable spectra are carbon"):
         run_experiment(ground, replace(small, n_known=(20,)), tmp_path, jobs=1)
 
 
 def test_another_seed_does_not_mix(finished, ground):
-    with pytest.raises(WrongUseError, match="different seed"):
+    with pytest.raises(UsageError, match="different seed"):
         run_experiment(ground, replace(SETTING, seed=1), finished[1], jobs=1)
 
 
 SCRIPT = """
 import sys
 from pathlib import Path
-from rarespec.evaluation.experiment.ground import ground_of
+from rarespec.evaluation.experiment.bench import ground_of
 from rarespec.evaluation.experiment.run import run_experiment
 from rarespec.survey import Survey
 sys.path.insert(0, sys.argv[3])

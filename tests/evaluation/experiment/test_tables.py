@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from experiment_results import made_up_results, without_last_draw
 from rarespec.evaluation import Places, paired_difference
 from rarespec.evaluation.experiment.methods import PAPER_METHODS
-from rarespec.evaluation.experiment.published import PUBLISHED_AUC, is_of_carbon_stars
+from rarespec.evaluation.experiment.metric_table import PUBLISHED_AUC, is_of_carbon_stars
 from rarespec.evaluation.experiment.results import Results, Trials
 from rarespec.evaluation.experiment.setting import N_KNOWN
 from rarespec.evaluation.experiment.table_formats import Entry, Table, as_csv, as_markdown, as_tex

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rarespec.evaluation.experiment.task import Task, as_text
+from rarespec.evaluation.experiment.plan import Task, as_text
 
 RARE = np.arange(100, 550)
 

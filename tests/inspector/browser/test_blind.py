@@ -12,8 +12,7 @@ import pytest
 from inspector.browser.visiting import Visit, inspecting
 from inspector.running_inspector import Running
 from rarespec.labels.campaign import Campaign
-from rarespec.labels.event import LabelEvent
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label, LabelEvent
 
 
 @pytest.fixture

@@ -11,9 +11,8 @@ import pytest
 from inspector.browser.payloads import payloads
 from inspector.browser.visiting import Visit, inspecting
 from inspector.running_inspector import Running, campaign_of
-from rarespec.labels.event import LabelEvent
-from rarespec.labels.label import Label
-from rarespec.searching.spectral_features import SpectralFeature
+from rarespec.labels.event import Label, LabelEvent
+from rarespec.searching.explain.spectral_features import SpectralFeature
 from search_rankings import N, survey_with_bands
 
 PAYLOADS = payloads()

@@ -11,8 +11,8 @@ import pytest
 
 from inspector.browser.visiting import Visit, inspecting
 from inspector.running_inspector import campaign_of
-from rarespec.labels.label import Label
-from rarespec.labels.standing import standing
+from rarespec.labels.event import Label
+from rarespec.labels.merging import standing
 from rarespec.survey import Survey
 
 

@@ -14,7 +14,7 @@ from inspector.browser.visiting import Visit, serving, visiting
 from inspector.running_inspector import Running
 from rarespec.inspector.server import address
 from rarespec.labels.campaign import Campaign
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label
 from rarespec.labels.log import LabelLog
 
 

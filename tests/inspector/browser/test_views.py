@@ -6,8 +6,7 @@ from uuid import uuid4
 
 from inspector.browser.visiting import Visit
 from inspector.running_inspector import Running
-from rarespec.labels.event import LabelEvent
-from rarespec.labels.label import Label
+from rarespec.labels.event import Label, LabelEvent
 
 TYPED = {"Space": " ", "→": "ArrowRight", "←": "ArrowLeft", "↑": "ArrowUp", "↓": "ArrowDown", "Esc": "Escape", "−": "-"}
 

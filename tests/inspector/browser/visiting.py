@@ -15,7 +15,7 @@ import pytest
 
 from inspector.running_inspector import Running, running
 from rarespec.inspector.app import app_for
-from rarespec.inspector.secrets import Secrets
+from rarespec.inspector.gate import Secrets
 from rarespec.inspector.server import address, listening, server_for
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.event import LabelEvent

@@ -2,25 +2,97 @@
 
 from __future__ import annotations
 
+import base64
 import time
 import warnings
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.evaluation.experiment.methods import method
-from rarespec.evaluation.experiment.packed_places import packed_places
-from rarespec.evaluation.experiment.task import Kind, Task
+from rarespec.evaluation.experiment.plan import Kind, Task
+from rarespec.evaluation.experiment.results import Facts
+from rarespec.evaluation.experiment.setting import rare_class
 from rarespec.evaluation.metrics import roc_auc_of_scores
-from rarespec.evaluation.paper_grids import N_BAGS
 from rarespec.evaluation.places import Places
+from rarespec.evaluation.tuning import N_BAGS
+from rarespec.features import PaperFeatures
+from rarespec.progress import Progress
 from rarespec.rankers import BaggingTopPush
-from rarespec.rankers.neighbours import NeighbourGraph
+from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph
 from rarespec.rankers.ranker import Kept, Preparation, Ranker, Scores
+from rarespec.survey import Survey
+from rarespec.survey.features.computing import features_of
+from rarespec.survey.features.feature_set import FeatureSet
+
+# ---- What an experiment stands on: the features of a survey, and which of its spectra are rare.
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The rows that are ranked are those of the survey that have features."""
+
+    features: FeatureSet
+    rows: NDArray[np.intp]
+    """Row in the survey of each ranked row."""
+    rare: NDArray[np.bool_]
+    """Which of the ranked rows are rare."""
+    matched_by: str
+
+    @property
+    def survey(self) -> Survey:
+        return self.features.survey
+
+    @cached_property
+    def X(self) -> NDArray[np.float32]:
+        """Features of the ranked rows, (n, d)."""
+        return self.features.values[self.rows]
+
+    @cached_property
+    def ids(self) -> NDArray[Any]:
+        """Id of each ranked row."""
+        return self.survey.ids[self.rows]
+
+    @property
+    def facts(self) -> Facts:
+        n_unusable = len(self.features) - len(self.rows)
+        return Facts(self.survey.path.name, len(self.rows), n_unusable, int(self.rare.sum()), self.matched_by)
+
+
+def ground_of(survey: Survey, rare: str, progress: Progress | None = None) -> Ground:
+    """The paper's features, learned from all spectra of the survey, and the members of the rare class.
+
+    Their components are the exact ones: those of the randomised solver, which a search takes, would be others where
+    components are nearly equally strong.
+    """
+    members = rare_class(survey, rare)
+    features = features_of(survey, PaperFeatures(solver="exact"), progress=progress)
+    rows = np.flatnonzero(features.usable)
+    return Ground(features, rows, members.members[rows], members.matched_by)
+
+
+# ---- Places as short text: a class of thousands would make the journal, and the memory it is read into, very
+# large.
+
+
+def packed_places(places: NDArray[np.integer]) -> str:
+    """Of rising places: their differences, compressed."""
+    steps = np.diff(places, prepend=0).astype("<u4")
+    return base64.b64encode(zlib.compress(steps.tobytes())).decode()
+
+
+def unpacked_places(text: str) -> NDArray[np.int64]:
+    steps = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<u4")
+    return np.cumsum(steps, dtype=np.int64)
+
+
+# ---- Where tasks are carried out: the features of a survey, which rows are rare, and rankers prepared once.
+
 
 Outcome = dict[str, Any]
 """What came of a task, in values that JSON knows; under "error" the reason when nothing did."""

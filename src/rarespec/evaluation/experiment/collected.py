@@ -8,11 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from rarespec.evaluation.experiment.bench import Bench, Outcome
+from rarespec.evaluation.experiment.bench import Bench, Outcome, unpacked_places
 from rarespec.evaluation.experiment.journal import Journal
 from rarespec.evaluation.experiment.methods import method
-from rarespec.evaluation.experiment.packed_places import unpacked_places
-from rarespec.evaluation.experiment.plan import cost_tasks, further_tasks, timing_tasks, trial_tasks, tuning_tasks
+from rarespec.evaluation.experiment.plan import (
+    Kind,
+    Task,
+    cost_tasks,
+    further_tasks,
+    timing_tasks,
+    trial_tasks,
+    tuning_tasks,
+)
 from rarespec.evaluation.experiment.results import (
     Cell,
     CostCell,
@@ -25,9 +32,8 @@ from rarespec.evaluation.experiment.results import (
     Tried,
 )
 from rarespec.evaluation.experiment.setting import Setting
-from rarespec.evaluation.experiment.task import Kind, Task
-from rarespec.evaluation.paper_grids import BAG_SIZE, N_BAGS, REGULARISATION
 from rarespec.evaluation.places import Places
+from rarespec.evaluation.tuning import BAG_SIZE, N_BAGS, REGULARISATION
 from rarespec.survey import SurveyError
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from rarespec.evaluation.experiment.claims.paper_claims import LEFT_TO_THE_EYE, paper_claims
+from rarespec.evaluation.experiment.claims.claims_table import LEFT_TO_THE_EYE, paper_claims
 from rarespec.evaluation.experiment.finding import Finding, Verdict, counted, in_words, listed
 from rarespec.evaluation.experiment.methods import PAPER_METHODS, method
-from rarespec.evaluation.experiment.metric_table import recall
-from rarespec.evaluation.experiment.published import PUBLISHED_AUC, is_of_carbon_stars
+from rarespec.evaluation.experiment.metric_table import PUBLISHED_AUC, is_of_carbon_stars, recall
 from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.experiment.setting import N_KNOWN, TRIALS_OF_PAPER, Setting
-from rarespec.evaluation.paired import paired_difference
+from rarespec.evaluation.places import paired_difference
 
 
 def findings(results: Results) -> list[Finding]:

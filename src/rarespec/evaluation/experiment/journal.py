@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from rarespec.errors import UsageError
 from rarespec.evaluation.experiment.bench import Outcome
-from rarespec.evaluation.experiment.task import Task
-from rarespec.survey.manifest import WrongUseError
+from rarespec.evaluation.experiment.plan import Task
 
 NAME = "journal.jsonl"
 
@@ -72,7 +72,7 @@ def _locked(folder: Path) -> Iterator[IO[bytes]]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             busy = f"{folder}: another experiment is writing here; wait until it ends, or choose another --out"
-            raise WrongUseError(busy) from None
+            raise UsageError(busy) from None
         file.seek(0)
         yield file
 
@@ -99,14 +99,14 @@ def _parsed(line: bytes, folder: Path) -> dict[str, Any]:
     return record
 
 
-def _damaged(folder: Path) -> WrongUseError:
-    return WrongUseError(f"{folder / NAME}: damaged; delete it to run all trials again")
+def _damaged(folder: Path) -> UsageError:
+    return UsageError(f"{folder / NAME}: damaged; delete it to run all trials again")
 
 
 def _require_same(kept: Identity, identity: Identity, folder: Path) -> None:
     other = ", ".join(name for name in identity if kept.get(name) != identity[name])
     if other:
-        raise WrongUseError(
+        raise UsageError(
             f"{folder}: contains an experiment with a different {other}; choose another --out, or delete {NAME} there"
         )
 

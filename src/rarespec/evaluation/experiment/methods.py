@@ -2,14 +2,150 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import os
+import sys
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
-from rarespec.evaluation.experiment.own_ranker import OwnRanker, own_ranker, own_version
+import numpy as np
+from numpy.typing import NDArray
+
 from rarespec.rankers import LRGA, BaggingTopPush, MatchedFilter, by_name
 from rarespec.rankers.by_name import CLASS_OF
-from rarespec.rankers.ranker import Ranker
+from rarespec.rankers.ranker import Flags, Ranker, Scores
+from rarespec.rankers.rows import Rows
+
+# ---- A ranker of the user's own, given as MODULE:CLASS: imported, and tried on a few rows before anything is
+# computed.
+
+
+CONTRACT = "see docs/add-a-ranker for what a ranker must do"
+NEEDED = ("fit", "decision_function", "get_params", "set_params")
+"""What an experiment calls; scikit-learn's BaseEstimator has the last two."""
+
+
+def own_ranker(name: str) -> type[Any]:
+    """The class; a ValueError that says what is wrong where it is no ranker.
+
+    It is looked for in the directory where the user is, too. Importing runs its module: nothing but the user's own
+    words may name it.
+    """
+    module_name, _, class_name = name.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())  # a command that is installed does not look there
+    try:
+        module = import_module(module_name)
+    except Exception as error:  # whatever somebody's module does when it is imported
+        raise ValueError(f"{name}: {module_name} cannot be imported: {_said(error)}") from error
+    kind = getattr(module, class_name, None)
+    if not inspect.isclass(kind):
+        classes = [key for key, value in vars(module).items() if inspect.isclass(value)]
+        there = f"; it has {', '.join(classes)}" if classes else ""
+        raise ValueError(f"{name}: {module_name} has no class {class_name!r}{there}")
+    reason = _why_no_ranker(kind)
+    if reason:
+        raise ValueError(f"{name} cannot be used: {reason}; {CONTRACT}")
+    return kind
+
+
+class OwnRanker(Ranker):
+    """An estimator that is no `Ranker`, behind the contract of one: nothing is prepared, each fit is a whole one."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Those of the estimator."""
+        params: dict[str, Any] = self.estimator.get_params()
+        return params
+
+    def set_params(self, **params: Any) -> OwnRanker:
+        """On a copy of the estimator, as others may hold it too."""
+        self.estimator = deepcopy(self.estimator).set_params(**params)
+        return self
+
+    def decision_function(self, X: Any) -> Scores:
+        """What the estimator says of the rows."""
+        scores: Scores = self.fitted_.decision_function(X)
+        return scores
+
+    def _fit(self, X: Rows, known: Flags) -> None:
+        self.fitted_ = deepcopy(self.estimator).fit(X, known.astype(np.float64))
+
+    def _scores(self, X: Rows) -> Scores:
+        return self.decision_function(X)
+
+    def _unfitted(self) -> OwnRanker:
+        return OwnRanker(self.estimator)
+
+
+def own_version(kind: type[Any]) -> str:
+    """Changes with the file that the class is in; of a class without a file, only with its name."""
+    source = inspect.getsourcefile(kind)
+    return hashlib.sha256(Path(source).read_bytes() if source else repr(kind).encode()).hexdigest()[:12]
+
+
+def _why_no_ranker(kind: type[Any]) -> str | None:
+    missing = [method for method in NEEDED if not callable(getattr(kind, method, None))]
+    if missing:
+        return f"it has no {', '.join(missing)}"
+    if inspect.isabstract(kind):
+        return f"it does not implement {', '.join(sorted(kind.__abstractmethods__))}"
+    try:
+        ranker = kind()
+    except Exception as error:
+        return f"{kind.__name__}() without parameters fails: {_said(error)}"
+    return _why_scores_are_wrong(ranker)
+
+
+def _why_scores_are_wrong(ranker: Any) -> str | None:
+    """On a few rows with one and with several known ones: a score for each row, finite, repeatable, rows unchanged."""
+    X = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
+    X[:6] += 4
+    for n_known in (1, 3):
+        given, y = X.copy(), (np.arange(len(X)) < n_known).astype(float)
+        try:
+            first, second = (_scores(ranker, given, y) for _ in range(2))
+        except Exception as error:
+            return f"with {n_known} of {len(X)} rows known it fails: {_said(error)}"
+        if not (isinstance(first, np.ndarray) and first.shape == (len(X),) and first.dtype.kind in "fiu"):
+            return f"decision_function must give one number for each row, ({len(X)},), not {_described(first)}"
+        if not np.isfinite(first).all():
+            return f"{np.sum(~np.isfinite(first))} of {len(X)} scores are not finite"
+        if not np.array_equal(given, X):
+            return "it modifies its input rows"
+        if not np.array_equal(first, second):
+            return "a second fit gives the same rows different scores; random numbers must depend only on random_state"
+    return None
+
+
+def _scores(ranker: Any, X: NDArray[np.float32], y: NDArray[np.float64]) -> Any:
+    """As an experiment gets them: a seed where one is taken, and a new fit."""
+    if "random_state" in ranker.get_params():
+        ranker.set_params(random_state=1)
+    fitted = ranker.fit(X, y)
+    if fitted is not ranker:
+        raise TypeError("fit must return the ranker itself")
+    return fitted.decision_function(X)
+
+
+def _described(value: Any) -> str:
+    return f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+# ---- The methods that an experiment compares, by the name they have on the command line.
+
 
 PAPER_METHODS = ("ocsvm", "label_propagation", "emr", "lrga", "bagging_svm", "bagging_top_push")
 """Those of Table 1, in its order."""

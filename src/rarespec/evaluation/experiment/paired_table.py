@@ -6,13 +6,12 @@ from itertools import combinations
 
 import numpy as np
 
-from rarespec.evaluation.experiment.basis import ONE_DRAW, draws_in_words
-from rarespec.evaluation.experiment.finding import signed
+from rarespec.evaluation.experiment.finding import ONE_DRAW, draws_in_words, signed
 from rarespec.evaluation.experiment.metric_table import Metric, metrics
 from rarespec.evaluation.experiment.plan import STUDIED
 from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.experiment.table_formats import Entry, Table, as_csv, as_markdown
-from rarespec.evaluation.paired import PairedDifference, paired_difference
+from rarespec.evaluation.places import PairedDifference, paired_difference
 
 CONFIDENCE = 0.95
 

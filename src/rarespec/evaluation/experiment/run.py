@@ -2,35 +2,92 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rarespec.evaluation.experiment.bench import Bench, Outcome
-from rarespec.evaluation.experiment.choice import chosen_parameters
+import numpy as np
+
+from rarespec.errors import UsageError
+from rarespec.evaluation.experiment.bench import Bench, Ground, Outcome, carried_out
 from rarespec.evaluation.experiment.collected import collected
-from rarespec.evaluation.experiment.ground import Ground
-from rarespec.evaluation.experiment.journal import journal_in
-from rarespec.evaluation.experiment.parquet_files import write_parquet
+from rarespec.evaluation.experiment.journal import Journal, journal_in
+from rarespec.evaluation.experiment.outcome_files import identity, provenance, write_parquet
 from rarespec.evaluation.experiment.plan import (
+    Task,
     cost_tasks,
     further_tasks,
     most_neighbours,
+    portions,
     timing_tasks,
     trial_tasks,
     tuning_tasks,
 )
-from rarespec.evaluation.experiment.provenance import identity, provenance
 from rarespec.evaluation.experiment.results import Results
-from rarespec.evaluation.experiment.running import Count, run_tasks
 from rarespec.evaluation.experiment.setting import Setting
-from rarespec.evaluation.experiment.task import Task
-from rarespec.processes import available_cores
 from rarespec.progress import Progress
-from rarespec.survey.manifest import WrongUseError
-from rarespec.survey.neighbours import graph_of
+from rarespec.storage.processes import Died, available_cores, map_as_finished
+from rarespec.survey.features.neighbours import graph_of
+
+# ---- Tasks spread over processes, each outcome written down as soon as it is there.
+
+
+@dataclass
+class Count:
+    """How much this run has done of what it has to do; what an earlier run did would spoil the time left."""
+
+    progress: Progress | None
+    total: int
+    done: int = 0
+
+    def known_before(self, n: int) -> None:
+        self.total -= n
+        self.finished(0)
+
+    def finished(self, n: int) -> None:
+        self.done += n
+        if self.progress:
+            self.progress(self.done, self.total)
+
+
+def run_tasks(tasks: Sequence[Task], bench: Bench, journal: Journal, jobs: int, count: Count) -> None:
+    """Carry out what the journal does not have; a task whose process is killed has failed, and the others go on."""
+    missing = [task for task in tasks if task not in journal]
+    count.known_before(len(tasks) - len(missing))
+    if not missing:
+        return
+    for portion, outcomes in map_as_finished(carried_out, bench, portions(missing), jobs):
+        if isinstance(outcomes, Died):
+            killed = f"its process was killed (status {outcomes.status}), perhaps for lack of memory; try --jobs 1"
+            outcomes = [{"error": killed} for _ in portion]
+        for task, outcome in zip(portion, outcomes, strict=True):
+            journal.add(task, outcome)
+        count.finished(len(portion))
+
+
+# ---- The parameters that tuning chooses: those with the best mean average precision over all its draws.
+
+
+def chosen_parameters(tried: Iterable[tuple[Task, Outcome]]) -> dict[str, dict[str, Any]]:
+    """Method -> parameters that differ from its own; empty where its own did best.
+
+    One choice for all numbers of known examples, as in the paper. Of equally good ones the first tried is taken; a
+    combination that failed anywhere is not.
+    """
+    figures: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for task, outcome in tried:
+        figures[task.method][task.params].append(outcome.get("ap", -np.inf))
+    return {name: _parameters(name, by_params) for name, by_params in figures.items()}
+
+
+def _parameters(name: str, figures: dict[str, list[float]]) -> dict[str, Any]:
+    best = max(figures, key=lambda params: np.mean(figures[params]))
+    return Task("tuning", name, best, 1, 0).parameters
+
+
+# ---- An experiment from a survey to its results: features, tuning, trials, and what the figures need besides.
 
 
 @dataclass(frozen=True)
@@ -81,7 +138,7 @@ def _possible(setting: Setting, ground: Ground) -> tuple[Setting, list[str]]:
     n_rare, words = ground.facts.n_rare, setting.rare_in_words
     possible = tuple(n for n in setting.n_known if n < n_rare)
     if not possible:
-        raise WrongUseError(
+        raise UsageError(
             f"{ground.survey.path}: {n_rare} usable spectra are {words} ({ground.matched_by}); "
             f"{min(setting.n_known)} known and at least one hidden example are needed; choose another --rare or --np"
         )

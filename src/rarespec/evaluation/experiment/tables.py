@@ -10,7 +10,7 @@ from rarespec.evaluation.experiment.metric_table import metric_csv, metric_table
 from rarespec.evaluation.experiment.paired_table import paired_csv, paired_markdown
 from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.experiment.table_formats import as_markdown, as_tex
-from rarespec.whole_file import write_whole
+from rarespec.storage.whole_file import write_whole
 
 
 def write_tables(results: Results, folder: str | os.PathLike[str]) -> list[Path]:

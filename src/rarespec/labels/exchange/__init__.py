@@ -8,13 +8,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from rarespec._version import __version__
+from rarespec.errors import UsageError
+from rarespec.labels.event import Label
 from rarespec.labels.exchange import own_columns, prospect_columns
-from rarespec.labels.exchange.label_table import LabelTable
-from rarespec.labels.label import Label
-from rarespec.labels.merging import merged
-from rarespec.labels.standing import Events, standing
+from rarespec.labels.exchange.text_rows import LabelTable
+from rarespec.labels.merging import Events, merged, standing
 from rarespec.searching.export import write_table
-from rarespec.survey.manifest import WrongUseError
 
 if TYPE_CHECKING:
     from rarespec.survey import Survey
@@ -56,22 +55,22 @@ def read_labels(path: str | os.PathLike[str], form: str = "rarespec", person: st
 
     person : who said so, in rows that do not tell
 
-    A WrongUseError that names the rows when one of them cannot be understood.
+    A UsageError that names the rows when one of them cannot be understood.
     """
     path, module = _checked_path(path), _form(form)
     if not path.is_file():
-        raise WrongUseError(f"{path}: no such file")
+        raise UsageError(f"{path}: no such file")
     return module.labels_in(path, person)
 
 
 def _checked_path(path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
-        raise WrongUseError(f"{path}: unknown file format; use a name that ends in {' or '.join(SUFFIXES)}")
+        raise UsageError(f"{path}: unknown file format; use a name that ends in {' or '.join(SUFFIXES)}")
     return path
 
 
 def _form(form: str) -> ModuleType:
     if form not in FORMS:
-        raise WrongUseError(f"there is no format {form!r}; choose from {', '.join(FORMS)}")
+        raise UsageError(f"there is no format {form!r}; choose from {', '.join(FORMS)}")
     return FORMS[form]

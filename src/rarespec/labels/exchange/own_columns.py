@@ -6,15 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from rarespec.labels.event import LabelEvent
-from rarespec.labels.exchange.apostrophes import with_one_more
-from rarespec.labels.exchange.label_table import LabelTable, Row, labels_of
-from rarespec.labels.exchange.text_rows import TextRows, rows_in
-from rarespec.labels.label import label_named
+from rarespec.errors import UsageError
+from rarespec.labels.event import LabelEvent, label_named, person_named
+from rarespec.labels.exchange.text_rows import LabelTable, Row, TextRows, labels_of, rows_in, with_one_more
 from rarespec.labels.merging import Merged
-from rarespec.labels.person import person_named
 from rarespec.searching.export import unescaped
-from rarespec.survey.manifest import WrongUseError
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -80,10 +76,10 @@ def labels_in(path: Path, person: str | None) -> LabelTable:
 
 def _check_names(path: Path, text: TextRows, lower: list[str]) -> None:
     if "vi_quality" in lower and "label" not in lower:
-        raise WrongUseError(f"{path}: these are columns of prospect; read them with --format prospect")
+        raise UsageError(f"{path}: these are columns of prospect; read them with --format prospect")
     for name in ("id", "label"):
         if name not in lower:
-            raise WrongUseError(f"{path}: needs a column {name}; there is {', '.join(text.names[:12]) or 'nothing'}")
+            raise UsageError(f"{path}: needs a column {name}; there is {', '.join(text.names[:12]) or 'nothing'}")
 
 
 def _event(row: Row, person: str | None) -> LabelEvent | None:
@@ -109,4 +105,4 @@ def _number(name: str, row: Row, kind: Callable[[str], T]) -> T | None:
     try:
         return kind(cell)
     except ValueError:
-        raise WrongUseError(f"{name} {cell!r} is not a number") from None
+        raise UsageError(f"{name} {cell!r} is not a number") from None

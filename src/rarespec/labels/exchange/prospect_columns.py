@@ -19,14 +19,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rarespec.labels.event import LabelEvent
-from rarespec.labels.exchange.apostrophes import with_one_more
-from rarespec.labels.exchange.label_table import LabelTable, Row, labels_of
-from rarespec.labels.exchange.text_rows import BLANKS, TextRows, csv_rows, decoded, rows_in, rows_of_cells
-from rarespec.labels.label import Label
+from rarespec.errors import UsageError
+from rarespec.labels.event import Label, LabelEvent, person_named
+from rarespec.labels.exchange.text_rows import (
+    BLANKS,
+    LabelTable,
+    Row,
+    TextRows,
+    csv_rows,
+    decoded,
+    labels_of,
+    rows_in,
+    rows_of_cells,
+    with_one_more,
+)
 from rarespec.labels.merging import Merged
-from rarespec.labels.person import person_named
-from rarespec.survey.manifest import WrongUseError
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -129,7 +136,7 @@ def labels_in(path: Path, person: str | None) -> LabelTable:
     text = _rows(path)
     lacking = [name for name in NEEDED if name not in text.names]
     if lacking:
-        raise WrongUseError(f"{path}: no column {', '.join(lacking)}; this is not a visual inspection file of prospect")
+        raise UsageError(f"{path}: no column {', '.join(lacking)}; this is not a visual inspection file of prospect")
     return labels_of(path, text.rows, lambda row: _event(row, person), [])
 
 
@@ -161,6 +168,6 @@ def _event(row: Row, person: str | None) -> LabelEvent | None:
         return None
     label = Label.BAD if quality in ("", NOT_GRADED) else LABEL.get(quality)
     if label is None:
-        raise WrongUseError(f"VI_quality {quality!r} is not one of {', '.join(LABEL)}")
+        raise UsageError(f"VI_quality {quality!r} is not one of {', '.join(LABEL)}")
     scanner = person_named(row["VI_scanner"] or person)
     return LabelEvent("", row["TARGETID"], label, person=scanner, comment=row["VI_comment"])

@@ -4,13 +4,41 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import re
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
+from uuid import UUID, uuid5
 
-from rarespec.labels.exchange.apostrophes import without_added
-from rarespec.survey.manifest import WrongUseError
+from rarespec.errors import UsageError
+from rarespec.labels.event import LabelEvent, checked
+
+# ---- The apostrophes that keep a spreadsheet from running a cell of CSV, undone exactly.
+#
+# CSV is written with an apostrophe before what a spreadsheet would run. To take away just those when a file is
+# read, a text that has apostrophes of its own in such a place gets one more.
+
+
+_RUN = r"[^\S\t\r\n]*[=+\-@＝＋－＠]"
+_OWN = re.compile(rf"^(?='+[\t\r\n])|^(?='+{_RUN})|(?<=[;\t\r\n])(?='+{_RUN})")
+_ADDED = re.compile(rf"^'(?='*[\t\r\n])|^'(?='*{_RUN})|(?<=[;\t\r\n])'(?='*{_RUN})")
+
+
+def with_one_more(text: str) -> str:
+    """To be written as CSV by `rarespec.searching.export`."""
+    return _OWN.sub("'", text)
+
+
+def without_added(text: str) -> str:
+    """A cell of CSV as it was before it was written."""
+    return _ADDED.sub("", text)
+
+
+# ---- Rows of a CSV or ECSV file as text by column name.
+
 
 BLANKS = ("", "--")
 
@@ -31,7 +59,7 @@ def decoded(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise WrongUseError(f"{path}: not UTF-8 text; save it again as CSV in UTF-8") from None
+        raise UsageError(f"{path}: not UTF-8 text; save it again as CSV in UTF-8") from None
 
 
 def csv_rows(path: Path, text: str) -> TextRows:
@@ -44,7 +72,7 @@ def rows_of_cells(path: Path, cells: list[list[str]]) -> TextRows:
     _check_apart(path, names)
     for number, row in enumerate(rows, 1):
         if len(row) != len(names):
-            raise WrongUseError(
+            raise UsageError(
                 f"{path}: row {number} has {len(row)} cells but the header has {len(names)}; correct the file"
             )
     return TextRows(names, [dict(zip(names, map(_value, row), strict=True)) for row in rows])
@@ -53,7 +81,7 @@ def rows_of_cells(path: Path, cells: list[list[str]]) -> TextRows:
 def _check_apart(path: Path, names: list[str]) -> None:
     twice = [name for name, count in Counter(name.lower() for name in names if name).items() if count > 1]
     if twice:
-        raise WrongUseError(f"{path}: two columns are called {twice[0]}; rename one")
+        raise UsageError(f"{path}: two columns are called {twice[0]}; rename one")
 
 
 def _cells(path: Path, text: str) -> list[list[str]]:
@@ -63,7 +91,7 @@ def _cells(path: Path, text: str) -> list[list[str]]:
     try:
         cells = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     except csv.Error as error:
-        raise WrongUseError(f"{path}: not a CSV file ({error})") from None
+        raise UsageError(f"{path}: not a CSV file ({error})") from None
     first, *rest = cells or [[]]
     return [[name.strip() for name in first], *(row for row in rest if any(cell.strip() for cell in row))]
 
@@ -75,14 +103,14 @@ def _value(cell: str) -> str:
 def _ecsv(path: Path) -> TextRows:
     from astropy.table import Table
 
-    from rarespec.formats.ecsv_check import check_ecsv
+    from rarespec.formats.tables.checks import check_ecsv
 
     try:
         text = path.read_text(encoding="utf-8-sig") + "\n"  # a text of one line would be taken for an address
         check_ecsv(text)
         table = Table.read(text, format="ascii.ecsv")
     except Exception as error:  # astropy has several kinds for a damaged file
-        raise WrongUseError(f"{path}: cannot be read as ECSV ({error})") from None
+        raise UsageError(f"{path}: cannot be read as ECSV ({error})") from None
     _check_apart(path, table.colnames)
     columns = [[_text(value) for value in table[name].tolist()] for name in table.colnames]
     return TextRows(table.colnames, [dict(zip(table.colnames, row, strict=True)) for row in zip(*columns, strict=True)])
@@ -90,3 +118,47 @@ def _ecsv(path: Path) -> TextRows:
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value)
+
+
+# ---- Labels read from a table, and what of the table was left out.
+
+
+ROWS = UUID("6f0d3d0e-5a0b-4c57-9a53-0f6f6a1d1c5b")
+"""Under which rows without an id of their own get one."""
+TOLD = 5
+
+
+@dataclass(frozen=True)
+class LabelTable:
+    """events : in the order of the rows; left_out : one line for each kind of thing that was not taken over."""
+
+    events: list[LabelEvent]
+    left_out: list[str]
+
+
+Row = dict[str, str]
+
+
+def labels_of(
+    path: Path, rows: Iterable[Row], event_of: Callable[[Row], LabelEvent | None], left_out: list[str]
+) -> LabelTable:
+    """The labels of rows, each of which is a label, none at all (None), or wrong (a UsageError)."""
+    events, problems, n_empty = [], [], 0
+    for number, row in enumerate(rows, 1):
+        try:
+            event = event_of(row)
+            if event is not None:
+                events.append(with_id(event))
+            n_empty += event is None
+        except UsageError as error:
+            problems.append(f"row {number}: {error}")
+    if problems:
+        more = f"; and {len(problems) - TOLD} more rows" if len(problems) > TOLD else ""
+        raise UsageError(f"{path}: nothing was read. {'; '.join(problems[:TOLD])}{more}")
+    return LabelTable(events, [*left_out, *([f"{path}: {n_empty} rows have no label"] if n_empty else [])])
+
+
+def with_id(event: LabelEvent) -> LabelEvent:
+    """The same content always gets the same id, so that a table read twice counts once."""
+    content = json.dumps(astuple(event)[1:], ensure_ascii=True)
+    return checked(event if event.event_id else replace(event, event_id=str(uuid5(ROWS, content))))

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from rarespec.mock.damage import bytewise, meaning
-from rarespec.mock.damage.bomb import gzip_bomb
-from rarespec.mock.damage.contents import is_read, spectral_arrays
-from rarespec.mock.damage.units import Unit, take_apart
+from rarespec.mock.damage.bytewise import gzip_bomb
+from rarespec.mock.damage.units import Unit, is_read, spectral_arrays, take_apart
 
 Spoil = Callable[[bytes, np.random.Generator], bytes]
 """Intact bytes and a generator -> damaged bytes."""

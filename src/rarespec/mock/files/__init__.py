@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.mock.files import desi, lamost_dr1, lamost_dr8, lamost_dr9, sdss, sdss_v, spplate, spspec
-from rarespec.mock.files.layout import Layout
-from rarespec.mock.files.target import targets_of
+from rarespec.mock.files.target import Layout, targets_of
 from rarespec.spectrum import Spectra
 
 LAYOUTS: dict[str, Layout] = {

@@ -8,25 +8,23 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.mock.files.desi_columns import exp_fibermap_columns, fibermap_columns, redshift_columns
 from rarespec.mock.files.desi_tables import (
     BROKEN_FIBRE,
     NIGHT,
     Fibre,
     exp_fibermap,
+    exp_fibermap_columns,
     fibermap,
+    fibermap_columns,
+    redshift_columns,
     redshifts,
     scores_hdu,
     target_id,
     tsnr2_hdu,
 )
-from rarespec.mock.files.hdu import hdu, image_hdu, primary_cards
-from rarespec.mock.files.header import Card, Header
-from rarespec.mock.files.layout import Layout
-from rarespec.mock.files.publish import publish
+from rarespec.mock.files.fits import Card, Header, hdu, image_hdu, primary_cards, table_hdu
 from rarespec.mock.files.sdss_pixels import inverse_variance
-from rarespec.mock.files.table import table_hdu
-from rarespec.mock.files.target import Target
+from rarespec.mock.files.target import Layout, Target, publish
 from rarespec.spectrum import Spectra, WavelengthGrid
 
 GRID = WavelengthGrid("linear", 3600.0, 0.8, 7781)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rarespec.mock.files.hdu import big_endian, hdu, primary_cards
-from rarespec.mock.files.header import Header
+from rarespec.mock.files.fits import Header, big_endian, hdu, primary_cards
 from rarespec.mock.files.lamost_header import (
     GRID,
     file_path,
@@ -21,9 +20,7 @@ from rarespec.mock.files.lamost_header import (
     signal_to_noise_cards,
     target_values,
 )
-from rarespec.mock.files.layout import Layout
-from rarespec.mock.files.publish import publish
-from rarespec.mock.files.target import Target
+from rarespec.mock.files.target import Layout, Target, publish
 from rarespec.spectrum import Spectra
 
 ROWS = ("flux", "ivar", "wavelength", "andmask", "ormask")

@@ -10,15 +10,91 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.mock.files.hdu import hdu, primary_cards
-from rarespec.mock.files.header import Card, Header
-from rarespec.mock.files.layout import Layout
-from rarespec.mock.files.publish import publish
-from rarespec.mock.files.sdss_columns import LINES, coadd_columns, specobj_columns, spzline_columns
+from rarespec.mock.files.fits import Card, Column, Header, hdu, parse_columns, primary_cards, row_dtype, table_cards
 from rarespec.mock.files.sdss_pixels import pixel_columns, varying_ends
-from rarespec.mock.files.table import row_dtype, table_cards
-from rarespec.mock.files.target import Target
+from rarespec.mock.files.target import Layout, Target, publish
 from rarespec.spectrum import Spectra, WavelengthGrid
+
+# ---- Columns of the SDSS I-IV tables, from the public data model.
+
+
+_COADD = "flux E, loglam E, ivar E, and_mask J, or_mask J, wdisp E, sky E, model E"
+
+_SPECOBJ = """
+SURVEY 6A, INSTRUMENT 4A, CHUNK 16A, PROGRAMNAME 23A, PLATERUN 16A, PLATEQUALITY 8A, PLATESN2 E, DEREDSN2 E
+LAMBDA_EFF E, BLUEFIBER J, ZOFFSET E, SNTURNOFF E, NTURNOFF J, SPECPRIMARY B, SPECLEGACY B, SPECSEGUE B
+SPECSEGUE1 B, SPECSEGUE2 B, SPECBOSS B, BOSS_SPECOBJ_ID J, SPECOBJID 22A, FLUXOBJID 19A, BESTOBJID 19A
+TARGETOBJID 22A, PLATEID 19A, NSPECOBS I, FIRSTRELEASE 3A, RUN2D 3A, RUN1D 1A, DESIGNID J, CX D, CY D, CZ D
+XFOCAL E, YFOCAL E, SOURCETYPE 19A, TARGETTYPE 8A, PRIMTARGET J, SECTARGET J, LEGACY_TARGET1 J, LEGACY_TARGET2 J
+SPECIAL_TARGET1 K, SPECIAL_TARGET2 K, SEGUE1_TARGET1 J, SEGUE1_TARGET2 J, SEGUE2_TARGET1 J, SEGUE2_TARGET2 J
+MARVELS_TARGET1 J, MARVELS_TARGET2 J, BOSS_TARGET1 K, BOSS_TARGET2 K, ANCILLARY_TARGET1 K, ANCILLARY_TARGET2 K
+SPECTROGRAPHID I, PLATE J, TILE J, MJD J, FIBERID J, OBJID 5J, PLUG_RA D, PLUG_DEC D, CLASS 6A, SUBCLASS 21A
+Z E, Z_ERR E, RCHI2 E, DOF J, RCHI2DIFF E, TFILE 24A, TCOLUMN 10J, NPOLY J, THETA 10E, VDISP E, VDISP_ERR E
+VDISPZ E, VDISPZ_ERR E, VDISPCHI2 E, VDISPNPIX E, VDISPDOF J, WAVEMIN E, WAVEMAX E, WCOVERAGE E, ZWARNING J
+SN_MEDIAN_ALL E, SN_MEDIAN 5E, CHI68P E, FRACNSIGMA 10E, FRACNSIGHI 10E, FRACNSIGLO 10E, SPECTROFLUX 5E
+SPECTROFLUX_IVAR 5E, SPECTROSYNFLUX 5E, SPECTROSYNFLUX_IVAR 5E, SPECTROSKYFLUX 5E, ANYANDMASK J, ANYORMASK J
+SPEC1_G E, SPEC1_R E, SPEC1_I E, SPEC2_G E, SPEC2_R E, SPEC2_I E, ELODIE_FILENAME 25A, ELODIE_OBJECT 21A
+ELODIE_SPTYPE 10A, ELODIE_BV E, ELODIE_TEFF E, ELODIE_LOGG E, ELODIE_FEH E, ELODIE_Z E, ELODIE_Z_ERR E
+ELODIE_Z_MODELERR E, ELODIE_RCHI2 E, ELODIE_DOF J, Z_NOQSO E, Z_ERR_NOQSO E, ZWARNING_NOQSO J, CLASS_NOQSO 1A
+SUBCLASS_NOQSO 1A, RCHI2DIFF_NOQSO E, Z_PERSON E, CLASS_PERSON J, Z_CONF_PERSON J, COMMENTS_PERSON 1A
+CALIBFLUX 5E, CALIBFLUX_IVAR 5E
+"""
+
+_SPZLINE = """
+PLATE J, MJD J, FIBERID J, LINENAME 13A, LINEWAVE D, LINEZ E, LINEZ_ERR E, LINESIGMA E, LINESIGMA_ERR E
+LINEAREA E, LINEAREA_ERR E, LINEEW E, LINEEW_ERR E, LINECONTLEVEL E, LINECONTLEVEL_ERR E, LINENPIXLEFT J
+LINENPIXRIGHT J, LINEDOF E, LINECHI2 E
+"""
+
+_PLUGMAP = """
+OBJID 5J, HOLETYPE 16A, RA D, DEC D, MAG 5E, STARL E, EXPL E, DEVAUCL E, OBJTYPE 16A, XFOCAL D, YFOCAL D
+SPECTROGRAPHID J, FIBERID J, THROUGHPUT J, PRIMTARGET J, SECTARGET J
+"""
+
+_ZBEST = """
+PLATE J, TILE J, MJD J, FIBERID J, OBJID 5J, OBJTYPE 16A, PLUG_RA D, PLUG_DEC D, CLASS 6A, SUBCLASS 21A, Z E
+Z_ERR E, RCHI2 E, DOF J, RCHI2DIFF E, ZWARNING J, SN_MEDIAN E
+"""
+
+LINES = {
+    "Ly_alpha": 1215.67, "N_V 1240": 1240.81, "C_IV 1549": 1549.48, "He_II 1640": 1640.42, "C_III] 1908": 1908.73,
+    "Mg_II 2799": 2800.32, "[O_II] 3725": 3727.09, "[O_II] 3727": 3729.88, "[Ne_III] 3868": 3869.86,
+    "H_epsilon": 3890.15, "[Ne_III] 3970": 3971.12, "H_delta": 4102.89, "H_gamma": 4341.68, "[O_III] 4363": 4364.44,
+    "He_II 4685": 4686.99, "H_beta": 4862.68, "[O_III] 4959": 4960.29, "[O_III] 5007": 5008.24,
+    "He_II 5411": 5413.02, "[O_I] 5577": 5578.89, "[O_I] 6300": 6302.05, "[S_III] 6312": 6313.81,
+    "[O_I] 6363": 6365.54, "[N_II] 6548": 6549.86, "H_alpha": 6564.61, "[N_II] 6583": 6585.27,
+    "[S_II] 6716": 6718.29, "[S_II] 6730": 6732.68, "[Ar_III] 7135": 7137.76,
+}  # fmt: skip
+"""Emission lines that the pipeline measures: name -> vacuum Angstrom."""
+
+
+@cache
+def coadd_columns() -> tuple[Column, ...]:
+    return parse_columns(_COADD)
+
+
+@cache
+def specobj_columns() -> tuple[Column, ...]:
+    return parse_columns(_SPECOBJ)
+
+
+@cache
+def spzline_columns() -> tuple[Column, ...]:
+    return parse_columns(_SPZLINE)
+
+
+@cache
+def plugmap_columns() -> tuple[Column, ...]:
+    return parse_columns(_PLUGMAP)
+
+
+@cache
+def zbest_columns() -> tuple[Column, ...]:
+    return parse_columns(_ZBEST)
+
+
+# ---- SDSS I-IV `spec-PLATE-MJD-FIBER.fits`, lite: primary header, COADD, SPECOBJ, SPZLINE.
+
 
 GRID = WavelengthGrid("log", 3.5797, 1e-4, 3850)
 RUN2D = 26

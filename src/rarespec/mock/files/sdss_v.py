@@ -10,17 +10,82 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.mock.files.hdu import hdu, primary_cards
-from rarespec.mock.files.header import Header
-from rarespec.mock.files.layout import Layout
-from rarespec.mock.files.publish import publish
-from rarespec.mock.files.sdss import ZWARNING_SKY
-from rarespec.mock.files.sdss_columns import LINES
+from rarespec.mock.files.fits import Column, Header, hdu, parse_columns, primary_cards, row_dtype, table_cards
+from rarespec.mock.files.sdss import LINES, ZWARNING_SKY
 from rarespec.mock.files.sdss_pixels import pixel_columns, varying_ends
-from rarespec.mock.files.sdss_v_columns import coadd_columns, spall_columns, zall_columns, zline_columns
-from rarespec.mock.files.table import row_dtype, table_cards
-from rarespec.mock.files.target import Target
+from rarespec.mock.files.target import Layout, Target, publish
 from rarespec.spectrum import Spectra, WavelengthGrid
+
+# ---- Columns of the SDSS-V tables, from the public data model.
+
+
+_COADD = """
+FLUX E 10^-17 ergs/s/cm2/Angs
+LOGLAM E log10(Angs)
+IVAR E (10^-17 ergs/s/cm2/Angs)^-2
+AND_MASK J
+OR_MASK J
+WDISP E pixel=dloglam
+SKY E 10^-17 ergs/s/cm2/Angs
+WRESL E Angs
+MODEL E 10^-17 ergs/s/cm2/Angs
+"""
+
+_SPALL = """
+FIELD J, MJD J, OBS 3A, MJD_FINAL D, MJD_LIST 29A, TAI_LIST 54A, RUN2D 6A, RUN1D 6A, DESIGNS 4A, CONFIGS 29A
+NEXP I, EXPTIME E, TARGET_INDEX J, FIBERID_LIST 19A, SPEC_FILE 42A, PROGRAMNAME 14A, SURVEY 13A, CADENCE 19A
+FIRSTCARTON 48A, CARTON_TO_TARGET_PK 16A, OBJTYPE 16A, CATALOGID K, CATALOGID_V0 K, CATALOGID_V0P5 K, SDSS_ID K
+SPECOBJID 30A, CALIBFLUX 5E, CALIBFLUX_IVAR 5E, OPTICAL_PROV 26A, MAG 5E, PSFMAG 5E, FIBER2MAG 5E, CATDB_MAG 5E
+GAIA_G_MAG E, GRI_GAIA_TRANSFORM J, BP_MAG E, RP_MAG E, GAIA_ID K, WISE_MAG 4E, TWOMASS_MAG 3E, GUVCAT_MAG 2E
+EBV E, EBV_TYPE 14A, FIBER_RA D, FIBER_DEC D, PLUG_RA D, PLUG_DEC D, RACAT D, DECCAT D, COORD_EPOCH E, PMRA E
+PMDEC E, PARALLAX E, RA_LIST 44A, DEC_LIST 49A, DELTA_RA_LIST 19A, DELTA_DEC_LIST 19A, FIBER_OFFSET J
+XFOCAL 39A, YFOCAL 34A, ZOFFSET E, LAMBDA_EFF E, BLUEFIBER J, HEALPIX J, HEALPIXGRP I, HEALPIX_PATH 70A
+FIELDQUALITY 4A, EXP_DISP_MED D, FIELDSN2 E, FIELDSNR2G_LIST 24A, FIELDSNR2R_LIST 25A, FIELDSNR2I_LIST 24A
+SPEC1_G E, SPEC1_R E, SPEC1_I E, SPEC2_G E, SPEC2_R E, SPEC2_I E, SN_MEDIAN 5E, SN_MEDIAN_ALL E, AIRMASS E
+SEEING20 E, SEEING50 E, SEEING80 E, MOON_DIST 29A, MOON_PHASE 24A, ASSIGNED 9A, ON_TARGET 9A, VALID 9A
+DECOLLIDED 9A, ANYANDMASK J, ANYORMASK J, SPECPRIMARY B, SPECBOSS B, BOSS_SPECOBJ_ID J, NSPECOBS I
+SPECTROFLUX 5E, SPECTROFLUX_IVAR 5E, SPECTROSYNFLUX 5E, SPECTROSYNFLUX_IVAR 5E, SPECTROSKYFLUX 5E, WAVEMIN E
+WAVEMAX E, WCOVERAGE E, CLASS 6A, SUBCLASS 21A, Z E, Z_ERR E, ZWARNING J, RCHI2 E, DOF J, RCHI2DIFF E, TFILE 24A
+TCOLUMN 10J, NPOLY J, THETA 10E, VDISP E, VDISP_ERR E, VDISPZ E, VDISPZ_ERR E, VDISPCHI2 E, VDISPNPIX E
+VDISPDOF J, CHI68P E, FRACNSIGMA 10E, FRACNSIGHI 10E, FRACNSIGLO 10E, Z_NOQSO E, Z_ERR_NOQSO E, ZNUM_NOQSO J
+ZWARNING_NOQSO J, CLASS_NOQSO 6A, SUBCLASS_NOQSO 21A, RCHI2DIFF_NOQSO E, XCSAO_RV E, XCSAO_ERV E, XCSAO_RXC E
+XCSAO_TEFF E, XCSAO_ETEFF E, XCSAO_LOGG E, XCSAO_ELOGG E, XCSAO_FEH E, XCSAO_EFEH E
+"""
+
+_ZALL = """
+FIELD J, MJD J, CATALOGID K, TARGET_INDEX J, CLASS 6A, SUBCLASS 21A, Z E, Z_ERR E, RCHI2 E, DOF J, RCHI2DIFF E
+TFILE 24A, TCOLUMN 10J, NPOLY J, THETA 10E, VDISP E, VDISP_ERR E, ZWARNING J
+"""
+
+_ZLINE = """
+TARGET_INDEX J, LINENAME 13A, LINEWAVE D, LINEZ E, LINEZ_ERR E, LINESIGMA E, LINESIGMA_ERR E, LINEAREA E
+LINEAREA_ERR E, LINEEW E, LINEEW_ERR E, LINECONTLEVEL E, LINECONTLEVEL_ERR E, LINENPIXLEFT J, LINENPIXRIGHT J
+LINEDOF E, LINECHI2 E
+"""
+
+
+@cache
+def coadd_columns() -> tuple[Column, ...]:
+    return parse_columns(_COADD)
+
+
+@cache
+def spall_columns() -> tuple[Column, ...]:
+    return parse_columns(_SPALL)
+
+
+@cache
+def zall_columns() -> tuple[Column, ...]:
+    return parse_columns(_ZALL)
+
+
+@cache
+def zline_columns() -> tuple[Column, ...]:
+    return parse_columns(_ZLINE)
+
+
+# ---- SDSS-V `spec-FIELD-MJD-CATALOGID.fits`: COADD with upper-case columns and WRESL, SPALL, ZALL, ZLINE.
+
 
 GRID = WavelengthGrid("log", 3.5523, 1e-4, 4648)
 FIRST_CATALOGID = 27021597764222977

@@ -7,15 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from rarespec.mock.files.hdu import big_endian, hdu, image_hdu, primary_cards
-from rarespec.mock.files.header import Header
-from rarespec.mock.files.layout import Layout
-from rarespec.mock.files.publish import publish
-from rarespec.mock.files.sdss import GRID, ZWARNING_SKY, plate_cards
-from rarespec.mock.files.sdss_columns import plugmap_columns, zbest_columns
+from rarespec.mock.files.fits import Header, big_endian, hdu, image_hdu, primary_cards, row_dtype, table_hdu
+from rarespec.mock.files.sdss import GRID, ZWARNING_SKY, plate_cards, plugmap_columns, zbest_columns
 from rarespec.mock.files.sdss_pixels import dispersion, inverse_variance, masks, sky
-from rarespec.mock.files.table import row_dtype, table_hdu
-from rarespec.mock.files.target import Target
+from rarespec.mock.files.target import Layout, Target, publish
 from rarespec.spectrum import Spectra
 
 FIBRES_PER_PLATE = 640

@@ -9,13 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.mock.files.hdu import big_endian, hdu, primary_cards
-from rarespec.mock.files.header import Card, Header
-from rarespec.mock.files.layout import Layout
-from rarespec.mock.files.publish import publish
+from rarespec.mock.files.fits import Card, Header, big_endian, hdu, primary_cards
 from rarespec.mock.files.sdss import GRID
 from rarespec.mock.files.sdss_pixels import pixel_columns, varying_ends
-from rarespec.mock.files.target import Target
+from rarespec.mock.files.target import Layout, Target, publish
 from rarespec.spectrum import Spectra
 
 SPEC_CLN = {"STAR": 1, "GALAXY": 2, "QSO": 3}

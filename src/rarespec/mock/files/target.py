@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rarespec.spectrum import Spectra
+from rarespec.spectrum import Spectra, WavelengthGrid
 
 EXTRAGALACTIC = ("QSO", "GALAXY")
 
@@ -78,3 +82,37 @@ def _target(spectra: Spectra, row: int, index: int) -> Target:
         mjd=int(value("mjd", 51600 + plate)),
         fiberid=int(value("fiberid", index % 640 + 1)),
     )
+
+
+# ---- What a file layout is: the pixels its spectra are sampled on, and how a stack becomes files.
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One kind of survey file. `write` takes a stack on `grid`, its targets and a directory."""
+
+    grid: WavelengthGrid
+    write: Callable[[Spectra, Sequence[Target], Path], list[Path]]
+    summary: str
+
+
+# ---- Files appear under their name only when they are complete.
+
+
+GZIP_LEVEL = 6
+
+
+def publish(path: Path, content: bytes) -> Path:
+    """Write under a temporary name in the same directory, then rename; `.gz` names are compressed."""
+    if path.suffix == ".gz":
+        # No time stamp: the same spectrum gives the same bytes.
+        content = gzip.compress(content, GZIP_LEVEL, mtime=0)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return path

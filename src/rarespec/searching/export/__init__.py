@@ -9,10 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from rarespec.searching.export.escaping import unescaped
-from rarespec.searching.export.plain_columns import plain_columns
-from rarespec.searching.export.provenance_json import plain_provenance
-from rarespec.survey.manifest import WrongUseError
+from rarespec.errors import UsageError
+from rarespec.searching.export.values import plain_columns, plain_provenance, unescaped
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -50,9 +48,9 @@ def write_table(table: Table, path: str | os.PathLike[str], provenance: Mapping[
     form = _format_of(path)
     columns, plain = plain_columns(table), plain_provenance(provenance)
     if not path.parent.is_dir():
-        raise WrongUseError(f"{path}: the directory {path.parent} does not exist; create it first")
+        raise UsageError(f"{path}: the directory {path.parent} does not exist; create it first")
     if path.is_dir():
-        raise WrongUseError(f"{path}: this is a directory; give a file name")
+        raise UsageError(f"{path}: this is a directory; give a file name")
     form.write(columns, path, plain)
     return path
 
@@ -62,13 +60,13 @@ def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
     path = Path(path)
     form = _format_of(path)
     if not path.is_file():
-        raise WrongUseError(f"{path}: no such file")
+        raise UsageError(f"{path}: no such file")
     try:
         found = form.provenance_in(path)
     except Exception as error:  # every library has its own for a damaged file
-        raise WrongUseError(f"{path}: cannot be read ({error!r}); the file is damaged or in another format") from None
+        raise UsageError(f"{path}: cannot be read ({error!r}); the file is damaged or in another format") from None
     if found is None:
-        raise WrongUseError(
+        raise UsageError(
             f"{path}: has no provenance; either rarespec did not write this table, or another program saved it since"
         )
     return found
@@ -79,4 +77,4 @@ def _format_of(path: Path) -> ModuleType:
     for suffix, module in SUFFIXES.items():
         if name.endswith(suffix):
             return import_module(f"{__name__}.{module}")
-    raise WrongUseError(f"{path}: unknown file format; use a name that ends in {', '.join(SUFFIXES)}")
+    raise UsageError(f"{path}: unknown file format; use a name that ends in {', '.join(SUFFIXES)}")

@@ -9,11 +9,16 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from rarespec.searching.export.cells import rows_of_cells
-from rarespec.searching.export.escaping import LONE_SURROGATES, escaped_columns, pattern_of
-from rarespec.searching.export.plain_columns import PlainColumn
-from rarespec.searching.export.provenance_json import Provenance, to_json
-from rarespec.whole_file import write_whole
+from rarespec.searching.export.values import (
+    LONE_SURROGATES,
+    PlainColumn,
+    Provenance,
+    escaped_columns,
+    pattern_of,
+    rows_of_cells,
+    to_json,
+)
+from rarespec.storage.whole_file import write_whole
 
 FORBIDDEN = pattern_of(LONE_SURROGATES, "\x00")
 _STARTS = r"(?=[^\S\t\r\n]*[=+\-@＝＋－＠])"

@@ -11,11 +11,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rarespec.searching.export.cells import rows_of_cells
-from rarespec.searching.export.escaping import CONTROLS, EDGE_SPACE, LONE_SURROGATES, escaped_columns, pattern_of
-from rarespec.searching.export.plain_columns import PlainColumn
-from rarespec.searching.export.provenance_json import NAME, Provenance, to_json
-from rarespec.whole_file import write_whole
+from rarespec.searching.export.values import (
+    CONTROLS,
+    EDGE_SPACE,
+    LONE_SURROGATES,
+    NAME,
+    PlainColumn,
+    Provenance,
+    escaped_columns,
+    pattern_of,
+    rows_of_cells,
+    to_json,
+)
+from rarespec.storage.whole_file import write_whole
 
 if TYPE_CHECKING:
     from astropy.table import Column

@@ -13,11 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec._version import __version__
-from rarespec.searching.export.escaping import NOT_PRINTABLE_ASCII, escaped_columns, pattern_of
-from rarespec.searching.export.plain_columns import PlainColumn
-from rarespec.searching.export.provenance_json import Provenance, to_json
-from rarespec.searching.export.units import unit_text
-from rarespec.whole_file import write_whole
+from rarespec.searching.export.values import (
+    NOT_PRINTABLE_ASCII,
+    PlainColumn,
+    Provenance,
+    escaped_columns,
+    pattern_of,
+    to_json,
+    unit_text,
+)
+from rarespec.storage.whole_file import write_whole
 
 if TYPE_CHECKING:
     from astropy.io import fits

@@ -9,10 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rarespec.searching.export import votable
-from rarespec.searching.export.escaping import LONE_SURROGATES, escaped_columns, pattern_of, with_legal_words
-from rarespec.searching.export.plain_columns import PlainColumn
-from rarespec.searching.export.provenance_json import NAME, Provenance, to_json
-from rarespec.whole_file import write_whole
+from rarespec.searching.export.values import (
+    LONE_SURROGATES,
+    NAME,
+    PlainColumn,
+    Provenance,
+    escaped_columns,
+    pattern_of,
+    to_json,
+    with_legal_words,
+)
+from rarespec.storage.whole_file import write_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa

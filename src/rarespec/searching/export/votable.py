@@ -8,12 +8,20 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
-from rarespec.searching.export.cells import rows_of_cells
-from rarespec.searching.export.escaping import CONTROLS, EDGE_SPACE, LONE_SURROGATES, escaped_columns, pattern_of
-from rarespec.searching.export.plain_columns import PlainColumn
-from rarespec.searching.export.provenance_json import NAME, Provenance, to_json
-from rarespec.searching.export.units import unit_text
-from rarespec.whole_file import write_whole
+from rarespec.searching.export.values import (
+    CONTROLS,
+    EDGE_SPACE,
+    LONE_SURROGATES,
+    NAME,
+    PlainColumn,
+    Provenance,
+    escaped_columns,
+    pattern_of,
+    rows_of_cells,
+    to_json,
+    unit_text,
+)
+from rarespec.storage.whole_file import write_whole
 
 FORBIDDEN = pattern_of(CONTROLS, LONE_SURROGATES, EDGE_SPACE)
 DATATYPES = {"int64": "long", "float64": "double", "float32": "float", "bool": "boolean", "object": "unicodeChar"}

@@ -10,7 +10,7 @@ from rarespec.formats.contained import USUAL_LIMITS, read_limits
 from rarespec.formats.reader import ReadOptions
 from rarespec.spectrum import WavelengthGrid
 from rarespec.survey.engine_for import AnyEngine
-from rarespec.survey.ingest.options import IngestOptions
+from rarespec.survey.ingest.reading import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
 from rarespec.survey.survey import Survey
 

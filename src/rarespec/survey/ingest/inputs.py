@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rarespec.formats.source import is_zarr
 from rarespec.spectrum import Defect, Reason, Skipped
-from rarespec.survey.location import MOST_TEXT, opened_to_read
-from rarespec.survey.manifest import NAME as MANIFEST
+from rarespec.survey.store.location import MOST_TEXT, opened_to_read
+from rarespec.survey.store.manifest import NAME as MANIFEST
 
 Named = str | os.PathLike[str]
 

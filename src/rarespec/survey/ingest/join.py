@@ -9,9 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rarespec.errors import SurveyError
 from rarespec.formats.contained import ReadLimits, read_catalogue_contained
 from rarespec.spectrum import DefectError, Spectra
-from rarespec.survey.manifest import SurveyError
 
 if TYPE_CHECKING:
     import pyarrow as pa

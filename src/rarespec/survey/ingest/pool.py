@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import tee
 
-from rarespec.engines.engine import Engine, EngineError
+from rarespec.engines.engine import Engine
+from rarespec.errors import EngineError
 from rarespec.formats.contained import contained_groups
-from rarespec.formats.text_limit import MOST_TEXT, text_beside
+from rarespec.formats.readers import MOST_TEXT, text_beside
 from rarespec.spectrum import Spectra
 from rarespec.survey.ingest import reading
-from rarespec.survey.ingest.options import IngestOptions
-from rarespec.survey.ingest.reading import Outcome, read_outcomes
+from rarespec.survey.ingest.reading import IngestOptions, Outcome, read_outcomes
 
 GROUP_FILES = 32
 GROUP_BYTES = 32 << 20

@@ -1,16 +1,35 @@
-"""What happens to one input file inside the process that reads it: read, joined, placed on the grid."""
+"""What happens to one input file inside the process that reads it, and what the user may choose about it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rarespec.formats import read_here
-from rarespec.formats.contained import contained
-from rarespec.spectrum import Defect, Skipped, Spectra
+from rarespec.formats.contained import USUAL_LIMITS, ReadLimits, contained
+from rarespec.formats.reader import ReadOptions
+from rarespec.spectrum import Defect, Skipped, Spectra, WavelengthGrid
 from rarespec.survey.ingest.join import joined
-from rarespec.survey.ingest.options import IngestOptions
 from rarespec.survey.placement import place
+
+# ---- What the user may choose about an ingest.
+
+
+@dataclass(frozen=True)
+class IngestOptions:
+    grid: WavelengthGrid | None = None
+    """By default that of the survey, and the paper's for a new one."""
+    rest_frame: bool = False
+    format: str | None = None
+    """Name of a reader; by default each file is recognised by its structure."""
+    join: str | None = None
+    """An Arrow file made by `join.prepare`, with a row of catalogue values per id."""
+    reading: ReadOptions = field(default_factory=ReadOptions)
+    limits: ReadLimits = USUAL_LIMITS
+    """A file that takes more time or memory than this is a defect."""
+
+
+# ---- What happens to one input file inside the process that reads it: read, joined, placed on the grid.
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,24 +9,24 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from rarespec.engines.engine import Engine
+from rarespec.errors import UsageError
 from rarespec.formats import reader_by_name
 from rarespec.formats.contained import end_readers
-from rarespec.processes import available_cores
 from rarespec.progress import Progress
 from rarespec.spectrum import PAPER_GRID, Defect, Skipped, Spectra, WavelengthGrid
-from rarespec.spectrum.printable import printable
-from rarespec.survey.commit import recover
+from rarespec.storage.processes import available_cores
+from rarespec.storage.text import printable
 from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.ingest.inputs import input_files
-from rarespec.survey.ingest.options import IngestOptions
 from rarespec.survey.ingest.pool import read_all
-from rarespec.survey.ingest.reading import Outcome, Unmatched
-from rarespec.survey.intake import Intake
-from rarespec.survey.manifest import NAME as MANIFEST
-from rarespec.survey.manifest import Manifest, WrongUseError
-from rarespec.survey.report import IngestReport
+from rarespec.survey.ingest.reading import IngestOptions, Outcome, Unmatched
+from rarespec.survey.store.accounts import IngestReport
+from rarespec.survey.store.commit import recover
+from rarespec.survey.store.intake import Intake
+from rarespec.survey.store.manifest import NAME as MANIFEST
+from rarespec.survey.store.manifest import Manifest
+from rarespec.survey.store.writer import SurveyWriter, provenance_entry
 from rarespec.survey.survey import Survey
-from rarespec.survey.writer import SurveyWriter, provenance_entry
 
 FEW_FILES = 64
 """Up to here, starting a second process costs more than it gains."""
@@ -43,7 +43,7 @@ def run_ingest(
 ) -> tuple[Survey, IngestReport]:
     """Read all files into the survey, which is made or grown; returns it with the account of this run."""
     if jobs is not None and engine is not None:
-        raise WrongUseError("jobs and a cluster exclude each other: jobs are processes on this machine")
+        raise UsageError("jobs and a cluster exclude each other: jobs are processes on this machine")
     if engine is None:
         return _run(paths, into, options, join, progress, jobs, None)
     with engine_for(engine) as where:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from rarespec.evaluation.experiment.basis import parameters_in_words
 from rarespec.evaluation.experiment.finding import (
     Finding,
     Quote,
@@ -13,6 +12,7 @@ from rarespec.evaluation.experiment.finding import (
     in_seconds,
     listed,
     not_run,
+    parameters_in_words,
     together,
 )
 from rarespec.evaluation.experiment.methods import method

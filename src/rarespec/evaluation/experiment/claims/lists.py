@@ -22,7 +22,7 @@ from rarespec.evaluation.experiment.methods import PAPER_METHODS
 from rarespec.evaluation.experiment.metric_table import recall
 from rarespec.evaluation.experiment.plan import STUDIED
 from rarespec.evaluation.experiment.results import Results, Trials
-from rarespec.evaluation.paired import PairedDifference, paired_difference
+from rarespec.evaluation.places import PairedDifference, paired_difference
 
 DEPTH = 20
 """Spectra of a list that the paper's figure 6 shows."""

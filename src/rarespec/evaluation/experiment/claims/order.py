@@ -19,7 +19,7 @@ from rarespec.evaluation.experiment.methods import PAPER_METHODS, method
 from rarespec.evaluation.experiment.metric_table import AUC, AVERAGE_PRECISION, P20, P100, Metric, recall
 from rarespec.evaluation.experiment.plan import STUDIED
 from rarespec.evaluation.experiment.results import Results
-from rarespec.evaluation.paired import PairedDifference, paired_difference
+from rarespec.evaluation.places import PairedDifference, paired_difference
 
 MATCHES = 0.05
 """Two methods are said to match where no difference as large as this is left possible."""

@@ -7,21 +7,22 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.evaluation.experiment.basis import assigned, default_of_studied
 from rarespec.evaluation.experiment.finding import (
     Finding,
     Quote,
     Verdict,
     as_claimed,
+    assigned,
     by_verdict,
     counted,
+    default_of_studied,
     in_words,
     not_run,
     together,
 )
 from rarespec.evaluation.experiment.results import Results, Sensitivity
-from rarespec.evaluation.paired import paired_difference
-from rarespec.evaluation.paper_grids import BAG_SIZE, N_BAGS, REGULARISATION
+from rarespec.evaluation.places import paired_difference
+from rarespec.evaluation.tuning import BAG_SIZE, N_BAGS, REGULARISATION
 
 MATTERS = 0.05
 """Change of the mean AP from which on a parameter is said to matter."""

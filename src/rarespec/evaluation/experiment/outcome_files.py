@@ -1,0 +1,103 @@
+"""Every single outcome as Parquet, and what the results depend on."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec._version import __version__
+from rarespec.evaluation.experiment.bench import Bench, Ground, Outcome, unpacked_places
+from rarespec.evaluation.experiment.plan import Kind, Task
+from rarespec.evaluation.experiment.setting import Setting
+from rarespec.evaluation.places import Places
+from rarespec.rankers.rows import fingerprint_of_rows
+from rarespec.storage.text import as_json
+from rarespec.storage.whole_file import write_whole
+from rarespec.survey import Survey
+from rarespec.versions import versions_with
+
+FILE_OF: dict[Kind, str] = {
+    "trial": "results.parquet",
+    "tuning": "tuning.parquet",
+    "bags": "figure-8.parquet",
+    "strength": "figure-9.parquet",
+    "timing": "figure-7.parquet",
+}
+
+Ids = NDArray[Any]
+"""Id of each ranked row, (n,)."""
+
+
+def write_parquet(
+    outcomes: Iterable[tuple[Task, Outcome]], bench: Bench, ids: Ids, provenance: Mapping[str, Any], folder: Path
+) -> list[Path]:
+    """One file for each kind of task that there is; `provenance` goes into its metadata, as JSON."""
+    rows: dict[Kind, list[dict[str, Any]]] = {}
+    for task, outcome in outcomes:
+        rows.setdefault(task.kind, []).append(_row(task, outcome, bench, ids))
+    return [_written(folder / FILE_OF[kind], of_kind, provenance) for kind, of_kind in rows.items()]
+
+
+def _row(task: Task, outcome: Outcome, bench: Bench, ids: Ids) -> dict[str, Any]:
+    row = {
+        "method": task.method,
+        "params": task.params,
+        "n_known": task.n_known,
+        "draw": task.draw,
+        "seed": bench.seed,
+        "n_listed": len(bench.X) - task.n_known,
+        "known_ids": ids[bench.known(task)].tolist(),
+    }
+    named = {"ap": "average_precision", "top": "top_ids"}
+    values = {named.get(name, name): value for name, value in outcome.items()}
+    if "top_ids" in values:
+        values["top_ids"] = ids[np.array(values["top_ids"])].tolist()  # row numbers mean nothing outside of a survey
+    if "places" in values:
+        values["places"] = unpacked_places(values["places"]).astype(np.int32)
+        values["top_loss"] = float(Places(values["places"][None], row["n_listed"]).top_loss()[0])
+    return row | values
+
+
+def _written(path: Path, rows: list[dict[str, Any]], provenance: Mapping[str, Any]) -> Path:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    table = pa.table({name: [row.get(name) for row in rows] for name in columns})
+    table = table.replace_schema_metadata({"rarespec": as_json(provenance)})
+    content = io.BytesIO()
+    pq.write_table(table, content)
+    write_whole(path, content.getvalue())
+    return path
+
+
+# ---- What the results of an experiment depend on, and with what they were made.
+
+
+def identity(ground: Ground, setting: Setting) -> dict[str, Any]:
+    """What must be the same for outcomes of several runs to belong together."""
+    return cheap_identity(ground.survey, setting) | {
+        "features": fingerprint_of_rows(ground.X),
+        "rare": fingerprint_of_rows(np.flatnonzero(ground.rare)[:, None].astype(np.float64)),
+    }
+
+
+def cheap_identity(survey: Survey, setting: Setting) -> dict[str, Any]:
+    """The part of the identity that is known before any features are."""
+    return {"survey": survey.path.name, "seed": setting.seed, "version of rarespec": __version__}
+
+
+def provenance(ground: Ground, setting: Setting) -> dict[str, Any]:
+    """For the metadata of files and for the page."""
+    return {
+        "identity": identity(ground, setting),
+        "setting": setting.as_dict(),
+        "recipe": str(ground.features.recipe),
+        "rare class": ground.matched_by,
+        "versions": versions_with("numpy", "scipy", "scikit-learn", "faiss-cpu"),
+    }

@@ -1,0 +1,1 @@
+"""Spectral indices: where they look, and what they measure."""

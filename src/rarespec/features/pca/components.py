@@ -1,0 +1,337 @@
+"""Principal components of rows that stream past: exact from the covariance, or randomised from a few readings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rarespec.errors import UsageError
+from rarespec.features.pca.readings import BlockReadings, Moments, Readings, StreamReadings
+from rarespec.features.pca.solvers import DENSE_SHARE, DENSE_SIZE, Search, Subspace, find_subspace, leading_eigenpairs
+from rarespec.features.rows import Blocks, RowBlocks, Rows, RowStream, finite_rows
+
+Array = Any
+SOLVERS = ("exact", "randomised", "auto")
+
+
+class TooFewRowsError(UsageError):
+    """There is no variance to be found in fewer than two rows."""
+
+
+class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Principal component analysis of an array, or of blocks of rows that are read one after the other.
+
+    A row with a NaN or an infinity is left out of the fit and comes out of `transform` as a row of NaN.
+    The sign of a component is such that its largest loading is positive.
+
+    Parameters
+    ----------
+    n_components : components kept; None means min(n, p). Rows have n - 1 and p directions at most; where that is fewer,
+        so many are kept, and a warning says so
+    solver : `exact` adds up the covariance matrix in one reading, with memory for about three p x p matrices.
+        `randomised` reads the rows n_passes + 1 times or more, with memory for a few thousand rows and some
+        p x (n_components + oversampling) matrices.
+        `auto` is exact up to 1000 columns or when more than one in eight components is wanted, else randomised.
+    whiten : divide each feature by its standard deviation. One without any variance is left as it is.
+    random_state : seed of the randomised solver
+    oversampling : directions that the randomised solver follows beyond n_components
+    n_passes : readings of the randomised solver after the first, which takes the mean and a sample
+    tol : while more than this share of the variance seems to be missed, the randomised solver makes two more readings
+
+    Attributes
+    ----------
+    components_ : (k, p) float64, orthonormal rows, the one with the most variance first
+    mean_ : (p,) float64
+    explained_variance_, explained_variance_ratio_, singular_values_ : (k,) float64, as in scikit-learn
+    n_components_, n_features_in_ : k and p
+    n_samples_seen_ : rows that were fitted
+    n_left_out_ : rows that were not, because they were not finite
+    solver_ : `exact` or `randomised`
+    """
+
+    why_unusable = "the row contains NaN or infinity"
+
+    def __init__(
+        self,
+        n_components: int | None = 50,
+        solver: str = "auto",
+        whiten: bool = False,
+        random_state: int = 0,
+        oversampling: int = 18,
+        n_passes: int = 3,
+        tol: float = 1e-4,
+    ) -> None:
+        self.n_components = n_components
+        self.solver = solver
+        self.whiten = whiten
+        self.random_state = random_state
+        self.oversampling = oversampling
+        self.n_passes = n_passes
+        self.tol = tol
+
+    # ---- fitting
+
+    def fit(self, X: Array, y: Any = None) -> Self:
+        """Learn from the rows of X, (n, p)."""
+        X = self._checked(X, reset=True)
+        return self._fit(lambda: [X])
+
+    def fit_blocks(self, blocks: Blocks) -> Self:
+        """Learn from a stream: `blocks()` gives a fresh iterator over blocks of rows, (n_i, p) each.
+
+        The result is that of `fit` on all rows at once, whatever the size of the blocks. RowBlocks, as those of a
+        survey, are looked at where they are; the result is then the same to the last bit wherever that is.
+        """
+        return self._fit(blocks)
+
+    def fit_transform(self, X: Array, y: Any = None) -> NDArray[np.floating]:
+        """Fit, and the features of the same rows, (n, k); the randomised solver has them from its last reading."""
+        X = self._checked(X, reset=True)
+        seen: list[Rows] = []
+        self._fit(lambda: [X], seen)
+        return self._placed(X, np.concatenate(seen)) if seen else self._project(X)
+
+    def _fit(self, blocks: Blocks, seen: list[Rows] | None = None) -> Self:
+        self._check_parameters()
+        n_features = _n_features(blocks)
+        solver, readings = self._chosen_solver(n_features), _readings_of(blocks)
+        if solver == "exact":
+            moments = readings.moments()
+            self._check_size(readings, n_features)
+            assert moments is not None
+            self._publish_moments(moments)
+        else:
+            subspace = find_subspace(readings, self._search(), seen)
+            self._check_size(readings, n_features)
+            assert subspace is not None
+            self._publish_subspace(subspace)
+        self.solver_ = solver
+        self.n_left_out_ = readings.n_left_out
+        return self
+
+    def _publish_moments(self, moments: Moments) -> None:
+        covariance = moments.covariance()
+        total = float(np.trace(covariance))
+        k = self._n_kept(moments.n, len(covariance))
+        variance, vectors = leading_eigenpairs(covariance, k, self.random_state)
+        self._publish(moments.n, moments.mean, vectors.T, np.maximum(variance, 0.0), total)
+
+    def _publish_subspace(self, subspace: Subspace) -> None:
+        k = self._n_kept(subspace.n, len(subspace.mean))
+        freedom = max(subspace.n - 1, 1)
+        self.subspace_ = subspace
+        variance = subspace.scatter[:k] / freedom
+        self._publish(subspace.n, subspace.mean, subspace.basis[:k], variance, subspace.total / freedom)
+
+    def _publish(
+        self, n: int, mean: NDArray[Any], components: NDArray[Any], variance: NDArray[Any], total: float
+    ) -> None:
+        self.components_ = components * _signs(components)[:, None]
+        self.mean_ = mean
+        self.n_samples_seen_ = n
+        self.n_components_, self.n_features_in_ = components.shape
+        self.explained_variance_ = variance
+        self.explained_variance_ratio_ = variance / total if total > 0 else np.zeros_like(variance)
+        self.singular_values_ = np.sqrt(variance * max(n - 1, 0))
+
+    # ---- using
+
+    def transform(self, X: Array) -> Array:
+        """Features of the rows of X, (n, p) -> (n, k), in the precision of X. Any array API library will do."""
+        check_is_fitted(self, "components_")
+        return self._project(self._checked(X, reset=False))
+
+    def inverse_transform(self, X: Array) -> Array:
+        """Rows in input space, (n, p), from features, (n, k)."""
+        check_is_fitted(self, "components_")
+        X = X if is_array_api_obj(X) else np.asarray(X, dtype=np.float64)
+        components, mean = _like(X, self._scale()[:, None] * self.components_, self.mean_)
+        return X @ components + mean
+
+    def to_flux(self, weights: Any) -> NDArray[np.floating]:
+        """A linear model's weights on the features, (k,) or (m, k), as weights on the input columns, (p,) or (m, p).
+
+        The score of a row is the same either way: transform(x) @ weights = (x - mean_) @ to_flux(weights).
+        """
+        check_is_fitted(self, "components_")
+        return (np.asarray(weights) / self._scale()) @ self.components_
+
+    def _project(self, X: Array) -> Array:
+        """X W - mean W: centred after the product, so that X is never copied."""
+        xp = array_namespace(X)
+        projection = np.ascontiguousarray(self.components_.T / self._scale())
+        projection, offset = _like(X, projection, self.mean_ @ projection)
+        with np.errstate(invalid="ignore", over="ignore"):
+            features = X @ projection
+            features -= offset
+        usable = xp.all(xp.isfinite(features), axis=1)
+        if bool(xp.all(usable)):
+            return features
+        return xp.where(usable[:, None], features, xp.full_like(features, float("nan")))
+
+    def _placed(self, X: NDArray[np.floating], coordinates: Rows) -> NDArray[np.floating]:
+        """Features of X from the coordinates of its finite rows in the subspace that was found."""
+        k = self.n_components_
+        features = np.full((len(X), k), np.nan, X.dtype)
+        scale = _signs(self.subspace_.basis[:k]) / self._scale()
+        features[finite_rows(X)] = coordinates[:, :k] * scale.astype(X.dtype)
+        return features
+
+    def _scale(self) -> NDArray[np.float64]:
+        """What each feature is divided by, (k,)."""
+        if not self.whiten:
+            return np.ones(self.n_components_)
+        variance = self.explained_variance_
+        negligible = np.finfo(np.float32).eps ** 2 * self.n_features_in_ * variance[0]
+        return np.sqrt(np.where(variance > negligible, variance, 1.0))
+
+    # ---- files
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What was learned, as arrays."""
+        check_is_fitted(self, "components_")
+        arrays = {
+            "components": self.components_,
+            "mean": self.mean_,
+            "explained_variance": self.explained_variance_,
+            "explained_variance_ratio": self.explained_variance_ratio_,
+            "n_samples_seen": np.array(self.n_samples_seen_),
+            "n_left_out": np.array(self.n_left_out_),
+            "whiten": np.array(self.whiten),
+        }
+        if self.solver_ == "randomised":
+            found = self.subspace_
+            return arrays | {"basis": found.basis, "scatter": found.scatter, "total": np.array(found.total)}
+        return arrays
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
+        """Become fitted as the model was whose state this is; a ValueError for one that no model can have."""
+        _require_state(state)
+        n, mean, variance = int(state["n_samples_seen"]), state["mean"], state["explained_variance"]
+        self._publish(n, mean, state["components"], variance, 0.0)
+        self.explained_variance_ratio_ = state["explained_variance_ratio"]
+        self.n_left_out_ = int(state["n_left_out"])
+        self.solver_ = "randomised" if "basis" in state else "exact"
+        if self.solver_ == "randomised":
+            self.subspace_ = Subspace(n, mean, state["basis"], state["scatter"], float(state["total"]))
+        return self
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]], **parameters: Any) -> Self:
+        """The model whose state this is; `parameters` are those of the class, of which the state knows only two."""
+        known = {"n_components": len(state["components"]), "whiten": bool(state["whiten"])}
+        return cls(**(known | parameters)).restore(state)
+
+    # ---- checks
+
+    @property
+    def could_learn_more(self) -> bool:
+        """Whether there were too few rows for all components that were asked for."""
+        wanted = min(self.n_components or 0, self.n_features_in_)
+        return self.n_components_ < wanted
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def _checked(self, X: Array, reset: bool) -> Array:
+        if is_array_api_obj(X) and not is_numpy_array(X) and not reset:
+            if X.ndim != 2 or X.shape[1] != self.n_features_in_:
+                raise ValueError(f"X has shape {tuple(X.shape)}; expected (n, {self.n_features_in_})")
+            return X
+        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False)
+
+    def _check_parameters(self) -> None:
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {self.solver!r}")
+        if self.n_components is not None and not (isinstance(self.n_components, Integral) and self.n_components >= 1):
+            raise ValueError(f"n_components={self.n_components!r} must be None or a whole number of at least 1")
+        if self.oversampling < 0 or self.n_passes < 1:
+            raise ValueError(f"oversampling={self.oversampling!r} must be >= 0 and n_passes={self.n_passes!r} >= 1")
+
+    def _check_size(self, readings: Readings, n_features: int) -> None:
+        n = readings.n_rows or 0
+        if n == 0:
+            raise TooFewRowsError(f"no rows to fit: none of {readings.n_left_out} rows is finite")
+        if n == 1:
+            raise TooFewRowsError("one sample has no variance: n_samples=1, but at least 2 finite rows are needed")
+        kept = self._n_kept(n, n_features)
+        if self.n_components is not None and kept < self.n_components:
+            left_out = f" ({readings.n_left_out} cannot be used)" if readings.n_left_out else ""
+            warnings.warn(
+                f"{n} rows to learn from{left_out}: {kept} components instead of {self.n_components}",
+                stacklevel=2,
+            )
+
+    def _chosen_solver(self, n_features: int) -> str:
+        if self.n_components is None:
+            return "exact"
+        if self.solver != "auto":
+            return self.solver
+        few_columns = n_features <= DENSE_SIZE or self.n_components * DENSE_SHARE > n_features
+        return "exact" if few_columns else "randomised"
+
+    def _n_kept(self, n: int, n_features: int) -> int:
+        """Centred rows have n - 1 directions at most; beyond them a component is arbitrary."""
+        return min(n, n_features) if self.n_components is None else min(self.n_components, n - 1, n_features)
+
+    def _search(self) -> Search:
+        assert self.n_components is not None
+        k = self.n_components
+        measured = k + (self.oversampling + 3) // 4
+        return Search(k, measured, k + self.oversampling, self.n_passes, self.tol, self.random_state)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _readings_of(blocks: Blocks) -> Readings:
+    return BlockReadings(blocks) if isinstance(blocks, RowBlocks) else StreamReadings(RowStream(blocks))
+
+
+def _n_features(blocks: Blocks) -> int:
+    first = next(iter(blocks()), None)
+    if first is None:
+        raise ValueError("no rows to fit: there are no blocks")
+    return first.shape[1]
+
+
+def _require_state(state: Mapping[str, NDArray[Any]]) -> None:
+    """A ValueError for arrays that do not fit together, or are not finite."""
+    k, p = state["components"].shape if state["components"].ndim == 2 else (0, 0)
+    shapes = {"components": (k, p), "mean": (p,), "explained_variance": (k,), "explained_variance_ratio": (k,)}
+    shapes |= {"n_samples_seen": (), "n_left_out": ()}
+    if "basis" in state:
+        m = len(state["basis"])
+        shapes |= {"basis": (m, p), "scatter": (m,), "total": ()}
+    wrong = [name for name, shape in shapes.items() if state[name].shape != shape or state[name].dtype.kind not in "if"]
+    if not k or not p or wrong:
+        raise ValueError(
+            f"not the state of principal components: {', '.join(wrong) or 'components'} has the wrong shape"
+        )
+    for name in shapes:
+        if not np.isfinite(state[name]).all():
+            raise ValueError(f"not the state of principal components: {name} is not finite")
+
+
+def _signs(components: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(k,) the sign of the largest loading of each component; 1 for a component of zeros."""
+    largest = np.argmax(np.abs(components), axis=1)
+    return np.where(components[np.arange(len(components)), largest] < 0, -1.0, 1.0)
+
+
+def _like(X: Array, *values: NDArray[np.float64]) -> list[Array]:
+    """These arrays in the library, the precision and the place of X."""
+    xp = array_namespace(X)
+    return [xp.asarray(value, dtype=X.dtype, device=device(X)) for value in values]

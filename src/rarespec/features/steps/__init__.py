@@ -1,0 +1,1 @@
+"""Steps of a recipe that treat each spectrum by itself."""

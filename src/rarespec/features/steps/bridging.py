@@ -1,0 +1,145 @@
+"""Bad pixels bridged: replaced by the straight line between their good neighbours."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_numpy_namespace
+
+from rarespec.features.steps.step import RowStep
+
+Array = Any
+"""An array of NumPy or of any library that follows the array API standard."""
+
+
+class Bridged(NamedTuple):
+    """Spectra without bad pixels.
+
+    flux      : (n, p), no bad pixels left; a row that is not usable is all NaN
+    n_bridged : (n,) integers, how many pixels of the row were bad; in a usable row all of them have been bridged
+    usable    : (n,) bool, False where too few pixels are good
+    """
+
+    flux: Array
+    n_bridged: Array
+    usable: Array
+
+
+def bridge(flux: Array, bad: Array | None = None, min_good: float = 0.5) -> Bridged:
+    """Replace bad and non-finite pixels by linear interpolation between the nearest good ones of the same row.
+
+    flux : (n, p) float32 or float64
+    bad : (n, p) bool, True where a pixel must not be used; pixels that are not finite are bad in any case
+    min_good : share of the pixels that must be good; every usable row has one good pixel at least
+
+    Beyond the first and the last good pixel of a row its value is continued. The input is never changed, and it is
+    returned as it is when nothing is bad. Distances are counted in pixels.
+    """
+    xp = array_namespace(flux)
+    needed = least_good(min_good, flux.shape[1])
+    good = xp.isfinite(flux) if bad is None else xp.isfinite(flux) & ~bad
+    if bool(xp.all(good)):
+        return _nothing_bridged(xp, flux)
+    mask = xp.reshape(~good, (-1,))
+    (position,) = xp.nonzero(mask)
+    n_bad = _per_row(xp, position, *flux.shape)
+    n_good = flux.shape[1] - n_bad
+    usable = n_good >= needed
+    bridged = _with_lines(xp, flux, mask, position)
+    return Bridged(_nan_where(xp, bridged, ~usable), n_bad, usable)
+
+
+class Bridge(RowStep):
+    """Bridge the bad pixels of each spectrum: the first step of a recipe without a median filter, which does it too.
+
+    min_good : share of good pixels that a spectrum needs; with fewer it comes out as a row of NaN
+    """
+
+    why_unusable = "too few good pixels"
+
+    def __init__(self, min_good: float = 0.5) -> None:
+        self.min_good = min_good
+
+    def _transform_rows(self, X: Array) -> Array:
+        return bridge(X, min_good=self.min_good).flux
+
+
+def least_good(min_good: float, n_pixels: int) -> int:
+    """How many good pixels a row of this length needs; the small number forgives the rounding of 0.07 * 100."""
+    if not 0 <= min_good <= 1:
+        raise ValueError(f"min_good must be a fraction of the pixels, from 0 to 1, not {min_good}")
+    return max(math.ceil(min_good * n_pixels - 1e-9), 1)
+
+
+def _per_row(xp: Any, position: Array, n_rows: int, row_length: int) -> Array:
+    """How many of these ascending flat positions lie in each row."""
+    edges = xp.arange(n_rows + 1, dtype=position.dtype, device=device(position)) * row_length
+    before = xp.searchsorted(position, edges)
+    return before[1:] - before[:-1]
+
+
+def _nothing_bridged(xp: Any, flux: Array) -> Bridged:
+    n, where = flux.shape[0], device(flux)
+    return Bridged(flux, xp.zeros(n, dtype=xp.int64, device=where), xp.ones(n, dtype=xp.bool, device=where))
+
+
+def _nan_where(xp: Any, flux: Array, unusable: Array) -> Array:
+    if not bool(xp.any(unusable)):
+        return flux
+    return xp.where(unusable[:, None], xp.asarray(xp.nan, dtype=flux.dtype, device=device(flux)), flux)
+
+
+def _with_lines(xp: Any, flux: Array, mask: Array, position: Array) -> Array:
+    """Only the bad pixels are touched. In rows without a good pixel the result means nothing."""
+    if position.shape[0] == 0:
+        return flux
+    pixels = xp.reshape(flux, (-1,))
+    with np.errstate(all="ignore"):
+        values = xp.astype(_line_at(xp, pixels, position, flux.shape[1]), flux.dtype)
+    return xp.reshape(_placed(xp, pixels, mask, position, values), flux.shape)
+
+
+def _line_at(xp: Any, pixels: Array, position: Array, row_length: int) -> Array:
+    """Values on the lines that bridge these flat positions, (n bad,) float64."""
+    first, last = _run_ends(xp, position, row_length)
+    row_start = position - position % row_length
+    starts_row, ends_row = first == row_start, last == row_start + row_length - 1
+    # A run at the end of a row has a good pixel on one side only: that one serves for both.
+    left = xp.where(starts_row, last + 1, first - 1)
+    right = xp.where(ends_row, first - 1, last + 1)
+    left_value, right_value = (_pixel_values(xp, pixels, side) for side in (left, right))
+    distance = xp.astype(_at_least_one(xp, right - left), xp.float64)
+    share = xp.astype(position - left, xp.float64) / distance
+    share = xp.where(starts_row | ends_row, xp.zeros_like(share), share)
+    return left_value * (1 - share) + right_value * share
+
+
+def _pixel_values(xp: Any, pixels: Array, position: Array) -> Array:
+    inside = xp.clip(position, 0, pixels.shape[0] - 1)
+    return xp.astype(xp.take(pixels, inside), xp.float64)
+
+
+def _at_least_one(xp: Any, count: Array) -> Array:
+    return xp.where(count < 1, xp.ones_like(count), count)
+
+
+def _run_ends(xp: Any, position: Array, row_length: int) -> tuple[Array, Array]:
+    """The first and the last position of the run of neighbouring bad pixels in which each position lies."""
+    follows = (position[1:] == position[:-1] + 1) & (position[1:] % row_length != 0)
+    edge = xp.ones(1, dtype=xp.bool, device=device(position))
+    starts, ends = xp.concat([edge, ~follows]), xp.concat([~follows, edge])
+    run = xp.cumulative_sum(xp.astype(starts, xp.int64)) - 1
+    return xp.take(position[starts], run), xp.take(position[ends], run)
+
+
+def _placed(xp: Any, pixels: Array, mask: Array, position: Array, values: Array) -> Array:
+    if is_numpy_namespace(xp):
+        pixels = pixels.copy()
+        pixels[position] = values
+        return pixels
+    # The array API has no assignment to a list of positions: gather instead of scatter.
+    order = xp.cumulative_sum(xp.astype(mask, xp.int64)) - 1
+    order = xp.where(order < 0, xp.zeros_like(order), order)
+    return xp.where(mask, xp.take(values, order), pixels)

@@ -1,0 +1,1 @@
+"""FITS files: blocks, headers, tables, and the generic layouts."""

@@ -1,0 +1,152 @@
+"""Generic FITS binary tables: one spectrum per table, a pixel per row, or one spectrum per row, in vector columns.
+
+The wavelengths of rows come from a vector column of the same table, from another HDU (an image or a column called
+wavelength, loglam or the like), or from the keywords CRVAL1 or COEFF0 of the table's header or the primary one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.formats.columns import (
+    ANY_WAVELENGTH,
+    FLUX,
+    LOG_WAVELENGTH,
+    Column,
+    Roles,
+    find,
+    generic_catalogue,
+    missing,
+    own_cards,
+    stem_of,
+)
+from rarespec.formats.fits.blocks import Hdu
+from rarespec.formats.fits.header import Header
+from rarespec.formats.fits.wcs import has_wavelength_wcs, wcs_axis
+from rarespec.formats.reader import Found, Reader, ReadOptions
+from rarespec.formats.source import Container, Source
+from rarespec.formats.stacks import Origin, blocks, stack_of, stacks_of_rows
+from rarespec.formats.wavelength import Axis, is_air
+from rarespec.spectrum import DefectError, Reason
+
+
+def recognises(source: Source) -> bool:
+    return _flux_table(source) is not None
+
+
+def _flux_table(source: Source) -> Hdu | None:
+    """The first table with flux and wavelengths, else the first with flux."""
+    tables = [hdu for hdu in source.hdus if hdu.is_table]
+    with_flux = [hdu for hdu in tables if find(hdu.columns, FLUX)]
+    return next((hdu for hdu in with_flux if find(hdu.columns, ANY_WAVELENGTH)), None) or next(iter(with_flux), None)
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Found]:
+    hdu = _flux_table(source)
+    if hdu is None:
+        names = [name for table in source.hdus for name in table.columns]
+        raise missing("flux in any table", FLUX, names)
+    if hdu.n_rows == 0:
+        raise DefectError(Reason.EMPTY, f"{hdu.label} has no rows")
+    roles = Roles.among(hdu.columns)
+    if _is_vector(hdu.table(0, 1), roles.flux):
+        yield from _one_per_row(source, hdu, roles, options)
+    else:
+        yield _one_per_table(source, hdu, roles, options)
+
+
+def _is_vector(row: NDArray[Any], name: str) -> bool:
+    return row.dtype[name].shape != () or row.dtype[name].kind == "O"
+
+
+def _air(source: Source, hdu: Hdu, options: ReadOptions) -> bool:
+    return is_air(hdu.header, options) or is_air(source.hdus[0].header, options)
+
+
+def _unit(header: Header, columns: tuple[str, ...], name: str) -> str:
+    return header.string(f"TUNIT{columns.index(name) + 1}")
+
+
+# --- a pixel per row
+
+
+def _one_per_table(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions) -> Found:
+    if roles.wavelength is None:
+        raise missing(f"wavelength in {hdu.label}", ANY_WAVELENGTH, hdu.columns)
+    table = hdu.table()
+    unit = _unit(hdu.header, hdu.columns, roles.wavelength)
+    axis = Axis.of(table[roles.wavelength], roles.log, unit, _air(source, hdu, options))
+    parts = {"flux": roles.flux, "ivar": roles.ivar, "error": roles.error, "mask": roles.mask}
+    arrays = {role: table[name][np.newaxis] for role, name in parts.items() if name}
+    return stack_of(axis, catalogue=_catalogue_of_headers(source, hdu), **arrays)
+
+
+def _catalogue_of_headers(source: Source, hdu: Hdu) -> dict[str, list[Any]]:
+    """Cards of the table's header, then of the primary one, as columns of a single row."""
+    cards = {**own_cards(source.hdus[0].header), **own_cards(hdu.header)}
+    return generic_catalogue({name: [value] for name, value in cards.items()}, source.name, [stem_of(source.path)])
+
+
+# --- a spectrum per row
+
+
+def _one_per_row(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions) -> Iterator[Found]:
+    first_row = hdu.table(0, 1)
+    n_pixels = len(np.atleast_1d(first_row[roles.flux][0]))
+    own_axis = roles.wavelength is not None and _is_vector(first_row, roles.wavelength)
+    axis = None if own_axis else _shared_axis(source, hdu, n_pixels, options)
+    unit = _unit(hdu.header, hdu.columns, roles.wavelength) if own_axis and roles.wavelength else None
+    options = replace(options, air=_air(source, hdu, options))
+    origin = Origin(source, options, single=hdu.n_rows == 1)
+    for first, last in blocks(hdu.n_rows, n_pixels):
+        block = _columns(hdu.table(first, last), roles, own_axis)
+        yield from stacks_of_rows(block, roles, origin, first, axis, unit)
+
+
+def _columns(table: NDArray[Any], roles: Roles, own_axis: bool) -> dict[str, Column]:
+    """Vectors on pixels, and scalar columns; other vectors are left out. Rows of unlike lengths come as lists."""
+    on_pixels = {*roles.on_pixels, *([roles.wavelength] if own_axis and roles.wavelength else [])}
+    columns: dict[str, Column] = {}
+    for name in table.dtype.names or ():
+        values = table[name]
+        if name in on_pixels:
+            columns[name] = list(values) if values.dtype.kind == "O" else values
+        elif values.ndim == 1 and values.dtype.kind in "biufSU":
+            columns[name] = values
+    return columns
+
+
+def _shared_axis(source: Source, hdu: Hdu, n_pixels: int, options: ReadOptions) -> Axis:
+    """The wavelengths of all rows: from another HDU, or from keywords."""
+    for other in source.hdus:
+        if other is not hdu and (found := _vector_in(other, n_pixels)) is not None:
+            values, log, unit = found
+            return Axis.of(values, log, unit, _air(source, other, options))
+    for header in (hdu.header, source.hdus[0].header):
+        if has_wavelength_wcs(header):
+            return wcs_axis(header, n_pixels, _air(source, hdu, options))
+    raise missing(f"wavelength for {hdu.label}", (*ANY_WAVELENGTH, "CRVAL1", "COEFF0"), hdu.columns)
+
+
+def _vector_in(hdu: Hdu, n_pixels: int) -> tuple[NDArray[Any], bool, str] | None:
+    """Values, whether they are log10, and unit of the wavelengths in this HDU, if it has as many as pixels."""
+    name = hdu.name if hdu.is_image else find(hdu.columns, ANY_WAVELENGTH)
+    if name is None or name.lower() not in ANY_WAVELENGTH:
+        return None
+    size = math.prod(hdu.image_shape) if hdu.is_image else hdu.n_rows
+    if size not in (1, n_pixels):
+        return None
+    values = (hdu.image() if hdu.is_image else hdu.table()[name]).reshape(-1)
+    unit = hdu.header.string("BUNIT") if hdu.is_image else _unit(hdu.header, hdu.columns, name)
+    return (values, name.lower() in LOG_WAVELENGTH, unit) if len(values) == n_pixels else None
+
+
+READER = Reader(
+    "fits-table", Container.FITS, recognises, read, "FITS table, a pixel per row or a spectrum per row (vectors)"
+)

@@ -1,0 +1,149 @@
+"""Generic FITS images whose first axis is a wavelength, given by keywords of the header."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.formats.columns import ERROR, IVAR, MASK, find, generic_catalogue, numbered_ids, own_cards, stem_of
+from rarespec.formats.fits.blocks import Hdu
+from rarespec.formats.fits.header import Header
+from rarespec.formats.reader import Reader, ReadOptions
+from rarespec.formats.source import Container, Source
+from rarespec.formats.stacks import blocks, stack_of
+from rarespec.formats.wavelength import Axis, angstroms_per, is_air
+from rarespec.spectrum import DefectError, Reason, Spectra
+from rarespec.spectrum.spectra import Catalogue
+
+# ---- Wavelengths from the keywords of a header: CRVAL1, CD1_1 or CDELT1, CRPIX1; or COEFF0 and COEFF1.
+
+
+SPECTRAL_TYPES = (
+    "",
+    "LINEAR",
+    "WAVE",
+    "AWAV",
+    "WAVELENGTH",
+    "LAMBDA",
+    "LOGLAM",
+    "LOG-LINEAR",
+    "WAVE-LOG",
+    "AWAV-LOG",
+    "PIXEL",
+)
+"""Values of CTYPE1 that may stand for wavelengths; RA---TAN, FREQ, VELO and the like do not."""
+
+LARGEST_LOGARITHM = 10.0
+"""CRVAL1 below this, with a logarithmic axis and no unit, is a log10 of Angstrom and no wavelength."""
+
+
+def has_wavelength_wcs(header: Header) -> bool:
+    """Whether the first axis of this header is, or may be, a wavelength."""
+    if "COEFF0" in header and "COEFF1" in header:
+        return True
+    has_axis = "CRVAL1" in header and ("CD1_1" in header or "CDELT1" in header)
+    return has_axis and header.string("CTYPE1").upper() in SPECTRAL_TYPES
+
+
+def wcs_axis(header: Header, n_pixels: int, air: bool) -> Axis:
+    """The wavelengths of `n_pixels` pixels."""
+    start, step = header.number("CRVAL1"), header.number("CD1_1") or header.number("CDELT1")
+    if start is None or step is None:
+        start, step = header.number("COEFF0"), header.number("COEFF1")
+        if start is None or step is None:
+            raise DefectError(Reason.LAYOUT, f"{header.label} has neither CRVAL1 and CDELT1 nor COEFF0 and COEFF1")
+        return Axis.of(start + step * np.arange(n_pixels), log=True, air=air)
+    reference = header.number("CRPIX1")
+    offset = np.arange(1, n_pixels + 1, dtype=np.float64) - (1.0 if reference is None else reference)
+    unit = header.string("CUNIT1")
+    if _is_log10(header, start, unit):
+        return Axis.of(start + step * offset, log=True, unit=unit, air=air)
+    if header.string("CTYPE1").upper().endswith("-LOG"):
+        return Axis.of(_logarithmic(start, step, offset), unit=unit, air=air)
+    return Axis.of(start + step * offset, unit=unit, air=air)
+
+
+def _is_log10(header: Header, start: float, unit: str) -> bool:
+    """The convention of IRAF and SDSS. WAVE-LOG with a wavelength as CRVAL1 is that of the FITS standard instead."""
+    if header.get("DC-FLAG") == 1 or header.string("CTYPE1").upper() in ("LOGLAM", "LOG-LINEAR"):
+        return True
+    is_length = bool(unit) and "log" not in unit.lower() and angstroms_per(unit) > 0
+    return header.string("CTYPE1").upper().endswith("-LOG") and not is_length and start < LARGEST_LOGARITHM
+
+
+def _logarithmic(start: float, step: float, offset: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Equation 5 of Greisen et al. (2006, A&A 446, 747): the step is the one at the reference pixel."""
+    if start <= 0:
+        raise DefectError(Reason.LAYOUT, f"a logarithmic axis that starts at the wavelength {start}")
+    with np.errstate(over="ignore"):
+        return start * np.exp(step * offset / start)
+
+
+# ---- Generic FITS images whose first axis is a wavelength: one spectrum, or one per row of the image.
+#
+# Errors and masks come from image extensions of the same shape called IVAR, ERR, ERROR, SIGMA, MASK and the like.
+
+
+def recognises(source: Source) -> bool:
+    return _flux_image(source) is not None
+
+
+def _flux_image(source: Source) -> Hdu | None:
+    """The first image on a wavelength axis; cubes and pictures of the sky are none."""
+    images = (hdu for hdu in source.hdus if hdu.is_image and has_wavelength_wcs(hdu.header))
+    return next((hdu for hdu in images if len(_long_axes(hdu)) <= 2), None)
+
+
+def _long_axes(hdu: Hdu) -> tuple[int, ...]:
+    """The shape without leading axes of length 1, which IRAF likes to write."""
+    shape = hdu.image_shape
+    while len(shape) > 1 and shape[0] == 1:
+        shape = shape[1:]
+    return shape
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Spectra]:
+    hdu = _flux_image(source)
+    if hdu is None:
+        raise DefectError(Reason.LAYOUT, "contains no image with one or two axes, CRVAL1, and CD1_1 or CDELT1")
+    n_pixels = hdu.image_shape[-1]
+    n = int(np.prod(_long_axes(hdu)[:-1]))
+    axis = wcs_axis(hdu.header, n_pixels, is_air(hdu.header, options))
+    beside = _images_beside(source, hdu)
+    for first, last in blocks(n, n_pixels):
+        parts = {role: _rows(image, first, last) for role, image in beside.items()}
+        catalogue = _catalogue(source, hdu, first, last, single=n == 1)
+        yield stack_of(axis, _rows(hdu, first, last), catalogue, **parts)
+
+
+def _rows(hdu: Hdu, first: int, last: int) -> NDArray[Any]:
+    if len(_long_axes(hdu)) == 1:
+        return hdu.image().reshape(1, -1)
+    if len(hdu.image_shape) > 2:
+        return hdu.image().reshape(_long_axes(hdu))[first:last]
+    return hdu.image(first, last)
+
+
+def _images_beside(source: Source, flux: Hdu) -> dict[str, Hdu]:
+    """ivar or error, and mask, by role."""
+    images = {hdu.name: hdu for hdu in source.hdus if hdu.is_image and hdu is not flux}
+    images = {name: hdu for name, hdu in images.items() if _long_axes(hdu) == _long_axes(flux)}
+    names = {"ivar": find(images, IVAR), "error": find(images, ERROR), "mask": find(images, MASK)}
+    if names["ivar"]:
+        names["error"] = None
+    return {role: images[name] for role, name in names.items() if name}
+
+
+def _catalogue(source: Source, hdu: Hdu, first: int, last: int, single: bool) -> Catalogue:
+    """Cards of the headers. In a file of many spectra they are about the file, so an id among them is not used."""
+    cards = {**own_cards(source.hdus[0].header), **own_cards(hdu.header)}
+    spare = numbered_ids(stem_of(source.path), first, last - first, single)
+    columns = {name: [value] * (last - first) for name, value in cards.items()}
+    catalogue = generic_catalogue(columns, source.name, spare)
+    return catalogue if single else {**catalogue, "id": spare}
+
+
+READER = Reader("fits-wcs1d", Container.FITS, recognises, read, "FITS image with a wavelength axis (CRVAL1, CDELT1)")

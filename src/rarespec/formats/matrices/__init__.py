@@ -1,0 +1,1 @@
+"""Matrices of spectra: NumPy, HDF5, Parquet, Zarr."""

@@ -1,0 +1,112 @@
+"""Whole arrays that can be sliced by rows (npz, HDF5, Zarr) to stacks of spectra."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.formats.columns import ANY_WAVELENGTH, Roles, find, missing
+from rarespec.formats.reader import ReadOptions
+from rarespec.formats.source import Source
+from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
+from rarespec.formats.wavelength import Axis
+from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+
+MOST_ARRAYS = 4096
+"""Arrays that one file may hold: each is opened, and becomes a column of the catalogue if it has a value per row."""
+
+
+class Sliceable(Protocol):
+    """An array on disk: rows are read when it is sliced. A scalar has shape (1,)."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> Any: ...
+    def __getitem__(self, rows: slice, /) -> NDArray[Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Lazy:
+    """A `Sliceable` out of a shape and a way to read rows."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    read: Callable[[slice], NDArray[Any]]
+
+    def __getitem__(self, rows: slice, /) -> NDArray[Any]:
+        return self.read(rows)
+
+    @classmethod
+    def field(cls, table: Sliceable, name: str) -> Lazy:
+        dtype = table.dtype[name]
+        return cls((*table.shape, *dtype.shape), dtype.base, lambda rows: table[rows][name])
+
+    @classmethod
+    def one_row(cls, array: Sliceable) -> Lazy:
+        """A vector of pixels as the only row of a matrix."""
+        return cls((1, *array.shape), array.dtype, lambda rows: np.asarray(array[: array.shape[0]])[np.newaxis][rows])
+
+
+def with_fields(arrays: Mapping[str, Sliceable]) -> dict[str, Sliceable]:
+    """Structured arrays replaced by their fields."""
+    flat: dict[str, Sliceable] = {}
+    for name, array in arrays.items():
+        for field in getattr(array.dtype, "names", None) or ():
+            flat.setdefault(field, Lazy.field(array, field))
+        if not getattr(array.dtype, "names", None):
+            flat[name] = array
+    return flat
+
+
+def read_matrix(
+    arrays: Mapping[str, Sliceable], source: Source, options: ReadOptions, unit: str | None = None
+) -> Iterator[Spectra | Defect]:
+    """Stacks out of arrays `flux` (n, p) and `wavelength` or `loglam`, (p,) or (n, p); or (p,) both: one spectrum."""
+    arrays = with_fields(arrays)
+    roles = Roles.among(arrays)
+    if roles.wavelength is None:
+        raise missing("wavelength", ANY_WAVELENGTH, arrays)
+    wavelength = arrays[roles.wavelength]
+    if len(arrays[roles.flux].shape) == 1:
+        arrays = arrays | {name: Lazy.one_row(arrays[name]) for name in roles.on_pixels}
+    n, p = _checked_shape(arrays, roles, wavelength.shape)
+    spans = blocks(n, p)
+    axis = None
+    if len(wavelength.shape) == 1:
+        axis = Axis.of(wavelength[:p], roles.log, unit, options.air)
+    columns = [name for name, array in arrays.items() if array.shape == (n,) and name not in roles.used]
+    names = [*roles.on_pixels, *columns, *([] if axis else [roles.wavelength])]
+    origin = Origin(source, options, single=n == 1)
+    for first, last in spans:
+        block = {name: arrays[name][first:last] for name in names}
+        yield from stacks_of_rows(block, roles, origin, first, axis, unit)
+
+
+def _checked_shape(arrays: Mapping[str, Sliceable], roles: Roles, wavelength: tuple[int, ...]) -> tuple[int, int]:
+    shape = arrays[roles.flux].shape
+    if len(shape) != 2:
+        raise DefectError(Reason.LAYOUT, f"{roles.flux} has shape {shape}; it must have one spectrum per row")
+    if shape[0] == 0 or shape[1] == 0:
+        raise DefectError(Reason.EMPTY, f"{roles.flux} has shape {shape}")
+    if wavelength not in (shape[1:], shape):
+        raise DefectError(Reason.LAYOUT, f"{roles.flux} has shape {shape}, {roles.wavelength} {wavelength}")
+    for name in roles.on_pixels:
+        if arrays[name].shape != shape:
+            raise DefectError(Reason.LAYOUT, f"{name} has shape {arrays[name].shape}, {roles.flux} {shape}")
+    return shape
+
+
+def wavelength_unit(arrays: Mapping[str, Any]) -> str | None:
+    """What the attributes `units` or `unit` of the wavelength array say (HDF5, Zarr)."""
+    name = find(arrays, ANY_WAVELENGTH)
+    if name is None:
+        return None
+    attributes = arrays[name].attrs
+    key = find(attributes, ("units", "unit"))
+    unit = None if key is None else attributes[key]
+    return unit.decode() if isinstance(unit, bytes) else None if unit is None else str(unit)

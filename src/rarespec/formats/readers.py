@@ -1,0 +1,156 @@
+"""The table of readers, and the edge of this room: whatever goes wrong in a file comes out as a `Defect`."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from rarespec.formats.reader import Found, Reader, ReadOptions
+from rarespec.formats.source import Container, Source
+from rarespec.spectrum import Defect, DefectError, Reason, Skipped, Spectra
+from rarespec.storage.text import printable
+
+# ---- How much text may stand beside a spectrum: a few packed bytes can say the same megabyte for every row.
+
+
+MOST_TEXT = 1 << 18
+"""Characters, of all columns of one spectrum: a header of three thousand cards. A survey holds 2048 rows in memory."""
+
+
+def text_beside(spectra: Spectra) -> int:
+    """Characters in the catalogue of these spectra."""
+    return _characters(spectra.catalogue.values())
+
+
+def _characters(columns: Iterable[list[Any]]) -> int:
+    return sum([len(value) for column in columns for value in column if isinstance(value, str)])
+
+
+def within_text_limit(spectra: Spectra, source: str) -> Iterator[Spectra | Defect]:
+    """These spectra, less those with more text than a survey takes, which come as defects."""
+    if text_beside(spectra) <= MOST_TEXT:
+        yield spectra
+        return
+    rows = zip(*spectra.catalogue.values(), strict=True)
+    lengths = np.array([_characters([list(row)]) for row in rows])
+    for i in np.flatnonzero(lengths > MOST_TEXT).tolist():
+        detail = f"{lengths[i]} characters of text with the spectrum; the limit is {MOST_TEXT}"
+        yield Defect(source, Reason.TOO_LARGE, detail, spectra.ids[i][:200])
+    kept = np.flatnonzero(lengths <= MOST_TEXT)
+    if len(kept):
+        yield spectra if len(kept) == len(spectra) else spectra.take(kept)
+
+
+# ---- The table of readers, and the edge of this room: whatever goes wrong in a file comes out as a `Defect`.
+
+
+READERS: dict[str, str] = {
+    "sdss-spec": "surveys.sdss",
+    "sdss-v": "surveys.sdss_v",
+    "sdss-spplate": "surveys.sdss_spplate",
+    "sdss-spspec": "surveys.sdss_spspec",
+    "lamost-image": "surveys.lamost_image",
+    "lamost-table": "surveys.lamost_table",
+    "desi-coadd": "surveys.desi",
+    "mmu-parquet": "matrices.multimodal_universe",
+    "fits-table": "fits.table",
+    "fits-wcs1d": "fits.wcs",
+    "text-table": "tables.text",
+    "numpy": "matrices.numpy",
+    "hdf5": "matrices.hdf5",
+    "parquet": "matrices.parquet",
+    "zarr": "matrices.zarr",
+}
+"""Name for `--format` -> module of this package that holds its `READER`; the particular before the general."""
+
+NOT_FITS: dict[str, Container] = {
+    "mmu-parquet": Container.PARQUET,
+    "text-table": Container.TEXT,
+    "numpy": Container.NUMPY,
+    "hdf5": Container.HDF5,
+    "parquet": Container.PARQUET,
+    "zarr": Container.ZARR,
+}
+"""Containers of the readers that do not read FITS, so that only modules that may be needed are imported."""
+
+
+@cache
+def reader_by_name(name: str) -> Reader:
+    """The reader of this name."""
+    if name not in READERS:
+        raise ValueError(f"there is no reader {name!r}; choose from {', '.join(READERS)}")
+    return import_module(f"rarespec.formats.{READERS[name]}").READER
+
+
+def reader_for(source: Source) -> Reader:
+    """The first reader that recognises the structure of this source."""
+    for name in READERS:
+        if NOT_FITS.get(name, Container.FITS) == source.container:
+            reader = reader_by_name(name)
+            if reader.recognises(source):
+                return reader
+    raise DefectError(Reason.UNRECOGNISED, f"a {source.container} file with a layout that no reader recognises")
+
+
+def read_here(
+    path: str | os.PathLike[str], format: str | None = None, options: ReadOptions | None = None
+) -> Iterator[Found]:
+    """Stacks of spectra and defects of one file, in its order, read in this process; a bad file yields a defect.
+
+    It never raises, but what a file does to a library it does to this process: see `rarespec.formats.read`.
+    """
+    name = printable(os.fspath(path))
+    with closing(_found(path, format, options or ReadOptions())) as found:
+        while (item := _next_or_defect(found, name)) is not None:
+            yield item
+
+
+def _next_or_defect(found: Iterator[Found], name: str) -> Found | None:
+    try:
+        return _next_without_warnings(found)
+    except DefectError as error:
+        return error.at(name)
+    except MemoryError:
+        return Defect(name, Reason.TOO_MUCH_MEMORY, "more than the memory limit; allow more with --memory-limit")
+    except OSError as error:
+        if error.errno is None:  # what a library says about a file that it could read
+            return Defect(name, Reason.CORRUPT, _message(error))
+        return Defect(name, Reason.UNREADABLE, f"{error.strerror}; check the disk and try again")
+    except (RecursionError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        return Defect(name, Reason.CORRUPT, _message(error))
+    except Exception as error:  # the edge of the room: no file may stop a batch, whatever a library raises
+        return Defect(name, Reason.READER_CRASHED, _message(error))
+
+
+def _found(path: str | os.PathLike[str], format: str | None, options: ReadOptions) -> Generator[Found, None, None]:
+    from rarespec.formats.catalogue import is_catalogue
+
+    with Source(path) as source:
+        if format is None and is_catalogue(source):
+            yield Skipped(source.name, "catalogue without spectra, for --join", 1)
+            return
+        reader = reader_by_name(format) if format else reader_for(source)
+        for item in reader.read(source, options):
+            yield from within_text_limit(item, source.name) if isinstance(item, Spectra) else (item,)
+
+
+def _next_without_warnings(found: Iterator[Found]) -> Found | None:
+    """The next item, or None at the end. The filter is set only while the reader runs, never while it waits.
+
+    Warnings would be printed thousands of times; what matters about a file is in its defect.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return next(found, None)
+
+
+def _message(error: Exception) -> str:
+    detail = str(error).splitlines()[0] if str(error) else "no message"
+    return f"{type(error).__name__}: {detail}"

@@ -1,0 +1,1 @@
+"""The layouts of the surveys: SDSS, LAMOST, DESI."""

@@ -1,0 +1,136 @@
+"""SDSS spectra: I-IV and V spec files, with the names and tables that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rarespec.formats.columns import catalogue_of, one_row, own_row
+from rarespec.formats.fits.blocks import Hdu
+from rarespec.formats.pixels import bad_pixels, has_bits, native
+from rarespec.formats.reader import Reader, ReadOptions
+from rarespec.formats.source import Container, Source
+from rarespec.formats.wavelength import is_air, vacuum
+from rarespec.spectrum import DefectError, Reason, Spectra
+
+# ---- The COADD table of SDSS spec files, I to V: one row per pixel.
+
+
+COLUMNS = {"flux", "loglam", "ivar", "and_mask", "or_mask", "wdisp", "sky", "model", "wresl"}
+ENOUGH_COLUMNS = 5
+"""So many of them tell an SDSS table even when one was renamed or lost."""
+
+
+def has_coadd(source: Source) -> bool:
+    """Whether the first extension is an SDSS coadd; it is not always named."""
+    hdus = source.hdus
+    if len(hdus) < 2 or not hdus[1].is_table:
+        return False
+    return len({name.lower() for name in hdus[1].columns} & COLUMNS) >= ENOUGH_COLUMNS
+
+
+def object_table(source: Source) -> Hdu:
+    """HDU 2, which holds one row about the object."""
+    hdus = source.hdus
+    if len(hdus) < 3 or not hdus[2].is_table:
+        raise DefectError(Reason.TRUNCATED, "HDU 2, the table with class and redshift, is missing; fetch it again")
+    if hdus[2].n_rows != 1:
+        raise DefectError(Reason.LAYOUT, f"{hdus[2].label} has {hdus[2].n_rows} rows instead of one")
+    return hdus[2]
+
+
+def coadded_spectrum(source: Source, catalogue: dict[str, Any], options: ReadOptions) -> Spectra:
+    """The single spectrum of this file as a stack."""
+    hdu = source.hdus[1]
+    flux_name, loglam, ivar_name, mask = (hdu.column_named(n) for n in ("flux", "loglam", "ivar", "and_mask"))
+    table = hdu.table()
+    flux, ivar = native(table[flux_name])[None], native(table[ivar_name])[None]
+    wavelength = 10.0 ** table[loglam].astype(np.float64)
+    bad = bad_pixels(flux, ivar, has_bits(table[mask], options.sdss_bad_bits)[None])
+    air = is_air(source.hdus[0].header, options)
+    return Spectra(vacuum(wavelength, air, hdu.label), flux, ivar, bad, one_row(catalogue))
+
+
+# ---- Names of SDSS spectra, built the same way from files and from catalogues.
+
+
+BOSS_FIRST_MJD = 55100
+"""The first spectrographs saw their last night in 2009 July (MJD 55044), the BOSS ones their first in 2009 December."""
+
+
+def plate_mjd_fiber(plate: int, mjd: int, fiber: int) -> str:
+    """SDSS I-IV: 0355-51788-0579, as in the names of its files; later plates have five digits."""
+    return f"{plate:04d}-{mjd:05d}-{fiber:04d}"
+
+
+def field_mjd_catalogid(field: int, mjd: int, catalogid: int | str) -> str:
+    """SDSS-V: 015004-59191-4402835442, as in the names of its files."""
+    return f"{field:06d}-{mjd:05d}-{str(catalogid).strip()}"
+
+
+def survey_of(instrument: object, mjd: int) -> str:
+    """`BOSS` for the spectrographs in use from 2009 December on, else `SDSS`; `instrument` is whatever a file says."""
+    if instrument:
+        return "BOSS" if str(instrument).upper() == "BOSS" else "SDSS"
+    return "BOSS" if mjd >= BOSS_FIRST_MJD else "SDSS"
+
+
+# ---- SDSS I-IV spec-PLATE-MJD-FIBER.fits, lite and full, of the SDSS and the BOSS spectrographs.
+
+
+_TAKEN = ("z", "class", "subclass")
+
+
+def recognises(source: Source) -> bool:
+    return has_coadd(source) and not is_sdss_v(source)
+
+
+def is_sdss_v(source: Source) -> bool:
+    """SDSS-V names its objects by CATALOGID, and has a resolution column in place of the model."""
+    hdus = source.hdus
+    return hdus[1].has_column("WRESL") or (len(hdus) > 2 and hdus[2].has_column("CATALOGID"))
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Spectra]:
+    yield coadded_spectrum(source, _catalogue(source), options)
+
+
+def _catalogue(source: Source) -> dict[str, Any]:
+    own = own_row(object_table(source).table())
+    mjd = _integer(source, own, "mjd", "MJD")
+    common = {
+        "id": plate_mjd_fiber(
+            _integer(source, own, "plate", "PLATEID"), mjd, _integer(source, own, "fiberid", "FIBERID")
+        ),
+        "ra": _position(source, own, "plug_ra"),
+        "dec": _position(source, own, "plug_dec"),
+        "z": own.get("z"),
+        "class": own.get("class"),
+        "subclass": own.get("subclass"),
+        "snr": own.get("sn_median_all"),
+        "survey": survey_of(own.get("instrument"), mjd),
+        "source": source.name,
+    }
+    return catalogue_of(common, own, _TAKEN)
+
+
+def _integer(source: Source, own: dict[str, Any], column: str, card: str) -> int:
+    value = own.get(column, source.hdus[0].header.get(card))
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise DefectError(
+            Reason.MISSING_COLUMN,
+            f"{source.hdus[2].label} has no column {column.upper()} with a whole number, nor has the primary header "
+            f"a card {card}, so it has no id",
+        )
+    return value
+
+
+def _position(source: Source, own: dict[str, Any], column: str) -> float | None:
+    """Of the object. RA and DEC of the primary header are where the telescope pointed."""
+    value = own.get(column)
+    return value if value is not None else source.hdus[0].header.number(column.upper())
+
+
+READER = Reader("sdss-spec", Container.FITS, recognises, read, "SDSS I-IV spec-PLATE-MJD-FIBER.fits, lite and full")

@@ -1,0 +1,1 @@
+"""Text tables: CSV, ECSV, VOTable."""

@@ -1,0 +1,238 @@
+"""CSV to spectra: a pixel per row, or a spectrum per row, streamed in blocks of rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.formats.columns import FLUX, IDS, MASK, Column, Roles, find
+from rarespec.formats.reader import ReadOptions, faults_of
+from rarespec.formats.source import Source, SourceFile
+from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
+from rarespec.formats.tables.memory_table import HEADERLESS_COLUMNS, Table, Wide, spectra_of_table
+from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+
+# ---- Cells of a CSV file: what kind of value a column holds, and its value.
+
+
+BLANKS = ("", "nan", "null", "none", "n/a", "--")
+TRUTH = {"true": 1.0, "false": 0.0, "t": 1.0, "f": 0.0, "yes": 1.0, "no": 0.0}
+
+
+def kind_of(cell: str) -> str:
+    """One of the keys of `VALUE_OF`."""
+    cell = cell.strip()
+    if cell.lower() in BLANKS:
+        return "blank"
+    if cell in ("True", "False", "true", "false", "TRUE", "FALSE"):
+        return "truth"
+    if re.fullmatch(r"[+-]?(0|[1-9]\d{0,17})", cell):  # fits 64 bits; 007 is a name
+        return "whole"
+    return "number" if all_numbers([cell]) and not re.fullmatch(r"[+-]?\d+|.*_.*", cell) else "text"
+
+
+def wider(one: str, other: str) -> str:
+    """The kind of a column that holds both."""
+    if one == other or other == "blank":
+        return one
+    if one == "blank":
+        return other
+    return "number" if {one, other} == {"whole", "number"} else "text"
+
+
+def _blank_or(convert: Callable[[str], Any]) -> Callable[[str], Any]:
+    return lambda cell: None if cell.strip().lower() in BLANKS else convert(cell)
+
+
+VALUE_OF: dict[str, Callable[[str], Any]] = {
+    "blank": lambda cell: None,
+    "truth": _blank_or(lambda cell: cell.strip().lower() == "true"),
+    "whole": _blank_or(int),
+    "number": _blank_or(float),
+    "text": lambda cell: cell.strip() or None,
+}
+
+
+def value_of(cell: str) -> Any:
+    """The value of a cell that stands alone."""
+    return VALUE_OF[kind_of(cell)](cell)
+
+
+def all_numbers(cells: list[str]) -> bool:
+    try:
+        return bool([float(cell) for cell in cells])
+    except ValueError:
+        return False
+
+
+def numbers_in(cells: Sequence[str], name: str) -> NDArray[np.float64]:
+    """Blank cells are NaN, and words for yes and no are 1 and 0 in a mask."""
+    try:
+        return np.array(cells, dtype=np.float64)
+    except ValueError:
+        return np.array([_number(cell, name) for cell in cells], dtype=np.float64)
+
+
+def _number(cell: str, name: str) -> float:
+    word = cell.strip().lower()
+    if word in BLANKS:
+        return np.nan
+    if word in TRUTH and name.lower() in MASK:
+        return TRUTH[word]
+    try:
+        return float(cell)
+    except ValueError:
+        raise DefectError(Reason.CORRUPT, f"{cell[:20]!r} among the numbers of {name}") from None
+
+
+# ---- An open CSV file, separated by commas, semicolons, tabs, bars or blanks, with remarks above its header.
+
+
+REMARK = re.compile(r"#\s*([A-Za-z_]\w*)\s*[:=]\s*(\S.*)")
+
+LONGEST_LINE = 16 << 20
+"""Characters; a line is held whole. A spectrum of a million pixels needs less."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Csv:
+    """An open CSV file: its names, what its remarks say (`# key: value`), and its rows, each of as many cells."""
+
+    names: list[str]
+    meta: dict[str, Any]
+    rows: Iterator[list[str]]
+
+
+def open_csv(source: Source) -> Csv:
+    text = io.TextIOWrapper(io.BufferedReader(SourceFile(source), 1 << 20), encoding="utf-8-sig", newline="")
+    remarks: list[str] = []
+    lines = _bounded_lines(text)
+    for line in lines:
+        if line.strip() and not line.startswith("#"):
+            break
+        remarks.append(line.strip())
+    else:
+        raise DefectError(Reason.EMPTY, "no rows of data")
+    delimiter = next((mark for mark in ",;\t|" if mark in line), None)
+    names = next(_cells([line], delimiter))
+    above = next(_cells([remarks[-1].lstrip("# ")], delimiter), []) if remarks else []
+    if all_numbers(names) and len(above) == len(names) and not all_numbers(above):
+        names, lines = above, _then(line, lines)
+    return Csv([name.strip() for name in names], _remarks(remarks), _rows(_cells(lines, delimiter), len(names)))
+
+
+def _bounded_lines(text: io.TextIOWrapper) -> Iterator[str]:
+    while line := text.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise DefectError(Reason.TOO_LARGE, f"a line of more than {LONGEST_LINE >> 20} MiB")
+        yield line
+
+
+def _then(first: T, rest: Iterable[T]) -> Iterator[T]:
+    yield first
+    yield from rest
+
+
+def _cells(lines: Iterable[str], delimiter: str | None) -> Iterator[list[str]]:
+    lines = (line for line in lines if not line.startswith("#"))
+    if delimiter is None:
+        return (line.split() for line in lines)
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+
+
+def _rows(cells: Iterator[list[str]], n_columns: int) -> Iterator[list[str]]:
+    for number, row in enumerate(cells, 1):
+        if not row or row == [""]:
+            continue
+        if len(row) != n_columns:
+            raise DefectError(Reason.CORRUPT, f"row {number} has {len(row)} cells but the header has {n_columns}")
+        yield row
+
+
+def _remarks(lines: list[str]) -> dict[str, Any]:
+    found = (REMARK.fullmatch(line) for line in lines)
+    return {match[1]: value_of(match[2]) for match in found if match}
+
+
+# ---- CSV to spectra: a pixel per row, or a spectrum per row, streamed in blocks of rows.
+
+
+PIXEL_ROWS = 1 << 16
+"""Rows held as text at a time: text takes ten times the memory of numbers."""
+
+
+def spectra_of_csv(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+    with faults_of("CSV"):
+        names = open_csv(source).names
+    if len(set(names)) < len(names):
+        repeated = Counter(names).most_common(1)[0][0]
+        raise DefectError(Reason.LAYOUT, f"several columns are called {repeated[:80]!r}")
+    if find(names, FLUX):
+        with faults_of("CSV"):
+            table = _pixel_table(open_csv(source))
+        yield from spectra_of_table(table, source, options)
+    elif all_numbers(names) and len(names) < HEADERLESS_COLUMNS:
+        raise DefectError(Reason.MISSING_COLUMN, "the first line has only numbers; name the columns in a header line")
+    else:
+        yield from _spectra_of_wide_csv(source, options)
+
+
+def _pixel_table(opened: Csv) -> Table:
+    places = {name: opened.names.index(name) for name in Roles.among(opened.names).used}
+    parts: dict[str, list[NDArray[np.float64]]] = {name: [np.empty(0)] for name in places}
+    while block := list(islice(opened.rows, PIXEL_ROWS)):
+        for name, place in places.items():
+            parts[name].append(numbers_in([row[place] for row in block], name))
+    columns: dict[str, Column] = {name: np.concatenate(arrays) for name, arrays in parts.items()}
+    return Table(columns, {}, opened.meta)
+
+
+def _spectra_of_wide_csv(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+    with faults_of("CSV"):
+        opened = open_csv(source)
+        wide = Wide.among(opened.names)
+        axis = wide.axis(opened.meta, options.air, opened.names)
+        n, kinds = _survey_columns(opened, wide)
+        rows = open_csv(source).rows
+    if n == 0:
+        raise DefectError(Reason.EMPTY, "a table without rows")
+    origin = Origin(source, options, single=n == 1)
+    place = {name: i for i, name in enumerate(opened.names)}
+    for first, last in blocks(n, len(axis.wavelength)):
+        with faults_of("CSV"):
+            block = _wide_block(list(islice(rows, last - first)), wide, kinds, place)
+        yield from stacks_of_rows(block, wide.roles, origin, first, axis)
+
+
+def _wide_block(
+    rows: list[list[str]], wide: Wide, kinds: Mapping[str, str], place: Mapping[str, int]
+) -> dict[str, Column]:
+    block: dict[str, Column] = {}
+    for role, names in wide.columns.items():
+        places = [place[name] for name in names]
+        block[f"<{role}>"] = np.array([numbers_in([row[i] for i in places], role) for row in rows])
+    return block | {name: [VALUE_OF[kind](row[place[name]]) for row in rows] for name, kind in kinds.items()}
+
+
+def _survey_columns(opened: Csv, wide: Wide) -> tuple[int, dict[str, str]]:
+    """Number of rows, and the kind of every catalogue column: one kind for the whole file, so one pass in advance."""
+    places = {name: i for i, name in enumerate(opened.names) if name not in wide.names}
+    kinds = dict.fromkeys(places, "blank")
+    n = 0
+    for n, row in enumerate(opened.rows, 1):  # noqa: B007
+        for name, i in places.items():
+            if kinds[name] != "text":
+                kinds[name] = wider(kinds[name], kind_of(row[i]))
+    identifier = find(places, IDS)
+    return n, kinds | ({identifier: "text"} if identifier else {})

@@ -1,0 +1,163 @@
+"""A table in memory, out of any text format, and the spectra in it: one, one per row, or one column per wavelength."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.formats.columns import ANY_WAVELENGTH, FLUX, Column, Roles, find, missing
+from rarespec.formats.reader import ReadOptions
+from rarespec.formats.source import Source
+from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
+from rarespec.formats.wavelength import Axis
+from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+
+# ---- Text tables with one column per pixel, named by its wavelength (4000.5, flux_4000.5) or numbered (flux_0001).
+
+
+HEADERLESS_COLUMNS = 10
+"""A first line of fewer numbers than this is taken for data without a header, not for wavelengths."""
+
+NUMBER = r"\d+\.?\d*(?:[eE][+-]?\d+)?"
+PIXEL_COLUMN = re.compile(rf"(?:(flux|ivar|flux_err|err|error|sigma|mask)_)?({NUMBER})", re.IGNORECASE)
+ROLE_OF_PREFIX = {"flux": "flux", "ivar": "ivar", "mask": "mask"}
+
+
+@dataclass(frozen=True)
+class Wide:
+    """Names of the columns on pixels, by role; and the wavelengths that the flux columns are named by."""
+
+    columns: dict[str, list[str]]
+    wavelength: NDArray[np.float64] | None
+
+    @classmethod
+    def among(cls, names: Sequence[str]) -> Wide:
+        found = {name: match for name in names if (match := PIXEL_COLUMN.fullmatch(name.strip()))}
+        bare = [name for name, match in found.items() if match[1] is None]
+        columns: dict[str, list[str]] = {"flux": bare} if len(bare) > 1 else {}
+        for name, match in found.items():
+            role = ROLE_OF_PREFIX.get((match[1] or "").lower(), "error")
+            if match[1] and not (role == "flux" and bare):
+                columns.setdefault(role, []).append(name)
+        flux = columns.get("flux", [])
+        if len(flux) < 2 or (len(bare) == len(names) and len(bare) < HEADERLESS_COLUMNS):
+            raise missing("flux", (*FLUX, "columns named by their wavelength"), names)
+        pixels = [found[name][2] for name in flux]
+        if any([found[name][2] for name in group] != pixels for group in columns.values()):
+            raise DefectError(Reason.LAYOUT, "the columns of flux, ivar, error and mask do not have the same pixels")
+        return cls(columns, None if _are_row_numbers(pixels) else np.array(pixels, dtype=np.float64))
+
+    @cached_property
+    def names(self) -> set[str]:
+        return {name for group in self.columns.values() for name in group}
+
+    @property
+    def roles(self) -> Roles:
+        """Names in angle brackets, which no file uses, for the matrices put together from many columns."""
+        ivar, error, mask = (f"<{role}>" if role in self.columns else None for role in ("ivar", "error", "mask"))
+        return Roles("<flux>", ivar=ivar, error=None if ivar else error, mask=mask)
+
+    def axis(self, meta: Mapping[str, Any], air: bool, names: Iterable[str]) -> Axis:
+        if find(meta, ANY_WAVELENGTH) or self.wavelength is None:
+            return Axis.in_metadata(meta, air, names)
+        return Axis.of(self.wavelength, unit=meta.get("wavelength_unit"), air=air)
+
+
+def _are_row_numbers(pixels: list[str]) -> bool:
+    """0, 1, 2 ... or 1, 2, 3 ...: numbers of pixels, not wavelengths."""
+    return [float(pixel) for pixel in pixels] in ([float(i + j) for i in range(len(pixels))] for j in (0, 1))
+
+
+# ---- A table in memory, out of any text format, and the spectra in it: one, one per row, or one column per
+# wavelength.
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table in memory: columns, their units, and what its header says."""
+
+    columns: dict[str, Column]
+    units: dict[str, str] = field(default_factory=dict)
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        return len(next(iter(self.columns.values()), []))
+
+
+def spectra_of_table(table: Table, source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+    if table.n_rows == 0:
+        raise DefectError(Reason.EMPTY, "a table without rows")
+    if find(table.columns, FLUX) is None:
+        yield from _columns_per_wavelength(table, source, options)
+    elif is_vector(table.columns[Roles.among(table.columns).flux]):
+        yield from _vectors_per_row(table, source, options)
+    else:
+        yield from _one_spectrum(table, source, options)
+
+
+def _one_spectrum(table: Table, source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+    roles = Roles.among(table.columns)
+    block: dict[str, Column] = {name: table.columns[name][np.newaxis] for name in roles.used}  # type: ignore[call-overload]
+    block |= {key: [value] for key, value in table.meta.items() if isinstance(value, str | int | float)}
+    axis = None if roles.wavelength else Axis.in_metadata(table.meta, options.air, table.columns)
+    unit = table.units.get(roles.wavelength or "", table.meta.get("wavelength_unit"))
+    yield from stacks_of_rows(block, roles, Origin(source, options, single=True), 0, axis, unit)
+
+
+def _vectors_per_row(table: Table, source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+    roles = Roles.among(table.columns)
+    for name in roles.used:
+        if not is_vector(table.columns[name]):
+            raise DefectError(Reason.LAYOUT, f"{roles.flux} has vectors, but {name} does not")
+    axis = None if roles.wavelength else Axis.in_metadata(table.meta, options.air, table.columns)
+    unit = table.units.get(roles.wavelength or "")
+    columns = {name: _rows_of(column) for name, column in table.columns.items()}
+    columns = {name: column for name, column in columns.items() if name in roles.used or not is_vector(column)}
+    yield from _in_blocks(columns, roles, source, options, axis, unit)
+
+
+def _rows_of(column: Column) -> Column:
+    if isinstance(column, np.ndarray) or not is_vector(column):
+        return column
+    return [None if row is None else np.ma.asarray(row) if np.ma.is_masked(row) else np.asarray(row) for row in column]
+
+
+def _columns_per_wavelength(table: Table, source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+    wide = Wide.among(list(table.columns))
+    axis = wide.axis(table.meta, options.air, table.columns)
+    columns: dict[str, Column] = {
+        f"<{role}>": np.ma.stack([np.ma.asarray(table.columns[name]) for name in names], axis=1)
+        for role, names in wide.columns.items()
+    }
+    columns |= {
+        name: column for name, column in table.columns.items() if name not in wide.names and not is_vector(column)
+    }
+    yield from _in_blocks(columns, wide.roles, source, options, axis)
+
+
+def _in_blocks(
+    columns: Mapping[str, Column],
+    roles: Roles,
+    source: Source,
+    options: ReadOptions,
+    axis: Axis | None,
+    unit: str | None = None,
+) -> Iterator[Spectra | Defect]:
+    n = len(columns[roles.flux])
+    origin = Origin(source, options, single=n == 1)
+    for first, last in blocks(n, len(axis.wavelength) if axis else 1):
+        block = {name: column[first:last] for name, column in columns.items()}
+        yield from stacks_of_rows(block, roles, origin, first, axis, unit)
+
+
+def is_vector(column: Column) -> bool:
+    if isinstance(column, np.ndarray):
+        return column.ndim == 2
+    return any(isinstance(element, np.ndarray | list) for element in column)

@@ -1,0 +1,222 @@
+"""Auto: several ways to rank, each trusted as far as it finds the known examples again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from rarespec.rankers.auto.parts import KeptRows, along, learn_parts
+from rarespec.rankers.auto.rows import Prepared, Wide, rows_with
+from rarespec.rankers.auto.signal import Signal, SignalSpace, signal_of_rows, unusualness
+from rarespec.rankers.auto.trust import fuse, in_words, leaning, ranks_among, standing, trust
+from rarespec.rankers.parameters import require_count
+from rarespec.rankers.ranker import Flags, Kept, Needs, PreparingRanker, Scores, weighted_sums
+from rarespec.rankers.rows import BLOCK_ROWS, Rows, checked_rows, same_rows
+
+
+class Auto(PreparingRanker):
+    """Rank by the weighted sum of 1 / sqrt(rank) over the ranks that several parts give.
+
+    A row that one trusted part puts high comes high: with a mean of ranks, or of their logarithms, the worst part
+    decides.
+
+    Each part is weighted by how well it finds known examples that are hidden from it, one at a time, and by a prior.
+    With one known example none can be hidden; then those parts count more whose first rows others have as well. `why_`
+    says which were used.
+
+    - "spread": what is known spreads from neighbour to neighbour, where neighbours are found after whitening and
+      without noise. It follows sequences, and families each of which has a known example.
+    - "expanded": the mean of the known and of the best candidates in whitened space, cleared of noise by Wiener's
+      filter; the noise is measured on differences between neighbours in the survey. It finds a tight family from an
+      example that is mostly noise.
+    - "push": BaggingTopPush on the features as given, for classes that whitening would hide.
+    - "given": LRGA on the features as given, in surveys of at most three thousand rows.
+
+    y may hold -1 for rows that are known not to be of the kind: "spread" learns from them, and none is a candidate.
+    They also tell whether members are more unusual rows than what was refused, or less so.
+
+    Parameters
+    ----------
+    n_neighbours : int >= 1, default 5
+        Between which noise is measured.
+    signal : Signal, optional
+        The space of signal of the rows that will be fitted, and their graph in it, from `signal_of_rows`; by default
+        they are found.
+    balanced : bool, default False
+        Whether known rows that stand close together share their weight in "spread". Examples that were found by looking
+        at the top of a ranking are no random sample: one family is found first, and without this it drowns the others.
+    random_state : int, RandomState or None, default 0
+        Draws the rows among which hidden ones are placed, and the bags.
+
+    Attributes
+    ----------
+    weights_ : dict of part -> share, which sum to 1
+    hidden_places_ : dict of part -> (h,) float64, places of the known examples that were hidden, 1 = first
+    hidden_scores_ : (h,) float64, the scores that these places give
+    leaning_ : float, how much is added to the score of a row for being unusual; 0 where nothing was refused
+    why_ : str, the same in words
+
+    Notes
+    -----
+    "spread" and "given" are found for the fitted rows as a whole. A new row gets the mean of the nearest of those that
+    are kept, at most ten thousand.
+
+    Of more than 200 000 rows, "spread" follows those that it reaches from the known ones and those most alike to them,
+    50 000 in all, and the other parts learn from 100 000 that are drawn. Beside X that takes some 350 bytes a row.
+
+    Not to be confused with `rarespec.evaluation.Tuned`, which chooses the parameters of one ranker.
+    """
+
+    learns_from_non_members = True
+
+    weights_: dict[str, float]
+    hidden_places_: dict[str, NDArray[np.float64]]
+    hidden_scores_: NDArray[np.float64]
+    why_: str
+    mean_: NDArray[np.float64]
+    whitening_: NDArray[np.float64]
+    noise_: NDArray[np.float64]
+    usual_reach_: float
+    directions_: dict[str, NDArray[np.float64]]
+    kept_rows_: dict[str, Rows]
+    kept_scores_: dict[str, Scores]
+    levels_: dict[str, NDArray[np.float64]]
+    leaning_: float
+    unusual_levels_: NDArray[np.float64]
+    _fitted_rows: Rows | None = None
+    """Whose scores under the parts are at hand; None for a model from a file."""
+
+    def __init__(
+        self,
+        n_neighbours: int = 5,
+        signal: Signal | None = None,
+        balanced: bool = False,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_neighbours = n_neighbours
+        self.signal = signal
+        self.balanced = balanced
+        self.random_state = random_state
+
+    def needs(self) -> Needs:
+        """The space of signal, unless it is a parameter."""
+        return Needs(signal=self.n_neighbours if self.signal is None else None)
+
+    def edge_scores(self, X: Any) -> Scores:
+        """How much of what is known has spread to each row, as a logarithm, (n,).
+
+        Unlike the scores, which come from ranks, these fall steeply where a kind ends.
+        """
+        check_is_fitted(self)
+        rows = checked_rows(self, X, reset=False)
+        found = self._fitted["spread"] if self._was_fitted_to(rows) else self._among("spread", rows)
+        return np.log(np.maximum(found, np.finfo(np.float32).tiny))
+
+    def hidden_scores(self) -> Scores:
+        """Scores of known examples that were hidden in turn, (h,)."""
+        return self.hidden_scores_
+
+    def words(self, n_known: int) -> str:
+        """Which parts were used, and why."""
+        return self.why_
+
+    def _was_fitted_to(self, X: Rows) -> bool:
+        return self._fitted_rows is not None and same_rows(X, self._fitted_rows)
+
+    def _check_parameters(self) -> None:
+        require_count(self, "n_neighbours")
+
+    def _prepare(self, X: Rows, kept: Kept) -> Prepared | Wide:
+        self._check_parameters()
+        with _one_thread():
+            signal = self.signal or kept.signal or signal_of_rows(X, self.n_neighbours)
+            if signal.n_rows != len(X):
+                raise ValueError(f"signal: it has {signal.n_rows} rows and X has {len(X)}; find it on this X")
+            return rows_with(X, signal)
+
+    def _expect_found(self) -> None:
+        self.balanced = True
+
+    def _learn(self, ready: Prepared | Wide, X: Rows, known: Flags, refused: Flags) -> None:
+        with _one_thread():
+            self._learn_parts(ready, X, known, refused)
+
+    def _learn_parts(self, ready: Prepared | Wide, X: Rows, known: Flags, refused: Flags) -> None:
+        space = ready.space
+        self.mean_, self.whitening_, self.noise_ = space.mean, space.whitening, space.noise
+        self.usual_reach_ = space.usual_reach
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        query, parts = learn_parts(ready, known, refused, seed, self.balanced)
+        hidden = query.ready.X[query.hidden]
+        self.directions_, self.hidden_places_ = parts.directions, parts.places
+        self.kept_rows_ = {name: kept.rows for name, kept in parts.kept.items()}
+        self.kept_scores_ = {name: kept.scores for name, kept in parts.kept.items()}
+        self._fitted_rows = X
+        self._fitted = {name: self._along(name, X) for name in self.directions_} | parts.whole
+        self._lean(ready, known, refused)
+        self._combine(np.flatnonzero(~known & ~refused), space.seen(query.ready.whitened(query.known)))
+        self.hidden_scores_ = fuse(self.hidden_places_, self.weights_) + self._leaned(hidden)
+
+    def _lean(self, ready: Prepared | Wide, known: Flags, refused: Flags) -> None:
+        self.leaning_, self.unusual_levels_ = 0.0, np.empty(0)
+        if refused.any():
+            values = self._fitted_unusual = ready.unusual
+            self.unusual_levels_ = np.sort(values[~known & ~refused])
+            self.leaning_ = leaning(*(standing(values[rows], self.unusual_levels_) for rows in (known, refused)))
+
+    def _leaned(self, X: Rows) -> Scores:
+        """What is added to the scores of rows for being unusual, (n,)."""
+        if not self.leaning_:
+            return np.zeros(len(X))
+        values = self._fitted_unusual if self._was_fitted_to(X) else unusualness(X, self._space)
+        return self.leaning_ * standing(values, self.unusual_levels_)
+
+    def _combine(self, unlabelled: NDArray[np.intp], seen: float) -> None:
+        self.weights_ = trust(self.hidden_places_, self._fitted, unlabelled, seen)
+        used = [name for name, weight in self.weights_.items() if weight > 0]
+        self.levels_ = {name: np.sort(self._fitted[name][unlabelled]) for name in used}
+        self.why_ = in_words(self.weights_, self.hidden_places_, self.leaning_)
+
+    def _scores(self, X: Rows) -> Scores:
+        scores = self._part_scores(X)
+        ranks = {name: ranks_among(scores[name], levels) for name, levels in self.levels_.items()}
+        return fuse(ranks, self.weights_) + self._leaned(X)
+
+    def _part_scores(self, X: Rows) -> dict[str, Scores]:
+        """Scores of all rows under each part that has a weight."""
+        if self._was_fitted_to(X):
+            return self._fitted
+        return {
+            name: self._along(name, X) if name in self.directions_ else self._among(name, X) for name in self.levels_
+        }
+
+    def _along(self, name: str, X: Rows) -> Scores:
+        direction = self.directions_[name]
+        if name == "push":
+            return weighted_sums(X, direction)
+        return _by_blocks(X, lambda rows: along(self._space.whitened(rows), direction))
+
+    def _among(self, name: str, X: Rows) -> Scores:
+        kept = KeptRows(self.kept_rows_[name], self.kept_scores_[name])
+        if name == "given":
+            return kept.scores_of(X)
+        return _by_blocks(X, lambda rows: kept.scores_of(self._space.unit_rows(self._space.all_whitened(rows))))
+
+    @property
+    def _space(self) -> SignalSpace:
+        return SignalSpace(self.mean_, self.whitening_, self.noise_, self.usual_reach_)
+
+
+def _one_thread() -> threadpool_limits:
+    """Products here are small: on cores that others use as well, threads wait for each other longer than they work."""
+    return threadpool_limits(1, user_api="blas")
+
+
+def _by_blocks(X: Rows, scores_of: Callable[[Rows], Scores]) -> Scores:
+    return np.concatenate([scores_of(X[start : start + BLOCK_ROWS]) for start in range(0, len(X), BLOCK_ROWS)])

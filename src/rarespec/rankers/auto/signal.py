@@ -1,0 +1,237 @@
+"""The rows' own space of signal: whitened, with the axes along which neighbours differ most, which is where noise is.
+
+It takes Auto longest to find of the rows alone: this space, and who is near whom in it.
+
+Notation: z = U' S^-1/2 (x - mean), S the covariance of all rows; U diag(w) U' the covariance of one row's noise after
+S^-1/2. As whitened rows have covariance 1, what is not noise has 1 - w along each axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.rankers.covariance import ledoit_wolf
+from rarespec.rankers.linear_map import LinearMap, whitening_of
+from rarespec.rankers.neighbours.faiss_search import FaissSearch
+from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph, NeighbourSearch, build_neighbours
+from rarespec.rankers.ranker import Scores
+from rarespec.rankers.rows import BLOCK_ROWS, Rows, row_digests
+
+Floating = TypeVar("Floating", np.float32, np.float64)
+
+N_ROWS_COMPARED = 5000
+"""Rows whose differences to their neighbours measure the noise."""
+
+RECALL = 0.95
+"""Share of the neighbours that must be found: many ways lead to a row, and the noise is a mean over many pairs."""
+
+N_ROUNDS = 2
+"""Of Tyler's weights, which settle at once."""
+
+LEAST_SHARE, MOST_SHARE = 1e-3, 1 - 1e-3
+NOISIEST = 0.9
+"""Quantile of w that counts as all noise: neighbours among few rows differ by more than noise, everywhere alike."""
+
+LEAST_NOISE_UNIT = 0.3
+
+USUAL = 0.95
+"""Share of the rows whose reach along the noisy axes is put down to noise; less would take rare ones for noise."""
+
+
+WIDE = 200_000
+"""More rows than this have no graph but cells, and their space is learned from so many of them."""
+
+Neighbours = Callable[[Rows, int], NeighbourGraph]
+
+N_SAMPLE = 300
+"""Rows on which it is measured whether enough neighbours are found by looking into the cells nearby."""
+
+
+@dataclass(frozen=True)
+class SignalSpace:
+    """Whitening onto axes along each of which the share of noise is known."""
+
+    mean: NDArray[np.float64]
+    whitening: NDArray[np.float64]
+    """(d, d), one axis in each column."""
+    noise: NDArray[np.float64]
+    """(d,) between 0 and 1."""
+    usual_reach: float
+    """How far all but the noisiest rows reach along the noisy axes; see `reach`."""
+
+    def whitened(self, X: Rows) -> NDArray[np.float64]:
+        """(n, d) float64; for a block of rows."""
+        return np.asarray((X - self.mean) @ self.whitening)
+
+    def all_whitened(self, X: Rows) -> NDArray[np.float32]:
+        """(n, d) float32."""
+        Z = np.empty(X.shape, np.float32)
+        for start in range(0, len(X), BLOCK_ROWS):
+            Z[start : start + BLOCK_ROWS] = self.whitened(X[start : start + BLOCK_ROWS])
+        return Z
+
+    def all_units(self, X: Rows) -> NDArray[np.float32]:
+        """`unit_rows` of all rows, which are whitened block by block."""
+        units = np.empty(X.shape, np.float32)
+        for start in range(0, len(X), BLOCK_ROWS):
+            units[start : start + BLOCK_ROWS] = self.unit_rows(self.all_whitened(X[start : start + BLOCK_ROWS]))
+        return units
+
+    def signal_share(self, m: float, beyond: float = 0.0) -> NDArray[np.float64]:
+        """Wiener's weight of each axis in a mean of m rows: signal over signal and what noise the mean leaves.
+
+        beyond : signal that the rare kind has where the survey has none, in units of one row's noise.
+        """
+        signal = 1 - self.noise + beyond * self.noise
+        return signal / (signal + self.noise / m)
+
+    def direction(self, mean: NDArray[Any], m: float, beyond: float) -> NDArray[np.float64]:
+        """A mean of m whitened rows, cleared of its noise."""
+        return np.asarray(self.signal_share(m, beyond) * mean)
+
+    def beyond(self, Z: NDArray[Any]) -> float:
+        """Signal of a kind, of which these are whitened rows (m, d), along axes where the survey has nothing but noise.
+
+        What several rows have in common there is no noise. One row may just be noisy: it must reach further than
+        rows of the survey do, and so must they, or what little they have is better left to other axes.
+        """
+        m, rows = len(Z), Z.astype(np.float64)
+        common = (
+            rows[0] ** 2 - self.noise if m == 1 else (rows.sum(axis=0) ** 2 - (rows**2).sum(axis=0)) / (m * (m - 1))
+        )
+        found = reach(common - (1 - self.noise), self.noise)
+        return float(found) if found > self.usual_reach else 0.0
+
+    def seen(self, Z: NDArray[Any]) -> float:
+        """Share of what tells these whitened rows, (m, d), from the survey that lies where the survey has signal."""
+        energy, m = Z.mean(axis=0, dtype=np.float64) ** 2, len(Z)
+        everywhere = float(energy @ self.signal_share(m, self.beyond(Z)))
+        return float(energy @ self.signal_share(m)) / everywhere if everywhere > 0 else 1.0
+
+    def unit_rows(self, Z: NDArray[Floating]) -> NDArray[Floating]:
+        """Whitened rows weighted by their share of signal, of length 1, in the precision they have."""
+        rows = Z * np.sqrt(self.signal_share(1)).astype(Z.dtype)
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+
+
+def root_lengths(Z: NDArray[Floating]) -> NDArray[Floating]:
+    """Square root of the length of each row, (n,)."""
+    return np.sqrt(np.maximum(np.linalg.norm(Z, axis=1), Z.dtype.type(1e-6)))
+
+
+def reach(excess: NDArray[Any], noise: NDArray[np.float64]) -> NDArray[Any]:
+    """Mean of squared values along the axes beyond what is expected, (..., d), in units of noise."""
+    return excess @ noise / (noise @ noise)
+
+
+def signal_space(X: Rows, k: int = 5) -> SignalSpace:
+    """Of these rows; noise is what tells some of them from their k nearest."""
+    mean, covariance, _ = ledoit_wolf(X)
+    whitening = whitening_of(mean, covariance).matrix
+    whitening = np.diag(whitening) if whitening.ndim == 1 else whitening
+    rows = np.linspace(0, len(X) - 1, min(len(X), N_ROWS_COMPARED)).astype(np.intp)
+    centred = LinearMap(mean, whitening)
+    Z = centred.apply(X[rows])
+    near = NeighbourSearch(X, RECALL, 0, None).nearest_to(X[rows], rows, min(k, len(X) - 1))[0]
+    differences = Z[:, None] - centred.apply(X[near.ravel()]).reshape(*near.shape, -1)
+    share, axes = np.linalg.eigh(_noise_covariance(differences.reshape(-1, X.shape[1])))
+    share /= max(np.quantile(share, NOISIEST), LEAST_NOISE_UNIT)
+    noise = np.clip(share, LEAST_SHARE, MOST_SHARE)
+    usual_reach = float(np.quantile(reach((Z @ axes) ** 2 - 1, noise), USUAL))
+    return SignalSpace(mean, whitening @ axes, noise, usual_reach)
+
+
+def _noise_covariance(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Half the covariance of differences between neighbours, each counted by its shape (Tyler 1987).
+
+    By their size the faintest spectra alone would decide.
+    """
+    n, d = differences.shape
+    ridge = 1e-9 * np.eye(d)
+    W = differences.T @ differences / (2 * n) + ridge
+    for _ in range(N_ROUNDS):
+        size = (differences @ np.linalg.inv(W) * differences).sum(axis=1) / (2 * d)
+        size = np.maximum(size, max(0.05 * float(np.median(size)), 1e-12))
+        W = (differences / size[:, None]).T @ differences / (2 * n) + ridge
+    return W
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """Of the rows of one feature matrix."""
+
+    n_rows: int
+    space: SignalSpace
+    graph: NeighbourGraph | None
+    """None for more than WIDE rows."""
+    cells: Mapping[str, NDArray[Any]] | None = None
+    """What `FaissSearch` keeps; None for no more than WIDE rows."""
+
+
+def signal_of_rows(X: Rows, k: int = 5, neighbours: Neighbours | None = None) -> Signal:
+    """To be given to several `Auto` on the same X; noise is measured between k neighbours.
+
+    neighbours : what finds them for the graph, of rows and a number; a search that is nearly exact by default
+    """
+    if len(X) <= WIDE:
+        space = signal_space(X, k)
+        return Signal(len(X), space, joined(space.all_units(X), len(X), neighbours))
+    some = np.sort(np.random.default_rng(0).choice(len(X), WIDE, replace=False))
+    space = signal_space(X[some], k)
+    return Signal(len(X), space, None, _cells(unit_rows(X, space)))
+
+
+def joined(units: NDArray[np.float32], n: int, neighbours: Neighbours | None = None) -> NeighbourGraph:
+    """Rows of length 1, which may be some of n."""
+    if neighbours is not None:
+        return neighbours(units, n_neighbours(n))
+    return build_neighbours(units, n_neighbours(n), target_recall=RECALL)
+
+
+def _cells(units: Rows) -> dict[str, NDArray[Any]]:
+    sample = units[np.random.default_rng(0).choice(len(units), N_SAMPLE, replace=False)]
+    order, k = np.argsort(row_digests(units)), n_neighbours(len(units)) + 1
+    return FaissSearch(units, order, sample, k, own_first=True, target_recall=RECALL, seed=0).kept()
+
+
+def n_neighbours(n: int) -> int:
+    """How many neighbours each of n rows has: more where rows lie denser, or a kind falls apart into islands."""
+    return min(int(np.ceil(n**0.25)), n - 1)
+
+
+def unusualness(X: Rows, space: SignalSpace) -> Scores:
+    """Squared length of rows after whitening, (n,), as far as it is signal."""
+    share, values = space.signal_share(1), np.empty(len(X))
+    for start in range(0, len(X), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        values[block] = space.whitened(X[block]) ** 2 @ share
+    return values
+
+
+@dataclass(frozen=True, eq=False)
+class _UnitRows:
+    """Stands for an (n, d) float32 array of which rows are taken."""
+
+    X: Rows
+    space: SignalSpace
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, d = self.X.shape
+        return n, d
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __getitem__(self, rows: Any) -> NDArray[np.float32]:
+        return self.space.all_units(self.X[rows])
+
+
+def unit_rows(X: Rows, space: SignalSpace) -> Rows:
+    """Of all rows of X, for whoever takes no more of an array than some of its rows at a time."""
+    return cast(Rows, _UnitRows(X, space))

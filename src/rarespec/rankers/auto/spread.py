@@ -1,0 +1,150 @@
+"""Auto's part that follows a kind from neighbour to neighbour, in the space of signal.
+
+What is known spreads along the edges of a graph (Zhou et al. 2004) whose weights fit the distances around each row
+(Zelnik-Manor & Perona 2004). Neighbours after whitening, in the space of signal, are of the same kind far more often
+than neighbours in the features as given: noise and the common differences between spectra are out of the way.
+
+Notation: f = y + alpha S f with S = D^-1/2 W D^-1/2, by repeated products. What spreads from several rows is the sum of
+what spreads from each, so that one hidden row is one subtraction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from rarespec.rankers.graph.label_propagation import edge_weights, local_scales
+from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph
+
+if TYPE_CHECKING:
+    from rarespec.rankers.auto.query import Query
+
+
+ALPHA = 0.99
+N_STEPS = 100
+"""How far what is known spreads, in edges. Each step keeps all scores positive, however small."""
+
+N_STEPS_FAR, MAX_NEAR = 20, 20_000
+"""After so many steps, only those rows are followed further to which most has spread: the order of the rest is of no
+interest."""
+
+FIRST_BATCH, BATCH_SHARE = 100, 0.5
+"""Rows of the first batches; later ones have this share of those asked before."""
+
+Columns = NDArray[np.float32]
+RowNumbers = NDArray[np.intp]
+NeighboursOf = Callable[[RowNumbers], tuple[NDArray[np.int64], NDArray[np.float64]]]
+"""Numbers and distances of the nearest rows of each of some rows, (m, k) each; a row itself may be among its own."""
+
+
+def spreading(graph: NeighbourGraph) -> csr_array:
+    """S, (n, n) float32."""
+    return scaled(edge_weights(graph, "self-tuned", local_scales(graph), np.float32))
+
+
+def scaled(weights: csr_array) -> csr_array:
+    """D^-1/2 W D^-1/2, float32."""
+    degrees = np.asarray(weights.sum(axis=1, dtype=np.float64)).ravel()
+    scaling = (1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))).astype(np.float32)
+    values = weights.data.astype(np.float32)
+    values *= np.repeat(scaling, np.diff(weights.indptr))
+    values *= scaling[weights.indices]
+    return csr_array((values, weights.indices, weights.indptr), weights.shape)
+
+
+def spread(S: csr_array, Y: Columns, n_steps: int = N_STEPS, f: Columns | None = None) -> Columns:
+    """f for y, (n,), or for each column of Y, (n, q), float32; `f` is where it goes on from."""
+    f = Y if f is None else f
+    for _ in range(n_steps):
+        f = ALPHA * (S @ f) + Y
+    return f
+
+
+def spread_scores(
+    query: Query, S: csr_array, balanced: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Score of every row, (n,), and the places of the known rows that are hidden in turn.
+
+    Where refused rows are near, their share of what arrives at a row counts against it. If `balanced`, known rows count
+    the less the more has spread to them: many that stand close together count as much as one that stands alone.
+    """
+    y = np.zeros(S.shape[0], np.float32)
+    y[query.known] = 1
+    f = spread(S, y, N_STEPS_FAR)
+    near = _near(f, query)
+    inner = S[near][:, near] if len(near) < len(f) else S
+    f[near] = spread(inner, y[near], N_STEPS - N_STEPS_FAR, f[near])
+    if balanced:
+        y[query.known] = 1 / f[query.known]
+        y *= len(query.known) / y.sum()
+        f[near] = spread(inner, y[near])
+    hidden = (near[:, None] == query.hidden).astype(np.float32)
+    refused = np.isin(near, query.refused).astype(np.float32)
+    from_each = spread(inner, np.column_stack([refused, hidden]))
+    against = np.zeros_like(f)
+    against[near] = from_each[:, 0]
+    scores = _share(f, against)
+    from_hidden: Columns = y[query.hidden] * from_each[:, 1:]
+    without = _share(f[near, None] - from_hidden, against[near, None])
+    return scores.astype(np.float64), _places(query, near, without, (without * hidden).sum(axis=0), scores)
+
+
+def _near(f: NDArray[np.float32], query: Query) -> NDArray[np.intp]:
+    """Rows to which most has spread, and all labelled ones."""
+    if len(f) <= MAX_NEAR:
+        return np.arange(len(f))
+    return np.union1d(np.argpartition(-f, MAX_NEAR)[:MAX_NEAR], np.concatenate([query.known, query.refused]))
+
+
+def _places(
+    query: Query, near: NDArray[np.intp], without: Columns, own: NDArray[np.float32], scores: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Place of each hidden row, whose score is `own`, among unlabelled ones: near, (m, h), and all others."""
+    unlabelled = np.isin(near, query.unlabelled, assume_unique=True)
+    far = np.sort(np.delete(scores, near))
+    return 1.0 + (without[unlabelled] > own).sum(axis=0) + len(far) - np.searchsorted(far, own, side="right")
+
+
+def _share(f: Columns, against: Columns) -> Columns:
+    positive = np.maximum(f, np.float32(1e-30))  # what is left after a subtraction may be rounding
+    return np.asarray(positive * positive / (positive + against), np.float32)
+
+
+def reached(known: RowNumbers, n_wanted: int, neighbours_of: NeighboursOf) -> RowNumbers:
+    """Numbers, rising, of about so many rows, the known among them; fewer when no more can be reached.
+
+    Rows are asked for their neighbours, a batch at a time: always those to which most has spread so far. With a graph
+    of all rows, most of the time would go into rows that nothing ever reaches.
+    """
+    asked = known
+    near, far = neighbours_of(known)
+    while len(asked) < n_wanted:
+        rows, f = _spread_so_far(known, asked, near, far)
+        waiting = ~np.isin(rows, asked)
+        rows, f = rows[waiting], f[waiting]
+        if not len(rows):
+            break
+        n_next = min(max(FIRST_BATCH, int(BATCH_SHARE * len(asked))), n_wanted - len(asked), len(rows))
+        batch = rows[np.argpartition(-f, n_next - 1)[:n_next]]
+        found = neighbours_of(batch)
+        asked = np.concatenate([asked, batch])
+        near, far = np.concatenate([near, found[0]]), np.concatenate([far, found[1]])
+    return np.sort(asked)
+
+
+def _spread_so_far(
+    known: RowNumbers, asked: RowNumbers, near: NDArray[np.int64], far: NDArray[np.float64]
+) -> tuple[RowNumbers, NDArray[np.float32]]:
+    """All rows seen so far, and what has spread to each."""
+    rows, place = np.unique(np.concatenate([asked, near.ravel()]), return_inverse=True)
+    sources = np.repeat(place[: len(asked)], near.shape[1])
+    widths = np.maximum(far[:, -1:], np.finfo(np.float32).tiny)
+    weights = np.exp(-((far / widths) ** 2)).ravel()
+    one_way = csr_array((weights, (sources, place[len(asked) :])), (len(rows), len(rows)))
+    one_way.setdiag(0)
+    y = np.isin(rows, known).astype(np.float32)
+    return rows, spread(scaled(csr_array(one_way.maximum(one_way.T))), y, N_STEPS_FAR)

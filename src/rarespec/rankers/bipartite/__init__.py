@@ -1,0 +1,1 @@
+"""Known above unlabelled, by a logistic loss or by boosting."""

@@ -1,0 +1,1 @@
+"""Rankers that follow the neighbour graph."""

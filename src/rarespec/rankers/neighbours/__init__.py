@@ -1,0 +1,1 @@
+"""Nearest rows, and the graph made of them."""

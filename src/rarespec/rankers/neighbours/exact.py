@@ -1,0 +1,161 @@
+"""Nearest rows by comparing every pair: block by block, in double precision, with a proof that none was missed.
+
+A block of squared distances comes from one matrix product, |q|^2 - 2 q.x + |x|^2, whose rounding error is bounded. All
+rows that could belong to the nearest within that bound are compared again by their differences, which cancel nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from rarespec.progress import Progress
+from rarespec.rankers.rows import Rows
+from rarespec.storage.processes import available_cores
+
+Indices = NDArray[np.int64]
+Distances = NDArray[np.float64]
+"""Called with the number of rows done and in all."""
+
+QUERIES_AT_ONCE, ROWS_AT_ONCE = 256, 2048
+"""Queries and rows that are compared at a time in each thread (4 MiB of distances)."""
+
+PAIRS_AT_ONCE = 1 << 12
+"""Pairs whose differences are held at a time."""
+
+HUGE = 1e280
+"""Sums of squares beyond this, or below its inverse, are computed from scaled values."""
+
+SAMPLE_ROWS = 1000
+"""Rows whose median is taken for the centre of all."""
+
+STRIDES = 16
+"""Distances of which the smallest stands for all, when a row's threshold is looked for."""
+
+
+def exact_nearest(
+    base: Rows, queries: Rows, k: int, progress: Progress | None = None, n_jobs: int | None = None
+) -> tuple[Indices, Distances]:
+    """The k rows of `base` nearest to each query, nearest first, equally near ones by index.
+
+    Returns indices (m, k) int64 and Euclidean distances (m, k) float64. k is at most the number of rows of `base`.
+    """
+    indices, distances = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
+    base_rows = _CentredRows(base)
+
+    def fill(start: int) -> int:
+        block = slice(start, min(start + QUERIES_AT_ONCE, len(queries)))
+        indices[block], distances[block] = _nearest_of_block(base_rows, queries[block], k)
+        return block.stop
+
+    for done in in_threads(fill, range(0, len(queries), QUERIES_AT_ONCE), n_jobs):
+        if progress:
+            progress(done, len(queries))
+    return indices, distances
+
+
+def in_threads(work: Callable[[int], int], items: range, n_jobs: int | None) -> Iterator[int]:
+    """Results in order. Every item runs on one thread whatever n_jobs is, so that its rounding is always the same."""
+    with threadpool_limits(1), ThreadPoolExecutor(available_cores() if n_jobs in (None, -1) else n_jobs) as pool:
+        yield from pool.map(work, items)
+
+
+class _CentredRows:
+    """`base` about its centre and at most 1, in float64, piece by piece; the squared length of each row.
+
+    Distances keep their order, rounding errors become small, and nothing overflows.
+    """
+
+    def __init__(self, base: Rows) -> None:
+        self.base = base
+        # the median of some rows: a mean would follow a single row that lies far off
+        some = np.sort(base[:: max(1, len(base) // SAMPLE_ROWS)], axis=0)
+        self.centre = some[len(some) // 2].astype(np.float64)
+        self.scale = 1.0
+        self.scale = float(max(np.abs(piece).max() for _, piece in self.pieces())) or 1.0
+        self.squares = np.concatenate([(piece**2).sum(axis=1) for _, piece in self.pieces()])
+
+    def inside(self, rows: Rows) -> NDArray[np.float64]:
+        return (rows - self.centre) / self.scale
+
+    def pieces(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        for start in range(0, len(self.base), ROWS_AT_ONCE):
+            where = slice(start, min(start + ROWS_AT_ONCE, len(self.base)))
+            yield where, self.inside(self.base[where])
+
+
+def _nearest_of_block(base_rows: _CentredRows, queries: Rows, k: int) -> tuple[Indices, Distances]:
+    """Piece by piece: keep what is within the k smallest values so far, and sift again at the end."""
+    base, inside = base_rows.base, base_rows.inside(queries)
+    smallest = np.full((len(queries), k), np.inf)
+    error = 4 * (base.shape[1] + 8) * np.finfo(np.float64).eps  # of each value, relative to |q|^2 + |x|^2
+    query_errors = 2 * error * (inside**2).sum(axis=1)
+    kept, room, minus_twice = [], np.empty((len(queries), min(ROWS_AT_ONCE, len(base)))), -2.0 * inside
+    for where, piece in base_rows.pieces():
+        # |q|^2 is left out: it is the same for a whole row
+        squares = np.matmul(minus_twice, piece.T, out=room[:, : len(piece)])
+        squares += (1 + error) * base_rows.squares[where]  # at most so large
+        smallest = _k_smallest(np.concatenate([smallest, _small_values(squares, k)], axis=1), k)
+        squares -= 2 * error * base_rows.squares[where]  # at least so large
+        rows, columns = np.nonzero(squares <= (smallest.max(axis=1) + query_errors)[:, None])
+        kept.append((rows, columns + where.start, squares[rows, columns]))
+    rows, candidates, values = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+    near = values <= (smallest.max(axis=1) + query_errors)[rows]
+    rows, candidates = rows[near], candidates[near]
+    return first_of_each(rows, candidates, pair_distances(queries, rows, base, candidates), len(queries), k)
+
+
+def _small_values(squares: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """At most k values of each row, each of a different entry, among them the smallest and few that are not small."""
+    width = squares.shape[1] // STRIDES
+    if width < 4 * k:
+        return _k_smallest(squares, k)
+    smallest = squares[:, :width].copy()
+    for start in range(width, STRIDES * width, width):
+        np.minimum(smallest, squares[:, start : start + width], out=smallest)
+    return _k_smallest(smallest, k)
+
+
+def _k_smallest(values: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    return values if values.shape[1] <= k else np.partition(values, k - 1, axis=1)[:, :k]
+
+
+def pair_distances(A: Rows, a: Indices, B: Rows, b: Indices) -> Distances:
+    """|A[a] - B[b]| for each pair, from differences in float64: nothing cancels, and the value is that of (b, a)."""
+    distances = np.empty(len(a))
+    for start in range(0, len(a), PAIRS_AT_ONCE):
+        part = slice(start, start + PAIRS_AT_ONCE)
+        differences = A[a[part]].astype(np.float64) - B[b[part]]
+        distances[part] = lengths(differences)
+    return distances
+
+
+def lengths(rows: NDArray[np.float64]) -> Distances:
+    """Euclidean norm of each row; squares that overflow or vanish are avoided by scaling those rows."""
+    with np.errstate(over="ignore", under="ignore"):
+        squares = (rows**2).sum(axis=1)
+    found = np.sqrt(squares)
+    extreme = np.flatnonzero((squares > HUGE) | (squares < 1 / HUGE))
+    if len(extreme):
+        scale = np.abs(rows[extreme]).max(axis=1)
+        scale[scale == 0] = 1.0
+        found[extreme] = scale * np.sqrt(((rows[extreme] / scale[:, None]) ** 2).sum(axis=1))
+    return found
+
+
+def first_of_each(
+    rows: Indices, candidates: Indices, distances: Distances, n_rows: int, k: int
+) -> tuple[Indices, Distances]:
+    """The k nearest candidates of each row, (n_rows, k), nearest first, equally near ones by index.
+
+    `rows` says whose candidate each is; every row has at least k.
+    """
+    order = np.lexsort((candidates, distances, rows))
+    counts = np.bincount(rows, minlength=n_rows)
+    starts = np.cumsum(counts) - counts
+    chosen = order[starts[:, None] + np.arange(k)]
+    return candidates[chosen], distances[chosen]

@@ -1,0 +1,1 @@
+"""Support vector machines: bagging, biased, one-class, data description."""

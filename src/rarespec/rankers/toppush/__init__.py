@@ -1,0 +1,1 @@
+"""TopPush and BaggingTopPush, and the solvers behind them."""

@@ -1,0 +1,121 @@
+"""Why a candidate stands where it stands: what each wavelength range adds to its score, in numbers and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.errors import UsageError
+from rarespec.searching.explain.template import NoTemplate, Template, rescaled
+from rarespec.spectrum import Spectrum
+from rarespec.survey.features.feature_set import FeatureSet
+
+Vector = NDArray[np.float64]
+
+SMOOTHING_ANGSTROM = 60.0
+"""A band is a feature that an eye would point at: neighbouring pixels are taken together over this width."""
+BAND_LEVEL = 0.2
+"""A band reaches as far as the smoothed contribution exceeds this share of its largest value anywhere."""
+N_BANDS = 6
+"""Ranges that are named, the largest first."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """A wavelength range, vacuum Angstrom, that speaks for a candidate (contribution > 0) or against it.
+
+    contribution : sum over the range, in units of the score
+    share : of all that speaks for or against, from 0 to 1
+    """
+
+    start: float
+    stop: float
+    contribution: float
+    share: float
+
+    def __str__(self) -> str:
+        side = "in favour" if self.contribution > 0 else "against"
+        return f"{self.start:.0f}-{self.stop:.0f} A {side}: {100 * self.share:.0f} %"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What the template found in one spectrum.
+
+    id : of the spectrum
+    wavelength : (p,) float64, vacuum Angstrom
+    flux : (p,) float64, of the spectrum, filtered and rescaled
+    contribution : (p,) float64, weight times (flux - typical flux) in each pixel
+    score : their sum, by which the spectrum scores above the typical one; of the stand-in where the template is one
+    bands : the ranges that contribute most, the largest first
+    said : what the template is
+    """
+
+    id: str
+    wavelength: Vector
+    flux: Vector
+    contribution: Vector
+    score: float
+    bands: tuple[Band, ...]
+    said: str
+
+    def __str__(self) -> str:
+        total = f"{self.id}: {self.score:+.4g} relative to a typical spectrum of the survey"
+        return "\n".join([total, *map(str, self.bands), self.said])
+
+
+def contributions(template: Template, rescaled_flux: NDArray[np.floating]) -> Vector:
+    """Weight times (flux - typical flux), (p,) or (n, p): summed over the pixels, the score above the typical one's.
+
+    rescaled_flux : (p,) or (n, p), as the linear step of the recipe is given it
+    """
+    return template.weights * (rescaled_flux - template.typical)
+
+
+def explain_score(template: Template | NoTemplate, spectrum: Spectrum, features: FeatureSet) -> Explanation:
+    """What this template finds in a spectrum that is on the grid of the features' survey."""
+    if isinstance(template, NoTemplate):
+        raise UsageError(f"{spectrum.id}: no explanation by wavelength. {template.said}")
+    if len(spectrum.flux) != len(template.wavelength):
+        raise UsageError(
+            f"{spectrum.id}: has {len(spectrum.flux)} pixels, but the template has {len(template.wavelength)}"
+        )
+    observed = np.where(spectrum.bad, np.nan, spectrum.flux).astype(np.float32)
+    flux = rescaled(features.recipe, observed[None, :])[0].astype(np.float64)
+    if not np.isfinite(flux).all():
+        raise UsageError(f"{spectrum.id}: has no features, so there is no score to explain")
+    contribution = contributions(template, flux)
+    bands = bands_of(template.wavelength, contribution)
+    score = float(contribution.sum())
+    return Explanation(spectrum.id, template.wavelength, flux, contribution, score, bands, template.said)
+
+
+def bands_of(wavelength: Vector, contribution: Vector) -> tuple[Band, ...]:
+    """The few ranges in which a contribution by pixel, (p,), is largest in favour and against, the largest first."""
+    smooth = smoothed(wavelength, contribution)
+    everything = np.abs(smooth).sum()
+    if not everything > 0:
+        return ()
+    side = np.sign(smooth) * (np.abs(smooth) > BAND_LEVEL * np.abs(smooth).max())
+    cuts = np.concatenate([[0], np.flatnonzero(np.diff(side)) + 1, [len(side)]])
+    runs = [(start, stop) for start, stop in pairwise(cuts.tolist()) if side[start]]
+    bands = [_band(wavelength, smooth, start, stop, everything) for start, stop in runs]
+    return tuple(sorted(bands, key=lambda band: -band.share)[:N_BANDS])
+
+
+def _band(wavelength: Vector, smooth: Vector, start: int, stop: int, everything: float) -> Band:
+    total = float(smooth[start:stop].sum())
+    return Band(float(wavelength[start]), float(wavelength[stop - 1]), total, abs(total) / everything)
+
+
+def smoothed(wavelength: Vector, values: Vector, width_angstrom: float = SMOOTHING_ANGSTROM) -> Vector:
+    """Each value, (p,), spread evenly over the pixels within half the width: the sum stays the same."""
+    first = np.searchsorted(wavelength, wavelength - width_angstrom / 2)
+    last = np.searchsorted(wavelength, wavelength + width_angstrom / 2)
+    spread = np.zeros(len(values) + 1)
+    np.add.at(spread, first, values / (last - first))
+    np.add.at(spread, last, -values / (last - first))
+    return np.cumsum(spread)[:-1]

@@ -1,0 +1,1 @@
+"""Signs that a spectrum is on the list for what went wrong, not for what it is."""

@@ -1,0 +1,117 @@
+"""Flags: signs that a spectrum may stand on a list for what went wrong, not for what it is."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.searching.explain.template import NoTemplate, Template
+from rarespec.searching.flags.artefact_spectra import (
+    ArtefactSpectra,
+    BroadShape,
+    measure_broad_shape,
+    median_where,
+    prepare_spectra,
+)
+from rarespec.searching.flags.artefacts import has_camera_step, has_gaps, has_sky_residuals, has_spike
+from rarespec.spectrum import Spectra, WavelengthGrid
+from rarespec.storage.processes import available_cores
+from rarespec.survey.survey import Survey
+
+FLAG_MEANINGS = {
+    "bad-pixels": "Many pixels are bad, a long gap was interpolated, or pixels that the template uses are missing.",
+    "camera-join": "The flux jumps where two cameras meet, by more than it varies elsewhere in this spectrum.",
+    "low-snr": "The signal-to-noise ratio is below 3 in the catalogue or, if it is missing there, by the median pixel.",
+    "negative-flux": "The flux is significantly negative over a range of wavelengths: the sky was oversubtracted.",
+    "sky-residuals": "Pixels at strong night-sky lines scatter more than twice as much as their errors allow.",
+    "spike": "One or two pixels rise far above the rest, narrower than any line: a cosmic ray or a hot pixel.",
+}
+"""Flag -> what it means. None of them removes a candidate or changes its rank."""
+
+LOWEST_SNR = 3.0
+"""Below it even molecular bands are hard to tell from noise by eye."""
+NEGATIVE_SIGMA, NEGATIVE_SHARE = 5.0, 0.03
+"""Bins that lie so many errors below zero, and their share from which they are flagged: 150 Angstrom of 5000."""
+ROWS_AT_ONCE = 128
+"""In each thread."""
+
+Found = dict[str, NDArray[np.bool_]]
+
+
+def flags_of(survey: Survey, rows: Any, template: Template | NoTemplate | None = None) -> list[tuple[str, ...]]:
+    """Flags of the spectra in these rows of the survey, in the order of the rows; only these spectra are read.
+
+    rows : (k,) row numbers
+    template : of the ranking, to see whether pixels are missing where it looks
+    """
+    rows = np.asarray(rows, np.intp)
+    flags: list[tuple[str, ...]] = [()] * len(rows)
+    order = np.argsort(rows, kind="stable")  # neighbours together, so that few files are opened twice
+    parts = [order[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE)]
+
+    def found_in(places: NDArray[np.intp]) -> list[tuple[str, ...]]:
+        return flags_of_spectra(survey.at(rows[places]), survey.grid, template, survey.manifest.rest_frame)
+
+    with ThreadPoolExecutor(available_cores()) as threads:
+        for places, found in zip(parts, threads.map(found_in, parts), strict=True):
+            for place, its_flags in zip(places.tolist(), found, strict=True):
+                flags[place] = its_flags
+    return flags
+
+
+def flags_of_spectra(
+    spectra: Spectra,
+    grid: WavelengthGrid,
+    template: Template | NoTemplate | None = None,
+    rest_frame: bool = False,
+) -> list[tuple[str, ...]]:
+    """Flags of spectra on this grid, each in alphabetical order.
+
+    Without errors (ivar) no sky residuals are looked for, and the noise is taken from the scatter of the flux. Joins of
+    cameras are looked for where the catalogue's `survey` is known to have some.
+    """
+    judged = np.flatnonzero((~spectra.bad & np.isfinite(spectra.flux)).any(axis=1))
+    wanted = template if isinstance(template, Template) else None
+    found = _found(spectra.take(judged), grid, wanted, rest_frame)
+    flags: list[tuple[str, ...]] = [("bad-pixels",)] * len(spectra)  # stays for one without any good pixel
+    for place, row in enumerate(judged.tolist()):
+        flags[row] = tuple(flag for flag in FLAG_MEANINGS if found[flag][place])
+    return flags
+
+
+def _found(spectra: Spectra, grid: WavelengthGrid, template: Template | None, rest_frame: bool) -> Found:
+    look = prepare_spectra(spectra, grid, rest_frame)
+    broad = measure_broad_shape(look)
+    return {
+        "bad-pixels": has_gaps(look.bad, grid, template),
+        "camera-join": has_camera_step(broad, _column(spectra, "survey"), _numbers(spectra, "z")),
+        "low-snr": snr_of(spectra, look) < LOWEST_SNR,
+        "negative-flux": _is_negative(broad),
+        "sky-residuals": has_sky_residuals(look),
+        "spike": has_spike(look),
+    }
+
+
+def snr_of(spectra: Spectra, look: ArtefactSpectra) -> NDArray[np.float64]:
+    """The catalogue's S/N; where it has none, the median over the good pixels of flux / noise, (n,)."""
+    listed = _numbers(spectra, "snr")
+    unknown = ~np.isfinite(listed)
+    listed[unknown] = median_where(look.flux[unknown] / look.sigma[unknown], ~look.bad[unknown])
+    return listed
+
+
+def _is_negative(broad: BroadShape) -> NDArray[np.bool_]:
+    return (broad.level < -NEGATIVE_SIGMA * broad.level_error).mean(axis=1) > NEGATIVE_SHARE
+
+
+def _column(spectra: Spectra, name: str) -> list[Any]:
+    return spectra.catalogue.get(name, [None] * len(spectra))
+
+
+def _numbers(spectra: Spectra, name: str) -> NDArray[np.float64]:
+    """A column of the catalogue, NaN where nothing is known or the column holds text."""
+    values = _column(spectra, name)
+    return np.array([value if isinstance(value, int | float) else np.nan for value in values], float)

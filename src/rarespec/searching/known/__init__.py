@@ -1,0 +1,1 @@
+"""Known examples, in whatever form they are given."""

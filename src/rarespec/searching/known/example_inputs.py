@@ -1,0 +1,263 @@
+"""What a person gives as examples, in any form, sorted into tables of ids or positions, spectra, and neither."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rarespec.formats.columns import ids_of, python_values
+from rarespec.formats.contained import end_readers
+from rarespec.formats.source import is_zarr
+from rarespec.searching.known.example_file import ExampleInput, Unusable, examples_in, unusable
+from rarespec.searching.known.example_table import ExampleTable, used_columns
+from rarespec.spectrum import Defect, DefectError, Reason, Skipped, Spectra, Spectrum
+from rarespec.survey import Survey
+from rarespec.survey.ingest.inputs import input_files
+from rarespec.survey.placement import place
+
+# ---- Examples in a table in memory: of astropy, pandas, Arrow or NumPy, or a dictionary of columns.
+
+
+def is_table(given: Any) -> bool:
+    """Whether it has named columns; the libraries are told apart by what their tables have, not imported."""
+    return isinstance(given, Mapping) or _names_of(given) is not None
+
+
+def _names_of(table: Any) -> list[str] | None:
+    if isinstance(table, Mapping):
+        return list(table)
+    if isinstance(table, np.ndarray):
+        return list(table.dtype.names) if table.dtype.names else None
+    if isinstance(table, type):
+        return None
+    for attribute in ("colnames", "column_names", "columns"):
+        names = getattr(table, attribute, None)
+        if names is not None:
+            return [str(name) for name in names]
+    return None
+
+
+def table_in_memory(given: Any) -> ExampleTable:
+    """The examples in it; a DefectError when no column holds ids or positions."""
+    where = f"the {type(given).__name__} given"
+    table = _with_index(given)
+    names = _names_of(table) or []
+    used = used_columns(names) or names
+    columns = {name: _values(table[name]) for name in used}
+    units = {name: str(table[name].unit) for name in used if getattr(table[name], "unit", None) is not None}
+    return ExampleTable.of_columns(columns | _sky_column(table, names), where, units)
+
+
+def _with_index(table: Any) -> Any:
+    """A pandas table whose index is named, as ids often are, with the index among its columns."""
+    names = getattr(getattr(table, "index", None), "names", None) or ()
+    unseen = [name for name in names if name is not None and name not in table.columns]
+    return table.reset_index() if unseen and len(unseen) == len(names) else table
+
+
+def _values(column: Any) -> Any:
+    if hasattr(column, "notna"):  # pandas marks what is missing in several ways
+        return column.astype(object).where(column.notna(), None).tolist()
+    if hasattr(column, "to_pylist"):
+        return column.to_pylist()
+    if isinstance(column, np.ma.MaskedArray):
+        return np.ma.MaskedArray(np.asarray(column.data), np.ma.getmaskarray(column))
+    return np.atleast_1d(np.asarray(getattr(column, "value", column)))
+
+
+def _sky_column(table: Any, names: list[str]) -> dict[str, Any]:
+    """ra and dec of the first column that holds coordinates, as astropy's tables can."""
+    coordinates = next((table[name].icrs for name in names if hasattr(table[name], "icrs")), None)
+    if coordinates is None:
+        return {}
+    return {"ra": np.atleast_1d(coordinates.ra.deg), "dec": np.atleast_1d(coordinates.dec.deg)}
+
+
+# ---- Spectra given as examples: on the grid of the survey, and many of them as one stack.
+
+
+NO_REDSHIFT = "the survey is in the rest frame, and this spectrum has no redshift"
+
+
+def on_grid(spectra: Spectra, survey: Survey) -> Iterator[Spectrum | Unusable]:
+    """Each spectrum as the survey would store it, or why it cannot."""
+    for placed in place(spectra, survey.grid, survey.manifest.rest_frame):
+        if isinstance(placed, Spectra):
+            yield from placed
+        elif placed.reason == Reason.NO_REDSHIFT:
+            yield Unusable(f"{placed.id}: {placed.reason}: {NO_REDSHIFT}")
+        else:
+            yield unusable(placed)
+
+
+def alone(spectrum: Spectrum) -> Spectra:
+    """A stack of one."""
+    ivar = None if spectrum.ivar is None else spectrum.ivar[np.newaxis]
+    catalogue = {name: [value] for name, value in spectrum.catalogue.items()} | {"id": [spectrum.id]}
+    return Spectra(spectrum.wavelength, spectrum.flux[np.newaxis], ivar, spectrum.bad[np.newaxis], catalogue)
+
+
+def stacked(spectra: Sequence[Spectrum], ids: Sequence[str]) -> Spectra:
+    """One stack, under these ids. As in a survey, ivar is 0 where none is known, and `has_ivar` tells it apart."""
+    names = dict.fromkeys(name for spectrum in spectra for name in spectrum.catalogue)
+    catalogue = {name: [spectrum.catalogue.get(name) for spectrum in spectra] for name in names}
+    return Spectra(
+        spectra[0].wavelength,
+        np.stack([spectrum.flux for spectrum in spectra]),
+        np.stack([np.zeros_like(spectrum.flux) if spectrum.ivar is None else spectrum.ivar for spectrum in spectra]),
+        np.stack([spectrum.bad for spectrum in spectra]),
+        catalogue | {"id": list(ids)},
+    )
+
+
+# ---- What a person gives as examples, in any form, sorted into tables of ids or positions, spectra, and neither.
+
+
+SUFFIXES = (
+    *(".csv", ".tsv", ".txt", ".dat", ".lst", ".list", ".ecsv", ".vot", ".votable", ".xml", ".parquet", ".pq"),
+    *(".fits", ".fit", ".fts", ".gz", ".npz", ".npy", ".h5", ".hdf5", ".zarr"),
+)
+"""What ends like this and is no id of the survey was meant as a file."""
+
+
+def read_examples(known: Any, survey: Survey) -> Iterator[ExampleInput]:
+    """In the order given; words are looked up together, since each look at a large survey takes a moment."""
+    try:
+        for is_word, items in groupby(_flat(known), lambda item: isinstance(item, str)):
+            group = list(items)
+            yield from _of_words(group, survey) if is_word else _of_objects(group)
+    finally:
+        end_readers()
+
+
+def _flat(known: Any) -> Iterator[Any]:
+    """Single things out of lists within lists. Numbers and bytes that stand for ids become words."""
+    if known is np.ma.masked:
+        yield Unusable("a masked value is not an id")
+    elif isinstance(known, np.ndarray) and known.ndim == 0:
+        yield from _flat(known.item())
+    elif isinstance(known, bytes | int | float | np.generic) and not isinstance(known, str | bool):
+        yield from _word(known)
+    elif hasattr(known, "as_py"):
+        yield from _flat(known.as_py())
+    elif isinstance(known, Iterable) and not _is_single(known):
+        for item in known:
+            yield from _flat(item)
+    else:
+        yield known
+
+
+def _is_single(known: Any) -> bool:
+    return isinstance(known, str | os.PathLike | Spectrum | Spectra) or is_table(known) or _is_sky_coord(known)
+
+
+def _is_sky_coord(known: Any) -> bool:
+    return hasattr(known, "icrs") and hasattr(known, "separation")
+
+
+def _word(value: Any) -> Iterator[str | Unusable]:
+    try:
+        yield ids_of(python_values([value]), [""])[0] or Unusable(f"{value!r}: not an id")
+    except DefectError as error:
+        yield Unusable(f"{value}: {error.detail}; give it as text")
+
+
+# --- words
+
+
+def _of_words(words: list[str], survey: Survey) -> Iterator[ExampleInput]:
+    """Ids, files, and several of them with commas. An id of the survey is never taken for a file."""
+    pieces = [piece.strip() for word in words for piece in (word, *word.split(","))]
+    known = {piece for piece, row in zip(pieces, survey.rows_of(pieces), strict=True) if row >= 0}
+    for is_file, group in groupby(_pieces(words, known), lambda piece: _is_file(piece, known)):
+        if is_file:
+            for path in group:
+                yield from _of_path(path)
+        else:
+            yield ExampleTable.of_ids(list(group))
+
+
+def _pieces(words: list[str], known: set[str]) -> Iterator[str]:
+    for word in map(str.strip, words):
+        whole = word in known or os.path.exists(word)
+        yield from filter(None, [word] if whole else map(str.strip, word.split(",")))
+
+
+def _is_file(word: str, known: set[str]) -> bool:
+    return word not in known and (os.path.exists(word) or "/" in word or os.sep in word or _ends_like_a_file(word))
+
+
+def _ends_like_a_file(word: str) -> bool:
+    return word.lower().endswith(SUFFIXES)
+
+
+def _of_path(path: str | os.PathLike[str]) -> Iterator[ExampleInput]:
+    name = os.fspath(path)
+    if not os.path.exists(name) and not glob.has_magic(name):
+        yield Unusable(f"{name}: no such file; check the path")
+    elif (os.path.isdir(name) and not is_zarr(Path(name))) or not os.path.exists(name):
+        yield from _of_several(name)
+    else:
+        yield from examples_in(name)
+
+
+def _of_several(directory_or_pattern: str) -> Iterator[ExampleInput]:
+    """All that is in a directory or fits a pattern. Surveys keep catalogues beside spectra, which name no examples."""
+    inputs = list(input_files([os.path.join(".", directory_or_pattern)]))
+    found = [given for file in inputs for given in _of_input(file)]
+    among_spectra = any(isinstance(given, Spectra) for given in found)
+    for given in found:
+        if among_spectra and isinstance(given, ExampleTable):
+            yield Unusable(
+                f"{given.where}: skipped, because it is a table among spectra; give it by name if it lists examples", 0
+            )
+        else:
+            yield given
+    if not inputs:
+        yield Unusable(f"{directory_or_pattern}: no files found")
+
+
+def _of_input(file: str | Defect | Skipped) -> Iterator[ExampleInput]:
+    if isinstance(file, Defect):
+        yield unusable(file)
+    elif isinstance(file, Skipped):
+        yield Unusable(f"{file.source}: skipped ({file.reason})")
+    else:
+        yield from examples_in(file)
+
+
+# --- objects
+
+
+def _of_objects(items: Iterable[Any]) -> Iterator[ExampleInput]:
+    for item in items:
+        try:
+            yield from _of_object(item)
+        except DefectError as error:
+            yield Unusable(f"the {type(item).__name__} given: {error.reason}: {error.detail}")
+
+
+def _of_object(item: Any) -> Iterator[ExampleInput]:
+    if isinstance(item, Unusable | Spectra):
+        yield item
+    elif isinstance(item, Spectrum):
+        yield alone(item)
+    elif isinstance(item, os.PathLike):
+        yield from _of_path(item)
+    elif _is_sky_coord(item):
+        sky = item.icrs
+        yield ExampleTable.of_positions(np.atleast_1d(sky.ra.deg), np.atleast_1d(sky.dec.deg), "the positions given")
+    elif is_table(item):
+        yield table_in_memory(item)
+    elif hasattr(item, "spectral_axis"):
+        from rarespec.formats.specutils_objects import from_specutils
+
+        yield from_specutils(item)
+    else:
+        yield Unusable(f"{item!r}: not an id, file, table, position or spectrum")

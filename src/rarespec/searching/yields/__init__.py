@@ -1,0 +1,1 @@
+"""How many true objects a ranked list holds, and where to stop."""

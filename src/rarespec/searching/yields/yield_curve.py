@@ -1,0 +1,204 @@
+"""How many true objects are among the first k of a ranked list, and where to stop looking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from rarespec.searching.yields.list_models import ListModels
+
+Floats = NDArray[np.float64]
+
+WORTH_A_LOOK = 0.1
+"""Chance below which looking stops: more than ten spectra for each further object."""
+
+SCATTERED = 0.1
+"""If the median hidden example stands deeper than this share of the list, the ranker does not find the class."""
+
+MIN_HIDDEN = 2
+"""One place has no spread: nothing says how far down others lie."""
+
+MIN_LISTED = 10
+
+N_DRAWN = 2000
+"""Possible lists that expectations and intervals are taken over."""
+
+
+@dataclass(frozen=True, eq=False)
+class YieldCurve:
+    """What a ranked list holds, over depths k = 1 .. k_max. (k_max,) float64 each; `expected[k - 1]` is for depth k."""
+
+    expected: Floats
+    """Expected number of true objects among the first k; NaN if it cannot be told."""
+    low: Floats
+    """Ends of the interval of that number, whole numbers; 0 and k if it cannot be told."""
+    high: Floats
+    chance: Floats
+    """Chance that the object at place k is a true one, falling; NaN if it cannot be told."""
+    stopping_rank: int | None
+    """Last place with a chance of one in ten or more, 0 if there is none; None if it cannot be told."""
+    n_total: float
+    """Expected number in the whole list, and its interval; NaN, 0 and the length of the list if it cannot be told."""
+    n_total_low: float
+    n_total_high: float
+    can_tell: bool
+    why: str
+    """What the curve says, or why it says nothing: one plain sentence."""
+    confidence: float
+    """Of the intervals."""
+
+
+def yield_curve(
+    scores: ArrayLike,
+    hidden_places: ArrayLike,
+    n_known: int,
+    k_max: int | None = None,
+    confidence: float = 0.9,
+) -> YieldCurve:
+    """Expected number of true objects in a ranked list, from where hidden known examples come to stand in it.
+
+    Known examples are taken for a random sample of their class: where they stand when they are hidden, the other
+    members stand too. Their places say how deep the class reaches; a steep fall of the scores at such a depth says
+    that a group of its own ends there. Neither says for sure that the group is of members alone, and with few known
+    examples the depth is vague: the interval holds all of that.
+
+    Parameters
+    ----------
+    scores : (n,) of the listed rows, falling, finite.
+    hidden_places : (m,) whole numbers: 1 + how many listed rows stood before each known example while it was hidden.
+        See `places_among`. m may be below n_known; 2 are needed.
+    n_known : known examples in all.
+    k_max : depth of the curves; the whole list when not given.
+    confidence : of the intervals.
+
+    Not to be confused with recall: the number of members that nobody knows is estimated too.
+    """
+    falling = _checked_scores(scores)
+    places = _checked_places(hidden_places, len(falling), n_known)
+    depth = _checked_depth(k_max, len(falling))
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be between 0 and 1, not {confidence!r}")
+    unknown = _why_not(falling, places, n_known)
+    if unknown is not None:
+        return _no_answer(len(falling), depth, confidence, unknown)
+    return _estimated(falling, places, depth, confidence)
+
+
+def places_among(listed_scores: ArrayLike, hidden_scores: ArrayLike) -> NDArray[np.int64]:
+    """Places that hidden examples take among the listed rows, one at a time, (m,): behind those of equal score.
+
+    Parameters
+    ----------
+    listed_scores : (n,) of the listed rows, in any order, by the ranker from which the examples were hidden.
+    hidden_scores : (m,) of the hidden examples, by the same ranker.
+    """
+    rising = np.sort(np.asarray(listed_scores, dtype=np.float64))
+    return 1 + len(rising) - np.searchsorted(rising, np.asarray(hidden_scores, dtype=np.float64), side="left")
+
+
+def _estimated(scores: Floats, places: NDArray[np.int64], k_max: int, confidence: float) -> YieldCurve:
+    models = ListModels.of_length(len(scores))
+    counts = models.drawn(models.posterior(scores, places), N_DRAWN)
+    chance = _chance(models.depths, counts.mean(axis=0))
+    expected = np.cumsum(chance)
+    low, high = _interval(models.depths, counts, expected, confidence)
+    stop = int(np.searchsorted(-chance, -WORTH_A_LOOK, side="right"))
+    return YieldCurve(
+        expected=expected[:k_max],
+        low=low[:k_max],
+        high=high[:k_max],
+        chance=chance[:k_max],
+        stopping_rank=stop,
+        n_total=float(expected[-1]),
+        n_total_low=float(low[-1]),
+        n_total_high=float(high[-1]),
+        can_tell=True,
+        why=_said(stop, expected, low, high, f"from the ranks of {len(places)} known examples when hidden"),
+        confidence=confidence,
+    )
+
+
+def _chance(depths: NDArray[np.int64], expected: Floats) -> Floats:
+    """(n,) of each place: constant between depths, and nowhere rising."""
+    steps = np.diff(depths, prepend=0)
+    mean = np.minimum.accumulate(np.diff(expected, prepend=0.0) / steps)
+    return np.repeat(np.clip(mean, 0.0, 1.0), steps)
+
+
+def _interval(depths: NDArray[np.int64], counts: Floats, expected: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """Whole numbers, (n,) each, that hold `expected` and never fall with depth."""
+    spread = np.sqrt(counts * (1 - counts / depths))  # of a binomial number of members among k
+    possible = np.clip(_scattered(counts, spread), 0, depths)
+    ends = np.quantile(possible, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    k = np.arange(1, depths[-1] + 1)
+    low, high = (np.maximum.accumulate(np.interp(k, depths, end)) for end in ends)
+    return np.floor(np.minimum(low, expected)), np.minimum(np.ceil(np.maximum(high, expected)), k)
+
+
+def _scattered(counts: Floats, spread: Floats) -> Floats:
+    """Each drawn way, (drawn, d), with its own luck, the same at all depths."""
+    # multiples of the golden ratio: evenly spread, and unrelated to the order of the ways
+    luck = ndtri((np.arange(1, len(counts) + 1) * 0.6180339887498949) % 1.0)
+    return np.asarray(counts + spread * luck[:, None])
+
+
+def _said(stop: int, expected: Floats, low: Floats, high: Floats, basis: str) -> str:
+    def about(k: int) -> str:
+        middle = f"about {expected[k - 1]:.0f}" if expected[k - 1] >= 0.5 else "fewer than one"
+        return f"{middle} ({low[k - 1]:.0f} to {high[k - 1]:.0f})"
+
+    whole = f"The whole list contains {about(len(expected))}. Estimated {basis}, and from how the scores fall."
+    if stop == 0:
+        return f"Even at the top of the list, fewer than one in ten is expected to be a true object. {whole}"
+    return f"Expect {about(stop)} true objects in the first {stop} candidates, then stop. {whole}"
+
+
+def _why_not(scores: Floats, places: NDArray[np.int64], n_known: int) -> str | None:
+    """Why nothing can be told; None if something can."""
+    if len(scores) < MIN_LISTED:
+        return f"The list has only {len(scores)} spectra: look at all of them."
+    if len(places) < MIN_HIDDEN:
+        here = f"; only {len(places)} of {n_known} could be" if n_known >= MIN_HIDDEN else ""
+        return (
+            f"There is no estimate of how many to expect. It takes at least {MIN_HIDDEN} known examples that can be "
+            f"hidden in turn{here}."
+        )
+    middle = float(np.median(places))
+    if middle > SCATTERED * len(scores):
+        return (
+            f"There is no estimate of how many to expect. When hidden, half of the known examples rank below "
+            f"{middle:.0f} of {len(scores)}: this method does not find the class. Try another, or other known examples."
+        )
+    return None
+
+
+def _no_answer(n: int, k_max: int, confidence: float, why: str) -> YieldCurve:
+    """Only what is true whatever happens: between none and all."""
+    unknown, k = np.full(k_max, np.nan), np.arange(1.0, k_max + 1)
+    return YieldCurve(unknown, np.zeros(k_max), k, unknown.copy(), None, np.nan, 0.0, float(n), False, why, confidence)
+
+
+def _checked_scores(scores: ArrayLike) -> Floats:
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim != 1 or not np.isfinite(values).all() or (np.diff(values) > 0).any():
+        raise ValueError("scores must be a one-dimensional array of finite numbers in decreasing order")
+    return values
+
+
+def _checked_places(hidden_places: ArrayLike, n: int, n_known: int) -> NDArray[np.int64]:
+    given = np.asarray(hidden_places)
+    places = given.astype(np.int64)
+    if given.ndim != 1 or (places != given).any() or (places < 1).any() or (places > n + 1).any():
+        raise ValueError(f"hidden_places must be whole numbers from 1 to {n + 1}, the number of listed rows plus one")
+    if len(places) > n_known:
+        raise ValueError(f"{len(places)} hidden places for {n_known} known examples: there can be at most one each")
+    return places
+
+
+def _checked_depth(k_max: int | None, n: int) -> int:
+    if k_max is not None and k_max < 1:
+        raise ValueError(f"k_max must be at least 1, not {k_max!r}")
+    return n if k_max is None else min(int(k_max), n)

@@ -1,0 +1,1 @@
+"""What programs do with files and processes: whole files, isolated workers, text that others can read."""

@@ -1,0 +1,58 @@
+"""Text for people and for programs: names that a table can hold, large numbers, strict JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+
+def printable(text: str) -> str:
+    """The same text when it can be printed; otherwise with the offending characters written out."""
+    if text.isprintable():
+        return text
+    try:
+        decoded = text.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    except UnicodeEncodeError:  # half a character that stands for no byte of a file name
+        decoded = text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in decoded)
+
+
+# ---- Large numbers that can be read.
+
+
+def thousands(number: float, decimals: int = 0) -> str:
+    """100450 as 100 450, with narrow spaces at which no line is broken."""
+    return f"{number:,.{decimals}f}".replace(",", "\u202f")
+
+
+# ---- JSON for programs of any kind: no NaN and no Infinity, which JSON has not, and plain ASCII.
+
+
+def as_json(content: Any, default: Callable[[Any], Any] | None = None) -> str:
+    """Dictionaries, sequences, arrays, numbers, text, truth values and None in one line; what is not finite is null.
+
+    All but ASCII is escaped: file names may hold halves of letters, which no encoding can write. So is DEL, the one
+    control character that the module leaves.
+    """
+    text = json.dumps(plain(content), allow_nan=False, default=default)
+    return text.replace("\x7f", "\\u007f")
+
+
+def plain(value: Any) -> Any:
+    """The same in types that JSON has; numbers that are not finite are None."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

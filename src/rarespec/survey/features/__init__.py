@@ -1,0 +1,1 @@
+"""Features and neighbours of a whole survey, kept with it."""

@@ -1,0 +1,266 @@
+"""Features of a whole survey: computed block by block, kept with the survey, grown when it grows.
+
+    SURVEY/features/FINGERPRINT/current.json        the model in use, and the recipe in words
+    SURVEY/features/FINGERPRINT/MODEL/model.npz     what the recipe learned
+    SURVEY/features/FINGERPRINT/MODEL/BLOCK.npz     features of one block of the survey
+
+A model has a directory of its own, named after its contents, and a block's file is named after the contents of the
+block: whatever several processes do at once, features never stand beside a model that did not make them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.engines.engine import Engine
+from rarespec.engines.here import computed_ahead
+from rarespec.errors import SurveyError, UsageError
+from rarespec.features.paper import for_grid
+from rarespec.features.pca.components import TooFewRowsError
+from rarespec.features.recipe import Recipe
+from rarespec.gpu.device_recipe import recipe_on
+from rarespec.progress import Progress
+from rarespec.survey.engine_for import AnyEngine, engine_for
+from rarespec.survey.features.feature_set import FeatureSet, block_file
+from rarespec.survey.features.kept import (
+    CURRENT,
+    MODEL,
+    current_content,
+    current_model,
+    keep_if_possible,
+    model_content,
+    name_of_model,
+    npz,
+    require_no_links,
+    restore_model,
+)
+from rarespec.survey.features.prepared import PreparedBlocks, SurveyRows
+from rarespec.survey.store.location import remove_tree
+from rarespec.survey.store.manifest import NAME as MANIFEST
+from rarespec.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from rarespec.gpu.device_recipe import DeviceRecipe
+
+
+# ---- Features of a survey on a graphics card: blocks stream through its memory.
+
+
+def learned_on(on_device: DeviceRecipe, survey: Survey) -> Recipe:
+    """The recipe, fitted to all spectra."""
+    sizes = [record.rows for record in survey.manifest.blocks]
+    return on_device.fit_blocks(lambda numbers: _flux(survey, numbers), sizes)
+
+
+def compute_on(on_device: DeviceRecipe, features: FeatureSet, progress: Callable[[int, int], None] | None) -> None:
+    """Write the files of the blocks that have none."""
+    survey = features.survey
+    missing = [i for i in range(survey.n_blocks) if not features.file(i).exists()]
+    computed = on_device.transform_blocks(_flux(survey, missing))
+    for n_done, (i, block) in enumerate(zip(missing, computed, strict=True), start=1):
+        arrays: dict[str, NDArray[Any]] = block._asdict()
+        features.keep(i, arrays)
+        if progress:
+            progress(survey.n_blocks - len(missing) + n_done, survey.n_blocks)
+
+
+def _flux(survey: Survey, blocks: Iterable[int]) -> Iterator[NDArray[np.float32]]:
+    return computed_ahead(survey.masked_flux, blocks)
+
+
+# ---- Features of a whole survey: computed block by block, kept with the survey, grown when it grows.
+#
+#     SURVEY/features/FINGERPRINT/current.json        the model in use, and the recipe in words
+#     SURVEY/features/FINGERPRINT/MODEL/model.npz     what the recipe learned
+#     SURVEY/features/FINGERPRINT/MODEL/BLOCK.npz     features of one block of the survey
+#
+# A model has a directory of its own, named after its contents, and a block's file is named after the contents of
+# the block: whatever several processes do at once, features never stand beside a model that did not make them.
+
+
+FOLDER = "features"
+
+
+def features_of(
+    survey: Survey,
+    recipe: Recipe,
+    refit: bool = False,
+    progress: Progress | None = None,
+    engine: AnyEngine = None,
+    device: str | None = None,
+) -> FeatureSet:
+    """The features of this survey under this recipe; only what is not there yet is computed.
+
+    The recipe learns once from all spectra the survey has, and what it learned is kept: when the survey grows, the new
+    spectra are transformed as the old ones were, so the old features stay valid. `refit` learns anew from all. What
+    cannot be kept, in a survey that cannot be written for instance, is computed when asked for and held in memory, and
+    a warning says so. While the recipe learns, a temporary file in the survey's directory holds filtered spectra, up
+    to 8 GB of them.
+
+    engine : where the blocks are computed: threads of this process by default, or a Dask cluster, given by its address,
+        its client or as a DaskCluster. The features are the same to the last bit.
+    device : "cuda" for a GPU; where there is none, a warning says so, and the CPU does the work.
+    """
+    if not len(survey):
+        raise SurveyError(f"{survey.path}: an empty survey has no features; ingest spectra first")
+    try:
+        recipe = for_grid(recipe, survey.grid)
+    except ValueError as error:
+        raise UsageError(f"{survey.path}: {error}") from None
+    try:
+        return _features(survey, recipe, refit, progress, engine, device)
+    except TooFewRowsError:
+        raise SurveyError(
+            f"{survey.path}: of {len(survey)} spectra, fewer than 2 are usable, too few to learn features from; "
+            "ingest more spectra"
+        ) from None
+
+
+def _features(
+    survey: Survey, recipe: Recipe, refit: bool, progress: Progress | None, engine: AnyEngine, device: str | None
+) -> FeatureSet:
+    state = Survey(survey.path, survey.manifest)  # the caller's object may be appended to
+    home = _home(survey, recipe)
+    features = None if refit else _kept(state, recipe, home)
+    on_device = recipe_on(device, recipe)
+    if on_device is not None:
+        learned = features or _with_model(state, learned_on(on_device, state), home)
+        compute_on(on_device, learned, progress)
+        features = learned
+    with engine_for(engine) as where:
+        where.require(survey.path.absolute() / MANIFEST)
+        if features is None:
+            features = _learned(state, recipe, home, progress, where)
+        else:
+            _compute_missing(features, progress, where)
+    _sweep(features, home)
+    return features
+
+
+def features_by(
+    survey: Survey,
+    recipe: Recipe,
+    progress: Progress | None = None,
+    engine: AnyEngine = None,
+    device: str | None = None,
+) -> FeatureSet:
+    """The features of this survey under a recipe that learned elsewhere: those that a model of another survey needs.
+
+    They are kept until `features_of` makes room; then they are computed again when asked for.
+    """
+    state = Survey(survey.path, survey.manifest)
+    content = npz(recipe.state())
+    folder = _home(survey, recipe) / name_of_model(content)
+    require_no_links(survey.path, folder)
+    keep_if_possible(folder / MODEL, content)
+    features = FeatureSet(state, recipe, folder, 0, PreparedBlocks(state, recipe))
+    on_device = recipe_on(device, recipe)
+    if on_device is not None:
+        compute_on(on_device, features, progress)
+    with engine_for(engine) as where:
+        where.require(survey.path.absolute() / MANIFEST)
+        _compute_missing(features, progress, where)
+    return features
+
+
+def _compute_missing(features: FeatureSet, progress: Progress | None, engine: Engine) -> None:
+    if not features.folder.is_dir():  # it could not be made; blocks are computed when they are asked for
+        return
+    n_blocks, n_kept = features.survey.n_blocks, 0
+    for n_done, is_kept in enumerate(engine.map(_compute_block, features, range(n_blocks)), start=1):
+        n_kept += is_kept
+        if progress:
+            progress(n_done, n_blocks)
+    if n_kept < n_blocks and not engine.in_this_process:  # warnings of other processes are not seen here
+        warnings.warn(
+            f"{features.folder}: features of {n_blocks - n_kept} of {n_blocks} blocks could not be saved and will be "
+            "computed again; check that the workers can write there",
+            stacklevel=2,
+        )
+    _clear_remains(features)
+
+
+def _compute_block(features: FeatureSet, i: int) -> bool:
+    """Whether its file is there now."""
+    if i not in features.held and not features.file(i).exists():
+        features.compute(i)
+        return features.file(i).exists()
+    return True
+
+
+def _clear_remains(features: FeatureSet) -> None:
+    """Remove what processes that died left half written of files that others have written since."""
+    for path in features.folder.glob("*.tmp"):
+        if path.with_name(path.name.partition(".npz")[0] + ".npz").exists():
+            path.unlink(missing_ok=True)
+
+
+def _home(survey: Survey, recipe: Recipe) -> Path:
+    """Where the features under this recipe are kept."""
+    home = survey.path / FOLDER / recipe.fingerprint
+    require_no_links(survey.path, home)
+    return home
+
+
+def _kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
+    """With the model that was learned earlier; None when there is none, or it cannot be used, which a warning tells."""
+    folder = current_model(home)
+    if folder is None:
+        return None
+    require_no_links(survey.path, folder)
+    n_fitted = restore_model(folder, recipe, survey.grid.n_pixels)
+    if n_fitted is None:
+        return None
+    if recipe.could_learn_more:
+        grown = len(survey) > n_fitted
+        too_few = f"{survey.path}: {n_fitted} spectra were too few to learn all the components requested"
+        warnings.warn(f"{too_few}; learning them again from {len(survey)}" if grown else too_few, stacklevel=5)
+        if grown:
+            return None
+    return FeatureSet(survey, recipe, folder, n_fitted, PreparedBlocks(survey, recipe))
+
+
+def _learned(survey: Survey, recipe: Recipe, home: Path, progress: Progress | None, engine: Engine) -> FeatureSet:
+    """With a new model; what is prepared for learning, in several readings, serves for the features too."""
+    recipe.fit_preparation(survey.masked_flux(0)[:1])
+    prepared = PreparedBlocks(survey, recipe)
+    with prepared.kept(engine):
+        recipe.fit_prepared(SurveyRows(prepared, engine))
+        features = FeatureSet(survey, recipe, _keep_model(survey, recipe, home), len(survey), prepared)
+        _compute_missing(features, progress, engine)
+    return features
+
+
+def _with_model(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet:
+    """With what the recipe has learned, which is kept."""
+    return FeatureSet(survey, recipe, _keep_model(survey, recipe, home), len(survey), PreparedBlocks(survey, recipe))
+
+
+def _keep_model(survey: Survey, recipe: Recipe, home: Path) -> Path:
+    """The model's directory; it is there if it can be written."""
+    content = model_content(recipe, len(survey))
+    folder = home / name_of_model(content)
+    require_no_links(survey.path, folder)
+    if keep_if_possible(folder / MODEL, content):
+        keep_if_possible(home / CURRENT, current_content(folder.name, repr(recipe), len(survey)))
+    return folder
+
+
+def _sweep(features: FeatureSet, home: Path) -> None:
+    """Remove models that were replaced, and blocks as they were before the survey grew."""
+    current = current_model(home)
+    if current is None:  # it could not be kept
+        return
+    wanted = {block_file(record, i) for i, record in enumerate(features.survey.manifest.blocks)} | {MODEL}
+    for path in home.iterdir():
+        if path.is_dir() and path.name not in (current.name, features.folder.name):
+            remove_tree(path)
+    for path in features.folder.glob("*.npz"):
+        if path.name not in wanted:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,165 @@
+"""The features of a survey, read from their files block by block, or computed where a file is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rarespec.features.recipe import Recipe
+from rarespec.features.rows import after
+from rarespec.rankers.rows import fingerprint_of_rows
+from rarespec.spectrum import Defect, Reason
+from rarespec.survey.features.kept import Arrays, checked, keep_if_possible, made_of_kept, npz
+from rarespec.survey.features.prepared import PreparedBlocks, content_name, seen_from_elsewhere
+from rarespec.survey.store.manifest import BlockRecord
+from rarespec.survey.survey import Survey
+
+
+@dataclass(frozen=True)
+class FeatureSet:
+    """The features of one state of a survey under one recipe, rows in the survey's order."""
+
+    survey: Survey
+    recipe: Recipe
+    folder: Path
+    n_fitted: int
+    """Rows the survey had when the recipe learned from it."""
+    prepared: PreparedBlocks = field(repr=False)
+    """What the last steps of the recipe are given."""
+    held: dict[int, Arrays] = field(default_factory=dict, repr=False, compare=False)
+    """Blocks whose file could not be written."""
+    seen: dict[int, tuple[NDArray[np.int8], NDArray[np.int32]]] = field(default_factory=dict, repr=False, compare=False)
+    """`lost_at` and `n_bad` of the blocks that were read: a file is read once for them and for its features."""
+
+    def __len__(self) -> int:
+        return len(self.survey)
+
+    def blocks(self) -> Iterator[NDArray[np.float32]]:
+        """Features block by block, each (rows, features) float32."""
+        return (self.block(i)["values"] for i in range(self.survey.n_blocks))
+
+    @cached_property
+    def values(self) -> NDArray[np.float32]:
+        """All features, (n, features) float32; a row that could not be used holds NaN."""
+        return np.concatenate(list(self.blocks()))
+
+    @cached_property
+    def usable_values(self) -> NDArray[np.float32]:
+        """Features of the spectra that have any, (n_usable, features) float32, in the survey's order."""
+        rows = np.empty((len(self), self._width), np.float32)
+        filled = 0
+        for i in range(self.survey.n_blocks):
+            block = self.block(i)
+            taken = block["values"][block["lost_at"] == 0]
+            rows[filled : filled + len(taken)] = taken
+            filled += len(taken)
+        rows.resize((filled, self._width), refcheck=False)  # in place: nearly all are usable
+        return rows
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells `usable_values` from any other matrix; it is computed once, as it takes seconds in a large survey."""
+        return fingerprint_of_rows(self.usable_values)
+
+    @cached_property
+    def usable(self) -> NDArray[np.bool_]:
+        """Which spectra have features, (n,) bool."""
+        return self._lost_at == 0
+
+    @cached_property
+    def n_bad(self) -> NDArray[np.int32]:
+        """Bad pixels of each spectrum, (n,); in a usable one they were bridged."""
+        return np.concatenate([self._seen(i)[1] for i in range(self.survey.n_blocks)])
+
+    @property
+    def defects(self) -> list[Defect]:
+        """The spectra without features, and why."""
+        rows = np.flatnonzero(~self.usable)
+        reasons = [self.recipe.why_lost(int(number)) for number in self._lost_at[rows]]
+        ids, path = self.survey.ids[rows], str(self.survey.path)
+        return [Defect(path, Reason.NO_FEATURES, why, id) for id, why in zip(ids, reasons, strict=True)]
+
+    @cached_property
+    def _lost_at(self) -> NDArray[np.int8]:
+        return np.concatenate([self._seen(i)[0] for i in range(self.survey.n_blocks)])
+
+    def _seen(self, i: int) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
+        if i not in self.seen:
+            self.block(i)
+        return self.seen[i]
+
+    def block(self, i: int) -> Arrays:
+        """`values`, `lost_at` and `n_bad` of one block, from its file.
+
+        Anew when that is damaged, of which a warning tells, or was swept away because the survey has grown since.
+        """
+        if i in self.held:
+            return self.held[i]
+        arrays = made_of_kept(self.file(i), partial(self._checked, i)) or self.compute(i)
+        self.seen[i] = arrays["lost_at"], arrays["n_bad"]
+        return arrays
+
+    def _checked(self, i: int, arrays: Arrays) -> Arrays:
+        """A ValueError unless these can be the features of this block."""
+        n = self.survey.manifest.blocks[i].rows
+        values = checked(arrays, "values", np.float32, (n, self._width))
+        lost_at = checked(arrays, "lost_at", np.int8, (n,), 0, len(self.recipe.steps_))
+        checked(arrays, "n_bad", np.int32, (n,), 0, self.survey.grid.n_pixels)
+        if not np.isfinite(values[lost_at == 0]).all():
+            raise ValueError("values of usable spectra are not finite")
+        return arrays
+
+    @cached_property
+    def _width(self) -> int:
+        """How many features a spectrum has."""
+        probe = np.zeros((1, self.survey.grid.n_pixels), np.float32)
+        return int(after(self.recipe.steps_, probe).shape[1])
+
+    def file(self, i: int) -> Path:
+        """Where the features of one block are kept."""
+        return self.folder / block_file(self.survey.manifest.blocks[i], i)
+
+    def compute(self, i: int) -> Arrays:
+        """Features of one block, from its flux, written to its file where that is possible."""
+        block = self.prepared[i]
+        values, lost_at = self.recipe.finish(block.rows, block.lost_at)
+        values = values.astype(np.float32)
+        arrays: Arrays = {"values": values, "lost_at": lost_at, "n_bad": block.n_bad}
+        self.keep(i, arrays)
+        self.prepared.forget(i)
+        return arrays
+
+    def keep(self, i: int, arrays: Arrays) -> None:
+        """Write what was computed of a block to its file, or hold it where that is not possible."""
+        # a model that was replaced meanwhile has lost its directory
+        if not self.folder.is_dir() or not keep_if_possible(self.file(i), npz(arrays)):
+            self.held[i] = arrays
+            self.seen[i] = arrays["lost_at"], arrays["n_bad"]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What another process needs to compute blocks, without anything that was read or learned on the way."""
+        survey, learned = seen_from_elsewhere(self.survey), self.recipe.state()
+        return _sent, (survey, clone(self.recipe), learned, self.folder.absolute(), self.n_fitted, self.prepared)
+
+
+def _sent(
+    survey: Survey,
+    recipe: Recipe,
+    learned: Arrays,
+    folder: Path,
+    n_fitted: int,
+    prepared: PreparedBlocks,
+) -> FeatureSet:
+    return FeatureSet(survey, recipe.restore(learned), folder, n_fitted, prepared)
+
+
+def block_file(record: BlockRecord, i: int) -> str:
+    """Named after the contents it was computed from."""
+    return f"{content_name(record, i)}.npz"

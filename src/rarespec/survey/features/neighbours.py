@@ -1,0 +1,232 @@
+"""The neighbour graph of a survey's features: built once, kept with the survey, grown when it grows.
+
+    SURVEY/graphs/RECIPE/MODEL/FINGERPRINT-kK.npz      the K nearest neighbours of every spectrum that has features
+
+RECIPE and MODEL are the names under which the features are kept, and FINGERPRINT is that of the features themselves:
+a graph can never be taken for that of other features.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.errors import SurveyError
+from rarespec.gpu.device import usable_device
+from rarespec.gpu.exact_neighbours import neighbours_on
+from rarespec.progress import Progress
+from rarespec.rankers.auto.signal import WIDE, Signal, SignalSpace, signal_of_rows
+from rarespec.rankers.neighbours.exact import pair_distances
+from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph, extend_neighbours, require_neighbours
+from rarespec.rankers.rows import fingerprint_of_rows
+from rarespec.survey.features.feature_set import FeatureSet
+from rarespec.survey.features.kept import Arrays, checked, keep_if_possible, made_of_kept, npz, require_no_links
+from rarespec.survey.store.location import remove_tree
+
+FOLDER = "graphs"
+FILE_NAME = re.compile(r"(?P<fingerprint>[0-9a-f]{32})-k(?P<k>\d+)\.npz")
+
+ROUNDING = 1e-4
+"""Relative difference of distances that single precision explains."""
+
+
+def graph_of(
+    features: FeatureSet, k: int = 5, progress: Progress | None = None, device: str | None = None
+) -> NeighbourGraph:
+    """The k nearest neighbours of every usable spectrum, read if they are kept, otherwise found and kept.
+
+    Spectra without features are left out: row i of the graph is row `rows_of_graph(features)[i]` of the survey, and
+    `features.usable_values` is the matrix to fit a ranker on together with the graph. When the survey has
+    grown, the graph of its earlier state is extended. Where the graph cannot be kept, a warning says so. `progress` is
+    called with the rows done and in all. On a `device` such as "cuda" the search is exact.
+    """
+    require_neighbours(k)
+    X = features.usable_values  # before `usable`, which is then known without reading again
+    rows = rows_of_graph(features)
+    if not len(rows):
+        raise SurveyError(f"{features.survey.path}: no spectrum has features, so there is no neighbour graph")
+    k = min(k, len(rows) - 1)
+    home = graphs_home(features)
+    graph = _kept(home, features.fingerprint, k)
+    if graph is None:
+        graph = _grown(home, X, rows, k, progress) or neighbours_on(device, X, max(k, 1), progress)
+        path = home / f"{graph.fingerprint}-k{graph.n_neighbours}.npz"
+        if keep_if_possible(path, npz(graph_arrays(graph, rows))):
+            _sweep(home, graph, rows, features)
+    return graph.nearest(k) if k else graph
+
+
+def graphs_home(features: FeatureSet) -> Path:
+    """Where graphs of these features are kept."""
+    home = features.survey.path / FOLDER / features.folder.parent.name / features.folder.name
+    require_no_links(features.survey.path, home)
+    return home
+
+
+def rows_of_graph(features: FeatureSet) -> NDArray[np.int64]:
+    """The row in the survey of each row of the graph, (n_usable,) int64."""
+    return np.flatnonzero(features.usable)
+
+
+def _kept(home: Path, fingerprint: str, k: int) -> NeighbourGraph | None:
+    """The graph of just these features with enough neighbours, if there is one that can be read."""
+    found = (_read_graph(path) for path, kept, kept_k in _files(home) if kept == fingerprint and kept_k >= k)
+    return next((graph for graph, _ in filter(None, found)), None)
+
+
+def _files(home: Path) -> Iterator[tuple[Path, str, int]]:
+    """Files of graphs, with the fingerprint and the number of neighbours in their names."""
+    for path in sorted(home.glob("*.npz")):
+        match = FILE_NAME.fullmatch(path.name)
+        if match:
+            yield path, match["fingerprint"], int(match["k"])
+
+
+def _read_graph(path: Path) -> tuple[NeighbourGraph, NDArray[np.int64]] | None:
+    """The graph and its rows in the survey; None if the file is damaged."""
+    return made_of_kept(path, partial(_graph_and_rows, path))
+
+
+def _graph_and_rows(path: Path, kept: Arrays) -> tuple[NeighbourGraph, NDArray[np.int64]]:
+    match = FILE_NAME.fullmatch(path.name)
+    n = len(kept["rows"])
+    rows = checked(kept, "rows", np.int64, (n,), 0)
+    if not (np.diff(rows) > 0).all():
+        raise ValueError("its rows are not in order")
+    graph = graph_from(kept, n)
+    if match is None or (graph.fingerprint, graph.n_neighbours) != (match["fingerprint"], int(match["k"])):
+        raise ValueError("it belongs to another graph")
+    return graph, rows
+
+
+def graph_from(kept: Arrays, n: int) -> NeighbourGraph:
+    """The graph of n rows that `graph_arrays` took apart; a ValueError for one that leads to rows there are not."""
+    k = kept["indices"].shape[-1] if kept["indices"].ndim == 2 else 0
+    indices = checked(kept, "indices", np.int32, (n, k), 0, n - 1)
+    distances = checked(kept, "distances", np.float32, (n, k), 0, float(np.finfo(np.float32).max))
+    recall = checked(kept, "recall", np.float64, (), 0, 1)
+    return NeighbourGraph(indices, distances, float(recall), str(kept["fingerprint"]))
+
+
+def _grown(
+    home: Path, X: NDArray[np.float32], rows: NDArray[np.int64], k: int, progress: Progress | None
+) -> NeighbourGraph | None:
+    """The graph of an earlier state, extended; None if there is none, or so small that building anew is as quick."""
+    of_now = fingerprint_of_rows(X)
+    for path, fingerprint, kept_k in _files(home):
+        if fingerprint == of_now or kept_k < max(k, 1):
+            continue
+        found = _read_graph(path)
+        if found is None:
+            continue
+        graph, earlier = found
+        n = len(earlier)
+        if len(rows) / 2 <= n <= len(rows) and np.array_equal(earlier, rows[:n]) and _distances_hold(graph, X):
+            # a block that grew is computed anew, and its features may differ by rounding: the graph is still theirs
+            same = replace(graph, fingerprint=fingerprint_of_rows(X[:n]))
+            return extend_neighbours(same, X, progress)
+    return None
+
+
+def _distances_hold(graph: NeighbourGraph, X: NDArray[np.float32]) -> bool:
+    """Whether the first rows of X are as far apart as the graph says."""
+    n, k = graph.indices.shape
+    apart = pair_distances(X, np.repeat(np.arange(n), k), X, graph.indices.ravel().astype(np.int64))
+    scale = float(np.abs(X).max(initial=0.0))
+    return np.allclose(apart, graph.distances.ravel(), rtol=ROUNDING, atol=ROUNDING * scale)
+
+
+def graph_arrays(graph: NeighbourGraph, rows: NDArray[np.int64]) -> Arrays:
+    return {
+        "indices": graph.indices,
+        "distances": graph.distances,
+        "rows": rows,
+        "recall": np.array(graph.recall),
+        "fingerprint": np.array(graph.fingerprint),
+    }
+
+
+def _sweep(home: Path, graph: NeighbourGraph, rows: NDArray[np.int64], features: FeatureSet) -> None:
+    """Remove graphs of earlier states, those that this one holds within it, and those of models that were replaced.
+
+    A graph of a later state stays: whoever asks for this one may hold an earlier state of the survey.
+    """
+    for path, fingerprint, k in _files(home):
+        if fingerprint == graph.fingerprint and k >= graph.n_neighbours:
+            continue
+        found = _read_graph(path)
+        if found is None or np.array_equal(found[1], rows[: len(found[1])]):
+            path.unlink(missing_ok=True)
+    for other in home.parent.iterdir():
+        if not (features.folder.parent / other.name).is_dir():
+            remove_tree(other)
+
+
+# ---- The space of signal of a survey and the graph in it, which Auto follows: found once, kept with the survey.
+#
+#     SURVEY/graphs/RECIPE/MODEL/signal/FINGERPRINT-noiseK.npz
+#
+# FINGERPRINT is that of the features, from which alone both are learned. When the survey grows, the space changes a
+# little everywhere, and both are found anew.
+
+
+SIGNAL_FOLDER = "signal"
+CELLS = "cells_"
+MOST = float(np.finfo(np.float64).max)
+OF_SPACE = tuple(field.name for field in fields(SignalSpace))
+
+
+def signal_of(features: FeatureSet, k: int = 5, device: str | None = None) -> Signal:
+    """Of every usable spectrum; noise is measured between k neighbours. Many spectra have cells and no graph."""
+    X = features.usable_values
+    rows = rows_of_graph(features)
+    path = graphs_home(features) / SIGNAL_FOLDER / f"{features.fingerprint}-noise{k}.npz"
+    require_no_links(features.survey.path, path.parent)
+    kept = made_of_kept(path, partial(_signal_from, *X.shape))
+    if kept is not None:
+        return kept
+    signal = signal_of_rows(X, k, partial(neighbours_on, device) if usable_device(device) else None)
+    arrays = {name: np.array(getattr(signal.space, name)) for name in OF_SPACE}
+    arrays |= {f"{CELLS}{name}": values for name, values in (signal.cells or {}).items()}
+    if signal.graph is not None:
+        arrays |= graph_arrays(signal.graph, rows)
+    if keep_if_possible(path, npz(arrays)):
+        for other in set(path.parent.glob("*.npz")) - {path}:
+            other.unlink(missing_ok=True)
+    return signal
+
+
+def _signal_from(n: int, d: int, kept: Arrays) -> Signal:
+    """Of n rows of d features; a ValueError for arrays that cannot be theirs."""
+    space = SignalSpace(
+        checked(kept, "mean", np.float64, (d,), -MOST, MOST),
+        checked(kept, "whitening", np.float64, (d, d), -MOST, MOST),
+        checked(kept, "noise", np.float64, (d,), 0, 1),
+        float(checked(kept, "usual_reach", np.float64, (), -MOST, MOST)),
+    )
+    if n <= WIDE:
+        return Signal(n, space, graph_from(kept, n))
+    return Signal(n, space, None, _cells_from(n, d, kept))
+
+
+def _cells_from(n: int, d: int, kept: Arrays) -> Arrays:
+    """What `FaissSearch.kept` gave for n rows; faiss itself would look wherever a wrong number leads."""
+    cells = {name.removeprefix(CELLS): values for name, values in kept.items() if name.startswith(CELLS)}
+    n_cells = len(cells["centroids"])
+    single = float(np.finfo(np.float32).max)
+    checked(cells, "centroids", np.float32, (n_cells, d), -single, single)
+    checked(cells, "cell_of", np.int32, (n,), 0, n_cells - 1)
+    order = checked(cells, "order", np.int32, (n,), 0, n - 1)
+    if (np.bincount(order, minlength=n) != 1).any():
+        raise ValueError("order has rows twice")
+    checked(cells, "centre", np.float64, (d,), -MOST, MOST)
+    checked(cells, "scale", np.float64, (), float(np.finfo(np.float64).tiny), MOST)
+    checked(cells, "n_probes", np.int64, (), 1, n_cells)
+    checked(cells, "recall", np.float64, (), 0, 1)
+    return cells

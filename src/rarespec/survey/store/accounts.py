@@ -1,0 +1,94 @@
+"""What became of the files of an ingest: the counts, and the table of defects kept with the survey."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rarespec.errors import SurveyError
+from rarespec.spectrum import Defect, Reason
+from rarespec.storage.text import printable
+from rarespec.survey.store.location import MOST_TEXT, content_of
+from rarespec.survey.store.manifest import DEFECTS as NAME
+
+
+@dataclass
+class IngestReport:
+    """Counts of one run. A file with several spectra counts as stored when at least one of them was."""
+
+    files: Counter[str] = field(default_factory=Counter)
+    """stored, repeated, defective; and set aside: catalogues and files with nothing but sky fibres."""
+    spectra: Counter[str] = field(default_factory=Counter)
+    """stored, repeated, defective"""
+    reasons: Counter[str] = field(default_factory=Counter)
+    """Why something is defective -> how often."""
+    skipped: Counter[str] = field(default_factory=Counter)
+    """Spectra left out on purpose, such as sky fibres -> how many."""
+    unmatched: int = 0
+    """Spectra that the joined catalogue does not know."""
+    not_joined: int = 0
+    """Files that were stored before, to which the catalogue was therefore not joined."""
+    columns_left_out: int = 0
+    """Catalogue columns that the survey did not take, because a file or the survey has too many."""
+
+    @property
+    def files_seen(self) -> int:
+        return self.files["stored"] + self.files["repeated"] + self.files["defective"]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "files": {"seen": self.files_seen} | _counts(self.files, "stored", "repeated", "defective", "set aside"),
+            "spectra": _counts(self.spectra, "stored", "repeated", "defective"),
+            "reasons": dict(self.reasons),
+            "skipped": dict(self.skipped),
+            "unmatched": self.unmatched,
+            "not joined": self.not_joined,
+            "columns left out": self.columns_left_out,
+        }
+
+
+def _counts(counter: Counter[str], *names: str) -> dict[str, int]:
+    return {name: counter[name] for name in names}
+
+
+# ---- The table of defects kept with a survey: a plain CSV file that anyone can open.
+
+
+_HEADER = ("path", "id", "reason", "detail")
+LONGEST = 30_000
+"""Characters of a cell: the longest path, written out. Beyond some 130 000 the file could not be read again."""
+
+
+def to_csv(defects: Iterable[Defect]) -> bytes:
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(_HEADER)
+    table.writerows((_cell(d.source), _cell(d.id), d.reason.value, _cell(d.detail)) for d in defects)
+    return text.getvalue().encode()
+
+
+def _cell(text: str) -> str:
+    written = printable(text[: LONGEST + 1])
+    return written if len(written) <= LONGEST else f"{written[:LONGEST]}..."
+
+
+def load_defects(survey: Path) -> list[Defect]:
+    """The defects of the survey in this directory; none when nothing was ever wrong."""
+    try:
+        text = content_of(survey / NAME, MOST_TEXT).decode()
+    except FileNotFoundError:
+        return []
+    except UnicodeDecodeError:
+        raise SurveyError(f"{survey / NAME}: damaged (not UTF-8); run `rarespec verify`") from None
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        if tuple(next(rows)) != _HEADER:
+            raise ValueError("unexpected columns")
+        return [Defect(path, Reason(reason), detail, id) for path, id, reason, detail in rows]
+    except (ValueError, csv.Error, StopIteration) as error:
+        raise SurveyError(f"{survey / NAME}: damaged ({printable(str(error))}); run `rarespec verify`") from None

@@ -1,0 +1,297 @@
+"""The Zarr arrays of a survey: flux, inverse variance, packed mask; one chunk is one block of whole rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.errors import SurveyError
+from rarespec.formats.inflating import BLOSC_HEADER, is_whole
+from rarespec.spectrum import WavelengthGrid
+from rarespec.survey.store.location import content_of, is_remote, ranges_of, size_of
+from rarespec.survey.store.manifest import chunk_file
+
+# ---- A file of which parts are read: on disk by moving in it, on an object store by requests for ranges.
+
+
+FIRST_BYTES = 64 << 10
+"""Asked for at once: the beginning of a file says where everything else is, and a request costs more than its bytes."""
+
+
+class ByteRanges(Protocol):
+    size: int
+
+    def read(self, places: Sequence[tuple[int, int]]) -> list[bytes]:
+        """So many bytes from each of these places on, as (start, length); fewer where the file ends."""
+
+
+@contextmanager
+def opened_ranges(path: Path) -> Iterator[ByteRanges]:
+    if is_remote(path):
+        yield OnStore(path)
+        return
+    with open(path, "rb") as file:
+        yield OnDisk(file)
+
+
+class OnDisk:
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.size = os.fstat(file.fileno()).st_size
+
+    def read(self, places: Sequence[tuple[int, int]]) -> list[bytes]:
+        return [self._read(*place) for place in places]
+
+    def _read(self, start: int, length: int) -> bytes:
+        self._file.seek(start)
+        return self._file.read(length)
+
+
+class InMemory:
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self.size = len(content)
+
+    def read(self, places: Sequence[tuple[int, int]]) -> list[bytes]:
+        return [self._content[start : start + length] for start, length in places]
+
+
+class OnStore:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.size = size_of(path)
+        self._first = ranges_of(path, [(0, min(FIRST_BYTES, self.size))])[0] if self.size else b""
+
+    def read(self, places: Sequence[tuple[int, int]]) -> list[bytes]:
+        ranges = [(start, min(start + length, self.size)) for start, length in places]
+        if all(stop <= len(self._first) for _, stop in ranges):
+            return [self._first[start:stop] for start, stop in ranges]
+        return self._fetched(ranges)
+
+    def _fetched(self, ranges: list[tuple[int, int]]) -> list[bytes]:
+        """One request for ranges that follow upon each other."""
+        runs: list[tuple[int, int]] = []
+        run_of = []
+        for start, stop in ranges:
+            follows = runs and runs[-1][1] == start
+            begin = runs.pop()[0] if follows else start
+            runs.append((begin, stop))
+            run_of.append(len(runs) - 1)
+        contents = ranges_of(self._path, runs)
+        return [
+            contents[run][start - runs[run][0] : stop - runs[run][0]]
+            for run, (start, stop) in zip(run_of, ranges, strict=True)
+        ]
+
+
+# ---- A chunk of an array, read whole or in part: for some rows, only the pieces in which they lie are read and
+# unpacked.
+#
+# Blosc packs a chunk in pieces of some ten thousand bytes, each by itself:
+#
+#     header (16 bytes) | where each piece starts (int32 each; absent when the chunk is not packed) | pieces
+#
+# The pieces that are wanted are put together to a smaller chunk, which Blosc unpacks like any other. Zarr, which
+# has written the chunk, would unpack all of it for one row.
+
+
+NOT_PACKED = 2
+"""Bit of the flags: pieces are stored as they are."""
+
+Numbers = NDArray[np.int64]
+
+
+def whole_chunk(path: Path, shape: tuple[int, int], dtype: str) -> NDArray[Any]:
+    """All rows, of this shape, of the chunk in this file."""
+    rows = np.empty(shape, dtype)
+    with _told(path):
+        content = content_of(path)
+        if _Chunk.opened(InMemory(content)).n_bytes != rows.nbytes:
+            raise _DamagedError("it has the wrong size for a block")
+        _unpack(content, rows)
+    return rows
+
+
+def rows_of_chunk(path: Path, rows: NDArray[np.integer], width: int, dtype: str) -> NDArray[Any]:
+    """These rows, (k, width), of the chunk in this file; k >= 1."""
+    row_bytes = width * np.dtype(dtype).itemsize
+    starts = rows.astype(np.int64) * row_bytes
+    with _told(path), opened_ranges(path) as file:
+        chunk = _Chunk.opened(file)
+        pieces = chunk.pieces_with(starts, row_bytes)
+        unpacked = np.empty(chunk.n_bytes_of(pieces), np.uint8)
+        _unpack(chunk.only(pieces), unpacked)
+    first = starts // chunk.piece_bytes
+    places = np.searchsorted(pieces, first) * chunk.piece_bytes + starts - first * chunk.piece_bytes
+    return np.stack([np.frombuffer(unpacked, dtype, width, place) for place in places.tolist()])
+
+
+class _DamagedError(Exception):
+    """With what is wrong."""
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise SurveyError(f"{path}: missing or truncated; run `rarespec verify`") from None
+    except _DamagedError as error:
+        raise SurveyError(f"{path}: damaged ({error}); run `rarespec verify`") from None
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """A chunk in a file that is open: its header, and where its pieces are."""
+
+    file: ByteRanges
+    head: tuple[int, ...]
+    """Versions, flags and size of a number, as in the file."""
+    n_bytes: int
+    """Unpacked."""
+    piece_bytes: int
+    """Of every piece but the last, which may be shorter, unpacked."""
+    starts: Numbers
+    ends: Numbers
+
+    @classmethod
+    def opened(cls, file: ByteRanges) -> _Chunk:
+        *head, n_bytes, piece_bytes, n_packed = BLOSC_HEADER.unpack(_read(file, [(0, BLOSC_HEADER.size)])[0])
+        if not 0 < piece_bytes <= n_bytes or n_packed != file.size:
+            raise _DamagedError("its header is wrong")
+        n_pieces = -(-n_bytes // piece_bytes)
+        n_before = BLOSC_HEADER.size + (0 if head[2] & NOT_PACKED else 4 * n_pieces)
+        if n_before >= n_packed:
+            raise _DamagedError("it is smaller than its header says")
+        if head[2] & NOT_PACKED:
+            starts = n_before + np.arange(n_pieces, dtype=np.int64) * piece_bytes
+        else:
+            starts = np.frombuffer(_read(file, [(BLOSC_HEADER.size, 4 * n_pieces)])[0], "<i4").astype(np.int64)
+        if starts.min() < n_before or starts.max() >= n_packed:
+            raise _DamagedError("its index is wrong")
+        # several threads may have written the pieces in any order: each ends where the next in the file starts
+        in_file = np.append(np.sort(starts), n_packed)
+        ends = in_file[np.searchsorted(in_file, starts, side="right")]
+        return cls(file, tuple(head), n_bytes, piece_bytes, starts, ends)
+
+    def pieces_with(self, starts: Numbers, length: int) -> Numbers:
+        """Numbers, rising, of the pieces that hold so many unpacked bytes from each of these places on."""
+        if (starts < 0).any() or (starts + length > self.n_bytes).any():
+            raise _DamagedError("it is smaller than a block")
+        first, last = starts // self.piece_bytes, (starts + length - 1) // self.piece_bytes
+        wanted = np.zeros(len(self.starts), bool)
+        for reach in range(int((last - first).max()) + 1):
+            wanted[np.minimum(first + reach, last)] = True
+        # Blosc takes no chunk that is shorter than a piece, so the last one never stands alone
+        wanted[-2:] |= wanted[-1]
+        return np.flatnonzero(wanted)
+
+    def n_bytes_of(self, pieces: Numbers) -> int:
+        """Unpacked, of pieces in rising order."""
+        missing = len(self.starts) * self.piece_bytes - self.n_bytes if pieces[-1] == len(self.starts) - 1 else 0
+        return len(pieces) * self.piece_bytes - missing
+
+    def only(self, pieces: Numbers) -> bytes:
+        """A chunk of these pieces alone."""
+        lengths = (self.ends - self.starts)[pieces]
+        content = _read(self.file, list(zip(self.starts[pieces].tolist(), lengths.tolist(), strict=True)))
+        n_before = BLOSC_HEADER.size + (0 if self.head[2] & NOT_PACKED else 4 * len(pieces))
+        starts = n_before + np.cumsum(lengths) - lengths
+        table = starts.astype("<i4").tobytes()[: n_before - BLOSC_HEADER.size]
+        header = BLOSC_HEADER.pack(*self.head, self.n_bytes_of(pieces), self.piece_bytes, n_before + int(lengths.sum()))
+        return b"".join([header, table, *content])
+
+
+def _read(file: ByteRanges, places: Sequence[tuple[int, int]]) -> list[bytes]:
+    contents = file.read(places)
+    if any(len(content) != length for content, (_, length) in zip(contents, places, strict=True)):
+        raise _DamagedError("it is truncated")
+    return contents
+
+
+def _unpack(chunk: bytes, into: NDArray[Any]) -> None:
+    from numcodecs.blosc import decompress
+
+    try:
+        decompress(chunk, into)
+    except (RuntimeError, ValueError) as error:
+        raise _DamagedError(str(error)) from None
+
+
+# ---- The Zarr arrays of a survey: flux, inverse variance, packed mask; one chunk is one block of whole rows.
+
+
+DTYPES = {"flux": "<f4", "ivar": "<f4", "mask": "|u1"}
+
+
+def widths(grid: WavelengthGrid) -> dict[str, int]:
+    """Numbers in a row of each array."""
+    return {"flux": grid.n_pixels, "ivar": grid.n_pixels, "mask": (grid.n_pixels + 7) // 8}
+
+
+def check_chunk(root: Path, array: str, block: int) -> None:
+    """Refuse a chunk that is missing or cut short: Zarr would read zeros, Blosc whatever lies in memory."""
+    path = root / chunk_file(array, block)
+    if is_remote(path):  # every look is a request, and whoever reads the chunk finds the same
+        return
+    if not path.is_file() or not is_whole(path):
+        raise SurveyError(f"{path}: missing or truncated; run `rarespec verify`")
+
+
+def create(root: Path, n_rows: int, block_rows: int, grid: WavelengthGrid) -> dict[str, Any]:
+    """The three arrays below this directory, without any chunk yet."""
+    import zarr
+    from zarr.codecs import BloscCodec
+
+    # Padding of a block that is not full yet compresses to nothing; noise barely does, and scans at near raw speed.
+    codec = BloscCodec(cname="lz4", clevel=1, shuffle="bitshuffle")
+    return {
+        name: zarr.create_array(
+            root / name,
+            shape=(n_rows, width),
+            chunks=(block_rows, width),
+            dtype=DTYPES[name],
+            compressors=codec,
+            fill_value=0,
+            config={"write_empty_chunks": True},  # every block has all its files, so that each has its digest
+        )
+        for name, width in widths(grid).items()
+    }
+
+
+def resize(zarrays: dict[str, Any], n_rows: int) -> None:
+    for array in zarrays.values():
+        array.resize((n_rows, array.shape[1]))
+
+
+def whole_block(root: Path, array: str, block: int, block_rows: int, grid: WavelengthGrid) -> NDArray[Any]:
+    """All rows of one chunk, padding of a block that is not full included."""
+    check_chunk(root, array, block)
+    return whole_chunk(root / chunk_file(array, block), (block_rows, widths(grid)[array]), DTYPES[array])
+
+
+def some_rows(root: Path, array: str, rows: NDArray[np.intp], block_rows: int, grid: WavelengthGrid) -> NDArray[Any]:
+    """These rows of an array, in this order; of each chunk no more is read than its rows need."""
+    taken = np.empty((len(rows), widths(grid)[array]), DTYPES[array])
+    block_of = rows // block_rows
+    for block in np.unique(block_of).tolist():
+        check_chunk(root, array, block)
+        places = np.flatnonzero(block_of == block)
+        inside = rows[places] - block * block_rows
+        taken[places] = rows_of_chunk(root / chunk_file(array, block), inside, taken.shape[1], DTYPES[array])
+    return taken
+
+
+def pack(bad: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    return np.packbits(bad, axis=1)
+
+
+def unpack(mask: NDArray[np.uint8], n_pixels: int) -> NDArray[np.bool_]:
+    return np.unpackbits(mask, axis=1, count=n_pixels).view(bool)

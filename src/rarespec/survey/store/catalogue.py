@@ -1,0 +1,217 @@
+"""The catalogue of a survey: one Parquet file per block, columns read only when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.engines.here import Here
+from rarespec.errors import SurveyError, UsageError
+from rarespec.survey.store.location import content_of, is_remote, opened_to_read
+from rarespec.survey.store.manifest import Manifest, block_file
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from astropy.table import Table
+
+
+REQUESTS = 16
+"""Blocks that are fetched from a store at the same time."""
+LARGEST_BLOCK = 1 << 30
+"""Bytes of a block's catalogue, unpacked: half a megabyte for each of its rows."""
+TEXT_COLUMNS = ("id", "class", "subclass", "survey", "source")
+"""Columns that hold text even while nothing is known in them."""
+
+
+class Catalogue:
+    """Columns of a survey, in the order of its spectra: `catalogue["z"]` is a NumPy array."""
+
+    def __init__(self, root: Path, manifest: Manifest) -> None:
+        self._root = root
+        self._manifest = manifest
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self._manifest.columns)
+
+    def __len__(self) -> int:
+        return self._manifest.n_rows
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._manifest.columns
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """One column. Missing numbers are NaN, missing text is empty; `arrow` tells missing from empty."""
+        column = self.arrow([name]).column(0)
+        if name in TEXT_COLUMNS and self._manifest.columns[name] == "null":
+            return np.full(len(column), "", object)
+        return _to_numpy(column)
+
+    def arrow(self, columns: list[str] | None = None) -> pa.Table:
+        """These columns (all by default) as an Arrow table."""
+        import pyarrow as pa
+
+        parts = list(self.blocks(columns))
+        return pa.concat_tables(parts) if parts else self._schema(columns).empty_table()
+
+    def table(self, columns: list[str] | None = None) -> Table:
+        """These columns (all by default) as an astropy Table."""
+        from astropy.table import Table
+
+        arrow = self.arrow(columns)
+        return Table({name: _to_numpy(arrow[name]) for name in arrow.column_names})
+
+    def block(self, i: int, columns: list[str] | None = None) -> pa.Table:
+        """The rows of one block; columns that this block's file does not have are null."""
+        import pyarrow as pa
+
+        schema, path = self._schema(columns), self._root / block_file(i)
+        try:
+            return self._read_block(i, schema)
+        except FileNotFoundError:
+            raise SurveyError(f"{path}: missing; run `rarespec verify`") from None
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise SurveyError(f"{path}: cannot be read ({error}); run `rarespec verify`") from None
+
+    def _read_block(self, i: int, schema: pa.Schema) -> pa.Table:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        # A column that had no value yet may have got a type since.
+        known = [field.name for field in schema if not pa.types.is_null(field.type)]
+        with self._opened(i) as content:
+            about = pq.read_metadata(content)
+            _check_size(about, self._manifest.block_rows)
+            kinds = {field.name: field.type for field in about.schema.to_arrow_schema()}
+            present = [name for name in known if name in kinds]
+            # As dictionaries: text that is stored once and meant in every row would get a copy in each.
+            texts = [name for name in present if pa.types.is_string(kinds[name])]
+            with pq.ParquetFile(content, metadata=about, read_dictionary=texts) as file:
+                stored = file.read(columns=present)
+        for column in stored.columns:
+            _check_text(column)
+        rows = self._manifest.blocks[i].rows
+        stored = stored.slice(0, rows)  # the file may have grown since; its first rows are the same
+        arrays = [
+            stored[field.name].cast(field.type).combine_chunks()
+            if field.name in present
+            else pa.nulls(rows, field.type)
+            for field in schema
+        ]
+        return pa.Table.from_arrays(arrays, schema=schema)
+
+    def block_of_columns(self, columns: list[str] | None, i: int) -> pa.Table:
+        return self.block(i, columns)
+
+    def _opened(self, i: int) -> Any:
+        """What Arrow reads: on a store the content itself, as a block is small and every request takes its time."""
+        import pyarrow as pa
+
+        path = self._root / block_file(i)
+        if is_remote(path):
+            return pa.BufferReader(content_of(path))
+        opened_to_read(path).close()  # a pipe in its place would be waited for
+        return pa.OSFile(str(path))
+
+    def blocks(self, columns: list[str] | None = None) -> Iterator[pa.Table]:
+        numbers = range(len(self._manifest.blocks))
+        if is_remote(self._root):
+            return Here(REQUESTS).map(self.block_of_columns, columns, numbers)
+        return (self.block(i, columns) for i in numbers)
+
+    def _schema(self, columns: list[str] | None) -> pa.Schema:
+        import pyarrow as pa
+
+        known = self._manifest.columns
+        for name in columns or ():
+            if name not in known:
+                raise UsageError(f"{self._root}: there is no catalogue column {name!r}; choose from {', '.join(known)}")
+        return pa.schema([(name, type_named(known[name])) for name in columns or known])
+
+
+def _check_size(about: Any, block_rows: int) -> None:
+    """A ValueError for a file that no survey writes, before it is unpacked: a few bytes may stand for terabytes.
+
+    Arrow is not asked about single columns: on damaged metadata it would end the process.
+    """
+    if about.num_rows > block_rows:
+        raise ValueError(f"{about.num_rows} rows in a block of at most {block_rows}")
+    n_bytes = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+    if n_bytes > LARGEST_BLOCK:
+        raise ValueError(f"it unpacks to {n_bytes >> 20} MiB")
+
+
+def _check_text(column: pa.ChunkedArray) -> None:
+    """A ValueError for text that is far longer in all its rows than where it is stored."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(column.type):
+        return
+    lengths = (pc.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks)
+    n_bytes = sum(pc.sum(some.cast(pa.int64())).as_py() or 0 for some in lengths)
+    if n_bytes > LARGEST_BLOCK:
+        raise ValueError(f"one of its columns unpacks to {n_bytes >> 20} MiB")
+
+
+def type_named(name: str) -> pa.DataType:
+    import pyarrow as pa
+
+    return {
+        "null": pa.null(),
+        "bool": pa.bool_(),
+        "int64": pa.int64(),
+        "double": pa.float64(),
+        "string": pa.string(),
+    }[name]
+
+
+def merged_type(one: str, other: str) -> str:
+    """The type that holds the values of both: a column may be integer in one survey and text in another."""
+    kinds = {one, other} - {"null"}
+    if len(kinds) <= 1:
+        return kinds.pop() if kinds else "null"
+    return "double" if kinds == {"int64", "double"} else "string"
+
+
+def fits_a_double(column: pa.Array | pa.ChunkedArray) -> bool:
+    """Whether these integers keep every digit as double-precision numbers."""
+    import pyarrow.compute as pc
+
+    extremes = pc.min_max(column).as_py()
+    return all(value is None or abs(value) <= 2**53 for value in extremes.values())
+
+
+def as_column(values: list[Any]) -> pa.Array:
+    """Python values as one of the five types a catalogue knows; mixed kinds become text."""
+    import pyarrow as pa
+
+    values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    kind = "null"
+    for value_type in {type(value) for value in values}:
+        kind = merged_type(kind, _KINDS.get(value_type, "string"))
+    if kind == "string":
+        values = [None if value is None else str(value) for value in values]
+    try:
+        return pa.array(values, type_named(kind))
+    except (OverflowError, pa.ArrowInvalid):  # an integer beyond 64 bits, or not exact as a double: keep every digit
+        return pa.array([None if value is None else str(value) for value in values], pa.string())
+
+
+_KINDS = {type(None): "null", bool: "bool", int: "int64", float: "double", str: "string"}
+
+
+def _to_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
+    import pyarrow as pa
+
+    if pa.types.is_string(column.type):
+        return column.fill_null("").to_numpy()
+    if pa.types.is_null(column.type):
+        return np.full(len(column), np.nan)
+    if pa.types.is_boolean(column.type):
+        return column.fill_null(False).to_numpy()
+    return column.to_numpy()

@@ -1,0 +1,254 @@
+"""Changing a survey on disk so that readers, and the next run after a crash, see the old state or the new one.
+
+Everything new is written to a staging directory and flushed to disk. A journal then lists the moves and holds the
+new manifest; from this moment the change will happen. Files are moved into place, the manifest is replaced, the
+journal goes. After a crash the journal, if there is one, is carried out to its end; otherwise the staging directory is
+thrown away.
+
+A file that grows (the last block, the arrays' metadata) is replaced by one that begins with the same rows, so a reader
+with the old manifest still finds everything it knows about.
+
+A survey may come from someone else, and its journal too. It may name files of its own manifest only, with their
+contents, and no symbolic link may lie on their way: all of this is checked before the first of them moves.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from rarespec.errors import BusyError, SurveyError
+from rarespec.survey.store.location import MOST_TEXT, content_of, is_remote, opened_to_read
+from rarespec.survey.store.manifest import FOLDERS, NAME, Manifest
+
+STAGING = ".rarespec-staging"
+JOURNAL = ".rarespec-journal.json"
+LOCK = ".rarespec-lock"
+"""Names that no one else uses: what bears them may be removed."""
+
+
+class Journal(NamedTuple):
+    """What a change consists of: files to be moved from the staging directory, and the manifest that names them."""
+
+    moves: list[str]
+    manifest: Manifest
+
+
+class Commit:
+    """One change being prepared: stage files, then publish them with their manifest."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.staging = root / STAGING
+        self.staging.mkdir(exist_ok=True)
+        self._files: set[str] = set()
+
+    def path(self, relative: str) -> Path:
+        """Where to write the new version of this file of the survey."""
+        path = self.staging / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def digest(self, relative: str) -> str:
+        """Of a file that is staged for good, for the manifest. Only these are published."""
+        self._files.add(relative)
+        return sha256_of(self.staging / relative)
+
+    def publish(self, manifest: Manifest) -> None:
+        """Make the staged files and this manifest the state of the survey."""
+        moves = sorted(self._files)
+        for relative in moves:
+            _flush(self.staging / relative)
+        _refuse_links(self.root, moves)
+        journal = {"moves": moves, "manifest": manifest.to_bytes().decode()}
+        _publish_file(self.root, JOURNAL, json.dumps(journal).encode())
+        _carry_out(self.root, Journal(moves, manifest))
+
+
+@contextmanager
+def writer_lock(root: Path) -> Iterator[None]:
+    """Held by the one process that may change this survey."""
+    import fcntl
+
+    lock = _opened_lock(root / LOCK)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BusyError(f"{root}: another process is writing to this survey; wait until it ends") from None
+        yield
+    finally:
+        os.close(lock)
+
+
+def _opened_lock(path: Path) -> int:
+    """Made if it is not there, but never where a link leads; what is no file is not waited for."""
+    try:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EISDIR):
+            raise _not_ours(path) from None
+        raise
+    if not stat.S_ISREG(os.fstat(lock).st_mode):
+        os.close(lock)
+        raise _not_ours(path)
+    return lock
+
+
+def recover(root: Path) -> None:
+    """Finish or undo what an interrupted writer left behind. Does nothing while a writer is at work.
+
+    Where that is not possible, on a full disk for instance, the old state can still be read; the next writer is told.
+    """
+    if is_remote(root):  # nobody writes a survey there; it was copied
+        return
+    if not was_interrupted(root) or not os.access(root, os.W_OK):
+        return
+    try:
+        with writer_lock(root):
+            recover_locked(root)
+    except (BusyError, OSError):  # a living writer will finish by itself
+        return
+
+
+def was_interrupted(root: Path) -> bool:
+    """Whether there are traces of a change, be it that its writer died or is still at work."""
+    return any(os.path.lexists(root / name) for name in (JOURNAL, STAGING))
+
+
+def recover_locked(root: Path) -> None:
+    """The same, for the writer that already holds the lock."""
+    _refuse_links(root, [])
+    if os.path.lexists(root / JOURNAL):
+        journal = _read_journal(root)
+        _check_moves(root, journal)
+        _carry_out(root, journal)
+    if os.path.lexists(root / STAGING):
+        shutil.rmtree(root / STAGING)
+
+
+def refuse_links_out(root: Path) -> None:
+    """Of a survey that is to be written: its directories are its own, so that no change can leave it."""
+    for folder in FOLDERS:
+        _refuse_link(root / folder)
+
+
+def pending_manifest(root: Path) -> Manifest | None:
+    """The state that a writer is just now moving into place, if any."""
+    try:
+        return _read_journal(root).manifest
+    except FileNotFoundError:
+        return None
+
+
+def sha256_of(path: Path) -> str:
+    with opened_to_read(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _carry_out(root: Path, journal: Journal) -> None:
+    """Also when a part of it was done before an interruption."""
+    changed = {root}
+    for relative in journal.moves:
+        target = root / relative
+        target.parent.mkdir(parents=True, exist_ok=True)
+        changed.update(root / folder for folder in Path(relative).parents)
+        with suppress(FileNotFoundError):  # moved before the interruption
+            os.replace(root / STAGING / relative, target)
+    for directory in changed:
+        _flush(directory)
+    _publish_file(root, NAME, journal.manifest.to_bytes())
+    (root / JOURNAL).unlink()
+    shutil.rmtree(root / STAGING, ignore_errors=True)  # the next writer insists
+
+
+def _read_journal(root: Path) -> Journal:
+    """The journal, whole and valid; a damaged one must not overwrite a good manifest."""
+    path = root / JOURNAL
+    try:
+        journal = json.loads(content_of(path, MOST_TEXT))
+        moves, manifest = journal["moves"], Manifest.from_bytes(journal["manifest"].encode(), path)
+        if not (isinstance(moves, list) and all(isinstance(name, str) for name in moves)):
+            raise TypeError
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise SurveyError(f"{path}: {error.strerror or error}") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, SurveyError):
+        raise SurveyError(f"{path}: damaged; remove it and run `rarespec verify` on the survey") from None
+    if foreign := set(moves) - manifest.digests().keys():
+        raise SurveyError(
+            f"{path}: names {min(foreign)[:200]!r}, which is not a file of this survey; nothing was moved. Do not "
+            "trust this survey unless you know why; to read it as it was, remove the journal"
+        )
+    return Journal(moves, manifest)
+
+
+def _check_moves(root: Path, journal: Journal) -> None:
+    """Before the first move: each file is staged, or has been moved, with the content that the manifest tells."""
+    _refuse_links(root, journal.moves)
+    digests = journal.manifest.digests()
+    for relative in journal.moves:
+        staged = root / STAGING / relative
+        path = staged if os.path.lexists(staged) else root / relative
+        if (root / relative).is_dir() or not _is_plain_file(path) or sha256_of(path) != digests[relative]:
+            raise SurveyError(
+                f"{path}: not the file that {root / JOURNAL} tells of; nothing was moved. Remove the journal, then run "
+                "`rarespec verify` on the survey"
+            )
+
+
+def _is_plain_file(path: Path) -> bool:
+    """No link to one either."""
+    return path.is_file() and not path.is_symlink()
+
+
+def _refuse_links(root: Path, moves: Iterable[str]) -> None:
+    """No file may be taken from, or brought to, where a link leads."""
+    folders = {folder for relative in moves for folder in Path(relative).parents} | {Path()}
+    for folder in sorted(folders):
+        _refuse_link(root / STAGING / folder)
+        if folder != Path():  # the way to the survey is its user's
+            _refuse_link(root / folder)
+
+
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink():
+        raise SurveyError(
+            f"{path}: is a symbolic link; rarespec does not write through links. Put the directory itself there"
+        )
+    if path.exists() and not path.is_dir():
+        raise SurveyError(f"{path}: is not a directory; run `rarespec verify` on the survey")
+
+
+def _not_ours(path: Path) -> SurveyError:
+    return SurveyError(f"{path}: not a file that rarespec made; remove it")
+
+
+def _publish_file(root: Path, name: str, content: bytes) -> None:
+    """Whole or not at all; an interruption leaves nothing outside the staging area."""
+    temporary = root / STAGING / name
+    temporary.parent.mkdir(exist_ok=True)
+    temporary.unlink(missing_ok=True)  # of an interrupted try, or a link that leads elsewhere
+    with open(temporary, "xb") as file:
+        file.write(content)
+    _flush(temporary)
+    os.replace(temporary, root / name)
+    _flush(root)
+
+
+def _flush(path: Path) -> None:
+    """Onto the disk itself, so that the order of operations holds through a loss of power."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,272 @@
+"""Appending spectra to a survey: rows gather in a buffer, full blocks are staged, a commit publishes them."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec._version import __version__ as rarespec_version
+from rarespec.errors import SurveyError, UsageError
+from rarespec.spectrum import Spectra, WavelengthGrid
+from rarespec.spectrum.spectra import Catalogue
+from rarespec.survey.store import arrays
+from rarespec.survey.store.catalogue import Catalogue as StoredCatalogue
+from rarespec.survey.store.catalogue import as_column, fits_a_double, merged_type, type_named
+from rarespec.survey.store.commit import (
+    JOURNAL,
+    LOCK,
+    STAGING,
+    Commit,
+    recover_locked,
+    refuse_links_out,
+    sha256_of,
+    writer_lock,
+)
+from rarespec.survey.store.location import refuse_remote
+from rarespec.survey.store.manifest import (
+    ARRAYS,
+    BLOCK_ROWS,
+    BlockRecord,
+    Manifest,
+    block_file,
+    check_block_size,
+    files_of_block,
+    metadata_file,
+)
+from rarespec.survey.store.manifest import NAME as MANIFEST
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class SurveyWriter:
+    """The one writer of a survey. Nothing it adds is visible before `commit`."""
+
+    def __init__(
+        self, root: Path, grid: WavelengthGrid, rest_frame: bool = False, block_rows: int = BLOCK_ROWS
+    ) -> None:
+        refuse_remote(root)
+        self.root = root
+        self._exit = ExitStack()
+        _refuse_other_directories(root)
+        root.mkdir(parents=True, exist_ok=True)
+        self._exit.enter_context(writer_lock(root))
+        try:
+            recover_locked(root)
+            refuse_links_out(root)
+            self.manifest = _manifest_for(root, grid, rest_frame, block_rows)
+            self._start_buffer()
+        except BaseException:
+            self._exit.close()
+            raise
+
+    def __enter__(self) -> SurveyWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._exit.close()
+
+    def _start_buffer(self) -> None:
+        """An empty block, or the last one of the survey when it still has room."""
+        rows, pixels = self.manifest.block_rows, self.manifest.grid.n_pixels
+        self._buffer: dict[str, NDArray[Any]] = {
+            "flux": np.zeros((rows, pixels), np.float32),
+            "ivar": np.zeros((rows, pixels), np.float32),
+            "mask": np.zeros((rows, (pixels + 7) // 8), np.uint8),
+        }
+        self._values: Catalogue = {}
+        self._beyond_doubles: set[str] = set()
+        self._commit: Commit | None = None
+        self._zarr: dict[str, Any] | None = None
+        self._staged: dict[int, BlockRecord] = {}
+        self._columns = dict(self.manifest.columns)
+        self._block = len(self.manifest.blocks)
+        self._filled = 0
+        if self.manifest.blocks and self.manifest.blocks[-1].rows < rows:
+            self._load_last_block()
+
+    def _load_last_block(self) -> None:
+        """Into the buffer, after a look at its digests: rewriting must not make damage look sound."""
+        for name, digest in self.manifest.blocks[-1].digests.items():
+            if not (self.root / name).exists() or sha256_of(self.root / name) != digest:
+                raise SurveyError(f"{self.root / name}: changed since it was written; run `rarespec verify`")
+        self._block -= 1
+        self._filled = self.manifest.blocks[-1].rows
+        for name in ARRAYS:
+            rows = arrays.whole_block(self.root, name, self._block, self.manifest.block_rows, self.manifest.grid)
+            self._buffer[name][: self._filled] = rows[: self._filled]
+        self._values = StoredCatalogue(self.root, self.manifest).block(self._block).to_pydict()
+
+    def add(self, spectra: Spectra, on_full_block: Callable[[], None] | None = None) -> None:
+        """Take these spectra, which lie on the survey's grid; full blocks are written to the staging area."""
+        if not np.array_equal(spectra.wavelength, self.manifest.grid.wavelength):
+            raise ValueError("spectra are not on the survey's grid; use rarespec.spectrum.resample first")
+        start = 0
+        while start < len(spectra):
+            stop = min(len(spectra), start + self.manifest.block_rows - self._filled)
+            self._fill(spectra, start, stop)
+            start = stop
+            if self._filled == self.manifest.block_rows:
+                self._stage_block()
+                self._block, self._filled, self._values = self._block + 1, 0, {}
+                if on_full_block:
+                    on_full_block()
+
+    def _fill(self, spectra: Spectra, start: int, stop: int) -> None:
+        into = slice(self._filled, self._filled + stop - start)
+        self._buffer["flux"][into] = spectra.flux[start:stop]
+        self._buffer["ivar"][into] = 0 if spectra.ivar is None else spectra.ivar[start:stop]
+        self._buffer["mask"][into] = arrays.pack(spectra.bad[start:stop])
+        for name, values in spectra.catalogue.items():
+            column = self._values.setdefault(name, [])
+            column.extend([None] * (self._filled - len(column)))  # rows before that did not have this column
+            column.extend(values[start:stop])
+        self._filled = into.stop
+
+    def commit(
+        self,
+        files: dict[str, bytes] | None = None,
+        unfinished: tuple[str, ...] = (),
+        provenance: tuple[dict[str, Any], ...] | None = None,
+        partial: bool = True,
+    ) -> Manifest:
+        """Publish all that was added, with these other files. Without `partial`, only full blocks."""
+        if partial and self._filled > self._rows_on_disk():
+            self._stage_block()
+        commit = self._staging()
+        other = dict(self.manifest.files)
+        for name, content in (files or {}).items():
+            commit.path(name).write_bytes(content)
+            other[name] = commit.digest(name)
+        blocks = self._all_blocks()
+        arrays.resize(self._arrays(), sum(block.rows for block in blocks))
+        other |= {name: commit.digest(name) for name in map(metadata_file, ARRAYS)}
+        self.manifest = replace(
+            self.manifest,
+            generation=self.manifest.generation + 1,
+            blocks=blocks,
+            columns=dict(self._columns),
+            files=other,
+            unfinished=unfinished,
+            provenance=self.manifest.provenance if provenance is None else provenance,
+        )
+        commit.publish(self.manifest)
+        self._staged, self._commit, self._zarr = {}, None, None
+        return self.manifest
+
+    def _rows_on_disk(self) -> int:
+        """Rows of the current block that are already part of the published survey."""
+        return self.manifest.blocks[self._block].rows if self._block < len(self.manifest.blocks) else 0
+
+    def _all_blocks(self) -> tuple[BlockRecord, ...]:
+        blocks = dict(enumerate(self.manifest.blocks)) | self._staged
+        return tuple(blocks[i] for i in range(len(blocks)))
+
+    def _staging(self) -> Commit:
+        if self._commit is None:
+            self._commit = Commit(self.root)
+        return self._commit
+
+    def _arrays(self) -> dict[str, Any]:
+        if self._zarr is None:
+            manifest = self.manifest
+            self._zarr = arrays.create(self._staging().staging, manifest.n_rows, manifest.block_rows, manifest.grid)
+        return self._zarr
+
+    def _stage_block(self) -> None:
+        """Write the buffer as the files of its block."""
+        commit, start = self._staging(), self._block * self.manifest.block_rows
+        staged = self._arrays()
+        arrays.resize(staged, start + self._filled)
+        for name in ARRAYS:
+            staged[name][start : start + self._filled] = self._buffer[name][: self._filled]
+        self._write_catalogue(commit)
+        digests = {name: commit.digest(name) for name in files_of_block(self._block)}
+        self._staged[self._block] = BlockRecord(self._filled, digests)
+
+    def _write_catalogue(self, commit: Commit) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        # Kept as Python values until here: a block is turned into Arrow columns once, not spectrum by spectrum.
+        found = {
+            name: as_column(values + [None] * (self._filled - len(values))) for name, values in self._values.items()
+        }
+        for name, column in found.items():
+            self._columns[name] = self._type_with(name, column)
+        columns = {
+            name: found[name].cast(type_named(kind)) if name in found else pa.nulls(self._filled, type_named(kind))
+            for name, kind in self._columns.items()
+        }
+        pq.write_table(pa.table(columns), commit.path(block_file(self._block)), compression="zstd")
+
+    def _type_with(self, name: str, column: pa.Array) -> str:
+        """The type of this catalogue column once it also holds these values."""
+        old, new = self._columns.get(name, "null"), str(column.type)
+        if new == "int64" and not fits_a_double(column):
+            self._beyond_doubles.add(name)
+        kind = merged_type(old, new)
+        if kind == "double" and "int64" in (old, new) and self._has_large_integers(name):
+            return "string"
+        return kind
+
+    def _has_large_integers(self, name: str) -> bool:
+        """Whether a whole number of this column would lose digits as a double: looked up only when its type changes."""
+        if name in self._beyond_doubles:
+            return True
+        if self.manifest.columns.get(name) != "int64":
+            return False
+        return not fits_a_double(StoredCatalogue(self.root, self.manifest).arrow([name]).column(0))
+
+
+def _refuse_other_directories(root: Path) -> None:
+    """Before anything is written: a survey grows where one is, or begins where nothing is.
+
+    One that was interrupted while its first files moved into place has a journal, and no manifest yet.
+    """
+    if root.exists() and not root.is_dir():
+        raise UsageError(f"{root}: is a file; a survey is a directory")
+    is_survey = (root / MANIFEST).exists() or os.path.lexists(root / JOURNAL)
+    if root.is_dir() and not is_survey and any(path.name not in (LOCK, STAGING) for path in root.iterdir()):
+        raise UsageError(f"{root}: already exists and is not a survey; choose another directory")
+
+
+def _manifest_for(root: Path, grid: WavelengthGrid, rest_frame: bool, block_rows: int) -> Manifest:
+    """The manifest of the survey that is there, which must have this grid, or of a new and empty one."""
+    if not (root / MANIFEST).exists():
+        try:
+            check_block_size(block_rows, grid.n_pixels)
+        except ValueError as error:
+            raise UsageError(f"{root}: {grid} is not a valid grid for a survey ({error})") from None
+        return Manifest(grid, rest_frame, block_rows)
+    manifest = Manifest.load(root)
+    if manifest.grid != grid:
+        raise UsageError(f"{root}: this survey has the grid {manifest.grid}, not {grid}")
+    if manifest.rest_frame != rest_frame:
+        frame = "rest" if manifest.rest_frame else "observed"
+        raise UsageError(f"{root}: this survey is in the {frame} frame; spectra of both frames cannot be mixed")
+    return manifest
+
+
+def provenance_entry(action: str, **details: Any) -> dict[str, Any]:
+    """Who made these rows: versions, time and choices, for the manifest."""
+    libraries = {name: version(name) for name in ("numpy", "zarr", "pyarrow", "astropy")}
+    return {
+        "action": action,
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "rarespec": rarespec_version,
+        "python": platform.python_version(),
+        **libraries,
+        **details,
+    }
