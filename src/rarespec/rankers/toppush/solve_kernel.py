@@ -1,3 +1,5 @@
+# mypy: ignore-errors
+# Triton compiles a part of Python only, without annotations.
 """Many small systems of linear equations on a GPU, one to a program: Gauss-Jordan with pivots, in registers.
 
 Library calls for batches this small spend most of their time waiting. Imports Triton: only where there is a GPU.
