@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, overload
 
 from rarespec._version import __version__
+from rarespec.public_names import hand_out
 
 if TYPE_CHECKING:
     from rarespec.errors import RarespecError as RarespecError
     from rarespec.errors import SurveyError as SurveyError
     from rarespec.errors import UsageError as UsageError
-    from rarespec.features.recipe import Recipe
+    from rarespec.features import Recipe as Recipe
     from rarespec.fetching import fetch as fetch
     from rarespec.formats import read as read
     from rarespec.formats.specutils_objects import from_specutils as from_specutils
     from rarespec.hats.search import search_hats as search_hats
     from rarespec.hats.writing import write_hats as write_hats
+    from rarespec.labels import Campaign as Campaign
+    from rarespec.labels import Label as Label
     from rarespec.mock import MockSky as MockSky
+    from rarespec.plots import plot_candidate as plot_candidate
+    from rarespec.plots import plot_spectra as plot_spectra
+    from rarespec.plots import plot_spectrum as plot_spectrum
+    from rarespec.plots import plot_template as plot_template
+    from rarespec.plots import plot_yield as plot_yield
     from rarespec.progress import Progress
+    from rarespec.rankers import Ranker as Ranker
+    from rarespec.searching import Ranking as Ranking
+    from rarespec.searching import load_model as load_model
     from rarespec.searching.model import save_search as save_search
-    from rarespec.searching.ranking import Ranking
     from rarespec.searching.request import SearchRequest as SearchRequest
     from rarespec.searching.search import search_with_model as search_with_model
     from rarespec.searching.selection import Selection as Selection
@@ -36,32 +45,44 @@ if TYPE_CHECKING:
     from rarespec.survey.ingest import ingest as ingest
 
 _HOME_OF = {
-    "PAPER_GRID": "rarespec.spectrum",
-    "Defect": "rarespec.spectrum",
-    "MockSky": "rarespec.mock",
-    "SearchRequest": "rarespec.searching.request",
-    "Selection": "rarespec.searching.selection",
-    "Spectra": "rarespec.spectrum",
-    "Spectrum": "rarespec.spectrum",
-    "Survey": "rarespec.survey",
-    "SurveyError": "rarespec.errors",
-    "WavelengthGrid": "rarespec.spectrum",
-    "RarespecError": "rarespec.errors",
-    "UsageError": "rarespec.errors",
-    "features_of": "rarespec.survey.features.computing",
-    "fetch": "rarespec.fetching",
-    "from_specutils": "rarespec.formats.specutils_objects",
-    "graph_of": "rarespec.survey.features.neighbours",
-    "ingest": "rarespec.survey.ingest",
-    "read": "rarespec.formats",
-    "save_search": "rarespec.searching.model",
-    "search_hats": "rarespec.hats.search",
-    "search_with_model": "rarespec.searching.search",
-    "write_hats": "rarespec.hats.writing",
+    "PAPER_GRID": "spectrum",
+    "Campaign": "labels",
+    "Defect": "spectrum",
+    "Label": "labels",
+    "MockSky": "mock",
+    "Ranker": "rankers",
+    "Ranking": "searching",
+    "RarespecError": "errors",
+    "Recipe": "features",
+    "SearchRequest": "searching",
+    "Selection": "searching",
+    "Spectra": "spectrum",
+    "Spectrum": "spectrum",
+    "Survey": "survey",
+    "SurveyError": "errors",
+    "UsageError": "errors",
+    "WavelengthGrid": "spectrum",
+    "features_of": "survey",
+    "fetch": "fetching",
+    "from_specutils": "formats.specutils_objects",
+    "graph_of": "survey",
+    "ingest": "survey.ingest",
+    "load_model": "searching",
+    "plot_candidate": "plots",
+    "plot_spectra": "plots",
+    "plot_spectrum": "plots",
+    "plot_template": "plots",
+    "plot_yield": "plots",
+    "read": "formats",
+    "save_search": "searching",
+    "search_hats": "hats",
+    "search_with_model": "searching",
+    "write_hats": "hats",
 }
-"""Public name -> module. Resolved on first use, so that importing rarespec loads nothing heavy."""
+"""Public name -> room, or module of one."""
 
-__all__ = ["__version__", "search", *_HOME_OF]
+__getattr__, __dir__, _names = hand_out(__name__, _HOME_OF)
+__all__ = ["__version__", "search", *_names]
 
 
 @overload
@@ -148,14 +169,3 @@ def search(
     from rarespec.searching.search import rank_survey
 
     return rank_survey(survey, request, progress)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'rarespec' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

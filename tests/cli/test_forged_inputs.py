@@ -14,9 +14,10 @@ from typer.testing import CliRunner
 
 from conftest import SMALL_GRID, make_spectra
 from rarespec.cli.app import app
+from rarespec.errors import SurveyError
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_start import CampaignStart
-from rarespec.survey import Survey, SurveyError
+from rarespec.survey import Survey
 
 WORDS: list[Any] = [
     None, True, 0, -1, 7, 2**70, 1.5, 1e308, "", "x", "paper", "auto", "s00001", "\x1b[31m", "a" * 5000, [], [1], ["x"],

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -83,3 +86,30 @@ def test_rooms_import_downwards_only() -> None:
 def test_one_room_knows_a_framework(framework: str) -> None:
     rooms = {room_of(path) for path, name, _ in IMPORTS if name.split(".")[0] == framework}
     assert rooms == {ONLY_ROOM[framework]}
+
+
+def test_nothing_private_is_imported_from_another_room() -> None:
+    private = [
+        f"{path.relative_to(TREE)}:{line} imports {name}"
+        for path, name, line in IMPORTS
+        if name.startswith("rarespec.") and name.split(".")[1] != room_of(path)
+        if any(part.startswith("_") and part not in ("_version", "__version__") for part in name.split(".")[1:])
+    ]
+    assert not private, "\n".join(private)
+
+
+PUBLIC_ROOMS = ("spectrum", "formats", "features", "rankers", "survey", "searching", "labels", "hats", "evaluation")
+PUBLIC_ROOMS += ("engines", "gpu", "plots", "mock", "fetching")
+
+
+@pytest.mark.parametrize("room", ["", *PUBLIC_ROOMS])
+def test_a_room_hands_out_the_names_it_promises(room: str) -> None:
+    module = import_module(f"rarespec.{room}".rstrip("."))
+    assert module.__all__ and all(hasattr(module, name) for name in module.__all__)
+    assert not hasattr(module, "no_such_name")
+
+
+def test_a_room_hands_out_names_without_loading_what_is_heavy() -> None:
+    code = f"import sys; {'; '.join(f'import rarespec.{room}' for room in PUBLIC_ROOMS)}; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"matplotlib", "zarr", "starlette", "lsdb", "torch"} & set(loaded)

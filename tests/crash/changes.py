@@ -14,9 +14,10 @@ from file_system_calls import DIED
 from forked import in_child, rarespec
 
 from conftest import SMALL_GRID, make_spectra, small_survey_files
+from rarespec.errors import UsageError
 from rarespec.features import MedianFilter, MinMax, Recipe, StreamingPCA
 from rarespec.mock.damage import damage
-from rarespec.survey import Survey, UsageError
+from rarespec.survey import Survey
 from rarespec.survey.features.computing import features_of
 from rarespec.survey.store import commit
 from rarespec.survey.store.writer import SurveyWriter

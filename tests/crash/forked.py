@@ -59,7 +59,7 @@ def _run(function, write_to):
 
 def _is_told(error):
     """What a user of the library is told to expect."""
-    from rarespec.survey import SurveyError
+    from rarespec.errors import SurveyError
 
     return isinstance(error, OSError | SurveyError)
 

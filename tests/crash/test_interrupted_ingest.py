@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from conftest import small_survey_files
+from rarespec.errors import UsageError
 from rarespec.mock.damage import damage
-from rarespec.survey import Survey, UsageError
+from rarespec.survey import Survey
 from rarespec.survey.store.commit import JOURNAL, STAGING
 
 SCRIPT = Path(__file__).with_name("interrupted_ingest.py")

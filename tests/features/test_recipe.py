@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import SMALL_GRID, make_spectra
 from process_functions import compute_features
+from rarespec.errors import UsageError
 from rarespec.features import (
     Bridge,
     LineIndices,
@@ -22,7 +23,7 @@ from rarespec.features import (
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.spectrum import Reason, WavelengthGrid
 from rarespec.storage.processes import map_in_order
-from rarespec.survey import Survey, UsageError
+from rarespec.survey import Survey
 from rarespec.survey.features.computing import features_of
 from rarespec.survey.features.feature_set import FeatureSet
 from rarespec.survey.store.writer import SurveyWriter

@@ -20,12 +20,12 @@ from fetching.local_archives import (
     serve_sdss_v,
     serve_sparcl,
 )
-from rarespec.errors import UsageError
+from rarespec.errors import SurveyError, UsageError
 from rarespec.fetching import fetch
 from rarespec.fetching.job import Place, run_fetch, run_preview
 from rarespec.fetching.question import Question, paper_sample
 from rarespec.fetching.record import FetchReport, sole_user
-from rarespec.survey import Survey, SurveyError
+from rarespec.survey import Survey
 
 TOKEN = "S3cretToken1"
 

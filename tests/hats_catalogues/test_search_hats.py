@@ -16,13 +16,13 @@ lsdb = pytest.importorskip("lsdb", reason="LSDB is not installed (pip install 'r
 import rarespec as rs  # noqa: E402
 from mock_hats import copy_of, on_sky, partition_files, write_catalogue  # noqa: E402
 from rarespec.cli.app import app  # noqa: E402
+from rarespec.errors import SurveyError, UsageError  # noqa: E402
 from rarespec.hats.catalogue import is_hats  # noqa: E402
 from rarespec.hats.search import search_hats  # noqa: E402
 from rarespec.hats.training import apportion  # noqa: E402
 from rarespec.hats.writing import provenance_in, write_hats  # noqa: E402
 from rarespec.mock.sky import MockSky  # noqa: E402
 from rarespec.searching.model import SearchModel  # noqa: E402
-from rarespec.survey import SurveyError, UsageError  # noqa: E402
 
 TOP = 40
 

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import rarespec as rs
+from rarespec.errors import SurveyError
 from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.log import LabelLog
 from rarespec.rankers.model_file import load_model
 from rarespec.searching.search import search_with_model
-from rarespec.survey import Survey, SurveyError
+from rarespec.survey import Survey
 from rarespec.survey.features.computing import features_of
 from rarespec.survey.features.neighbours import graph_of, signal_of
 from rarespec.survey.store.manifest import VERSION

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from rarespec.errors import UsageError
 from rarespec.labels.event import MAX_COMMENT, Label, LabelEvent, checked, in_utc, new_event_id, now, person_named
-from rarespec.survey import UsageError
 
 
 def label(**changes):

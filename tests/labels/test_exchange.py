@@ -11,13 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import SMALL_GRID, make_spectra
+from rarespec.errors import UsageError
 from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.exchange import read_labels, write_labels
 from rarespec.labels.exchange.own_columns import ORDER
 from rarespec.labels.exchange.text_rows import with_one_more, without_added
 from rarespec.labels.log import LabelLog
 from rarespec.searching.export.comma_separated import without_formula
-from rarespec.survey import Survey, UsageError
+from rarespec.survey import Survey
 
 NASTY = (
     "=1+1",

@@ -2,9 +2,9 @@
 
 import pytest
 
+from rarespec.errors import UsageError
 from rarespec.labels.event import Label, LabelEvent, new_event_id
-from rarespec.labels.merging import RULES, merged
-from rarespec.survey import UsageError
+from rarespec.labels.merging import RULES, merge_labels
 
 
 def events(*labels, spectrum="a"):
@@ -38,32 +38,32 @@ def events(*labels, spectrum="a"):
 )
 def test_rules(labels, majority, latest, unanimous, any_yes):
     wanted = {"majority": majority, "latest": latest, "unanimous": unanimous, "any_yes": any_yes}
-    assert {rule: merged(events(*labels), rule)["a"].label for rule in RULES} == wanted
+    assert {rule: merge_labels(events(*labels), rule)["a"].label for rule in RULES} == wanted
 
 
 def test_who_said_what_is_kept():
-    together = merged(events("yes", "no", "no"))["a"]
+    together = merge_labels(events("yes", "no", "no"))["a"]
     assert together.by == {"p0": "yes", "p1": "no", "p2": "no"} and together.disagree
     assert together.comments == {"p1": "c1"}
-    assert not merged(events("no", "no"))["a"].disagree
+    assert not merge_labels(events("no", "no"))["a"].disagree
 
 
 def test_the_latest_is_by_time_and_not_by_place():
-    assert merged(events("yes", "no")[::-1], "latest")["a"].label == "no"
+    assert merge_labels(events("yes", "no")[::-1], "latest")["a"].label == "no"
 
 
 def test_who_says_it_again_is_the_latest():
     first, second = events("yes", "no")
     again = LabelEvent(new_event_id(), "a", Label.YES, None, "p0", "2025-03-01T20:16:00.000000Z")
-    assert merged([first, second, again], "latest")["a"].label == "yes"
+    assert merge_labels([first, second, again], "latest")["a"].label == "yes"
 
 
 def test_spectra_are_apart_and_an_undone_one_is_not_there():
     a, b = events("yes"), events("no", spectrum="b")
     undo = LabelEvent(new_event_id(), "b", None, b[0].event_id, "p0", "2025-03-01T20:16:00.000000Z")
-    assert merged([*a, *b]).keys() == {"a", "b"} and merged([*a, *b, undo]).keys() == {"a"}
+    assert merge_labels([*a, *b]).keys() == {"a", "b"} and merge_labels([*a, *b, undo]).keys() == {"a"}
 
 
 def test_an_unknown_rule_is_refused_even_without_labels():
     with pytest.raises(UsageError, match="majority, latest"):
-        merged([], "loudest")
+        merge_labels([], "loudest")

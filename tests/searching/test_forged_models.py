@@ -15,13 +15,14 @@ import pytest
 
 from conftest import SMALL_GRID, make_spectra
 from rarespec import search
+from rarespec.errors import UsageError
 from rarespec.features import PaperFeatures
 from rarespec.rankers import model_values as container
 from rarespec.rankers.by_name import NAMES
 from rarespec.rankers.model_file import ModelFileError, load_model
 from rarespec.searching.model import save_search
 from rarespec.searching.search import search_with_model
-from rarespec.survey import Survey, UsageError
+from rarespec.survey import Survey
 
 N, TOP = 60, 10
 QUICK: dict[str, dict[str, Any]] = {

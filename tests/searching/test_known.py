@@ -15,11 +15,12 @@ from astropy.coordinates import SkyCoord
 from astropy.table import MaskedColumn, QTable, Table
 
 from conftest import SMALL_GRID, make_spectra, small_survey_files
+from rarespec.errors import UsageError
 from rarespec.formats import read_here
 from rarespec.mock.simulate import SkyChoice, simulate_files
 from rarespec.searching.known.known_examples import Examples, examples_of
 from rarespec.spectrum import PAPER_GRID, Spectra
-from rarespec.survey import Survey, UsageError
+from rarespec.survey import Survey
 from rarespec.survey.ingest import ingest
 from rarespec.survey.placement import place
 

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import SMALL_GRID, make_spectra
+from rarespec.errors import UsageError
 from rarespec.searching.selection import Selection
-from rarespec.survey import Survey, UsageError
+from rarespec.survey import Survey
 
 CLASSES = ["STAR", "STAR", "STAR", "GALAXY", "QSO", None, "star "]
 SUBCLASSES = ["M4", "M0", "Carbon", None, "BROADLINE", None, "m9"]

@@ -9,12 +9,13 @@ from typer.testing import CliRunner
 import rarespec as rs
 from conftest import PAPER_GRID, SMALL_GRID, make_spectra
 from rarespec.cli.app import app
+from rarespec.errors import SurveyError
 from rarespec.features import PaperFeatures
 from rarespec.labels.campaign import Campaign
 from rarespec.rankers.by_name import NAMES
 from rarespec.searching.model import save_search
 from rarespec.searching.search import search_with_model
-from rarespec.survey import Survey, SurveyError
+from rarespec.survey import Survey
 from rarespec.survey.features.computing import features_of
 from rarespec.survey.store.writer import SurveyWriter
 

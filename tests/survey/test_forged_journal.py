@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from conftest import SMALL_GRID, make_spectra
-from rarespec.survey import Survey, SurveyError
+from rarespec.errors import SurveyError
+from rarespec.survey import Survey
 from rarespec.survey.store.commit import JOURNAL, LOCK, STAGING
 from rarespec.survey.store.manifest import NAME
 from rarespec.survey.store.writer import SurveyWriter

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import SMALL_GRID, make_spectra
-from rarespec.survey import Survey, SurveyError, UsageError
+from rarespec.errors import SurveyError, UsageError
+from rarespec.survey import Survey
 from rarespec.survey.store.manifest import NAME, Manifest
 from rarespec.survey.store.writer import SurveyWriter
 from rarespec.survey.summary import summarise

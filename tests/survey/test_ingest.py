@@ -14,10 +14,10 @@ from astropy.table import Table
 import rarespec as rs
 from conftest import make_spectra, small_survey_files
 from process_functions import dies_on_catalogues, mistreated
+from rarespec.errors import SurveyError, UsageError
 from rarespec.formats import ReadLimits, contained
 from rarespec.mock.damage import KINDS, applies_to, damage
 from rarespec.spectrum import Reason, WavelengthGrid
-from rarespec.survey import SurveyError, UsageError
 from rarespec.survey.ingest import DefectsWarning, pool, reading
 from rarespec.survey.ingest.reading import IngestOptions
 from rarespec.survey.ingest.run import run_ingest

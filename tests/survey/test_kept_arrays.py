@@ -10,8 +10,9 @@ import pytest
 
 import rarespec as rs
 from conftest import SMALL_GRID, make_spectra
+from rarespec.errors import SurveyError
 from rarespec.features import PaperFeatures
-from rarespec.survey import Survey, SurveyError
+from rarespec.survey import Survey
 from rarespec.survey.features import kept as kept_arrays
 from rarespec.survey.features.computing import features_of
 from rarespec.survey.features.kept import current_content, load_arrays, model_content, model_named, name_of_model, npz

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from conftest import SMALL_GRID, make_spectra
+from rarespec.errors import SurveyError
 from rarespec.features import Bridge, MinMax, PaperFeatures, Recipe
 from rarespec.rankers.graph.label_propagation import LabelPropagation
 from rarespec.rankers.neighbours.neighbour_graph import build_neighbours
-from rarespec.survey import Survey, SurveyError
+from rarespec.survey import Survey
 from rarespec.survey.features import neighbours as kept_graphs
 from rarespec.survey.features.computing import features_of
 from rarespec.survey.features.feature_set import FeatureSet

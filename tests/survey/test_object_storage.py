@@ -16,10 +16,11 @@ from typer.testing import CliRunner
 
 import rarespec as rs
 from rarespec.cli.app import app
+from rarespec.errors import SurveyError, UsageError
 from rarespec.labels.log import path_beside
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.spectrum import WavelengthGrid
-from rarespec.survey import Survey, SurveyError, UsageError
+from rarespec.survey import Survey
 from rarespec.survey.features.prepared import Scratch
 from rarespec.survey.store.arrays import OnStore
 from rarespec.survey.store.intake import append_to

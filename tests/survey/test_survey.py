@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 import rarespec as rs
 from conftest import SMALL_GRID, make_spectra
 from process_functions import append_many
+from rarespec.errors import SurveyError, UsageError
 from rarespec.spectrum import Reason, Spectra
 from rarespec.storage.processes import map_in_order
-from rarespec.survey import Survey, SurveyError, UsageError
+from rarespec.survey import Survey
 from rarespec.survey.store.commit import JOURNAL
 from rarespec.survey.store.manifest import Manifest
 from rarespec.survey.store.writer import SurveyWriter

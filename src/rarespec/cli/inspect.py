@@ -132,9 +132,9 @@ def _say_what_counts(events: list[LabelEvent]) -> None:
     """Labels that are there already are learned from, and they may have been about something else."""
     from collections import Counter
 
-    from rarespec.labels.merging import merged
+    from rarespec.labels.merging import merge_labels
 
-    counts = Counter(one.label for one in merged(events).values() if one.label is not None)
+    counts = Counter(one.label for one in merge_labels(events).values() if one.label is not None)
     if counts:
         said = ", ".join(f"{count} {label}" for label, count in counts.items())
         say(f"using the labels already there: {said}; to label another kind of object, use --labels FILE", err=True)

@@ -149,12 +149,12 @@ def _export(path: Path, events: Events, form: str, rule: str, only: str | None, 
 def _chosen(events: Events, rule: str, only: str | None) -> tuple[list[LabelEvent], dict[str, Merged]]:
     """The labels that stand, spectrum by spectrum, and what they say together, of the spectra asked for."""
     from rarespec.labels.event import label_named
-    from rarespec.labels.merging import merged, standing
+    from rarespec.labels.merging import merge_labels, standing_labels
 
     wanted = None if only is None else label_named(only)
-    together = {id: said for id, said in merged(events, rule).items() if wanted in (None, said.label)}
+    together = {id: said for id, said in merge_labels(events, rule).items() if wanted in (None, said.label)}
     place = {id: number for number, id in enumerate(together)}
-    labels = [event for event in standing(events).values() if event.spectrum in together]
+    labels = [event for event in standing_labels(events).values() if event.spectrum in together]
     return sorted(labels, key=lambda event: place[event.spectrum]), together
 
 

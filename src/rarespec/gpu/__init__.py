@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rarespec.public_names import hand_out
 
 if TYPE_CHECKING:
     from rarespec.gpu.device import NoGPUWarning as NoGPUWarning
@@ -15,22 +16,16 @@ if TYPE_CHECKING:
     from rarespec.gpu.pinned_stream import through_device as through_device
     from rarespec.gpu.scoring import top_rows as top_rows
 
-_HOME_OF = {
-    "DeviceRecipe": "device_recipe",
-    "NoGPUWarning": "device",
-    "nearest_rows": "exact_neighbours",
-    "neighbours_on": "exact_neighbours",
-    "recipe_on": "device_recipe",
-    "through_device": "pinned_stream",
-    "top_rows": "scoring",
-    "usable_device": "device",
-}
-"""Public name -> module of this room, imported on first use."""
-
-__all__ = list(_HOME_OF)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'rarespec.gpu' has no attribute {name!r}")
-    return getattr(import_module(f"rarespec.gpu.{_HOME_OF[name]}"), name)
+__getattr__, __dir__, __all__ = hand_out(
+    __name__,
+    {
+        "DeviceRecipe": "device_recipe",
+        "NoGPUWarning": "device",
+        "nearest_rows": "exact_neighbours",
+        "neighbours_on": "exact_neighbours",
+        "recipe_on": "device_recipe",
+        "through_device": "pinned_stream",
+        "top_rows": "scoring",
+        "usable_device": "device",
+    },
+)

@@ -130,7 +130,8 @@ def rank_catalogue(
     found = open_catalogue(catalogue)
     with _current_cluster(request.engine):
         if request.model is not None:
-            model = SearchModel.load(request.model)
+            given = request.model
+            model = given if isinstance(given, SearchModel) else SearchModel.load(given)
             scoring = Scoring(model, request.top, frozenset(model.known_ids))
             return _rank(found, scoring, None, request.settings, progress)
         with _folder(plan.workspace) as folder:

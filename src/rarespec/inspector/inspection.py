@@ -14,7 +14,7 @@ from rarespec.inspector.answers import RefusedError
 from rarespec.inspector.listing import Facts, LabelsSoFar, Listing, Said, listing_of
 from rarespec.inspector.spectrum_payload import Recent, Shelf, spectrum_payload
 from rarespec.labels.campaign import Campaign
-from rarespec.labels.campaign_progress import Change, Progress
+from rarespec.labels.campaign_progress import CampaignProgress, Change
 from rarespec.labels.event import Label, LabelEvent
 from rarespec.labels.log import LabelLog
 from rarespec.searching.explain.spectral_features import SpectralFeature
@@ -151,7 +151,7 @@ class Inspection:
     def _made(self, ranking: Ranking, id: str, facts: Facts) -> bytes:
         return spectrum_payload(ranking, self._shelf, self.spectra([id])[0], facts)
 
-    def progress(self) -> Progress:
+    def progress(self) -> CampaignProgress:
         return self.campaign.progress(self.labels())
 
     def _require(self, ids: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.event import Label, LabelEvent
 from rarespec.labels.log import LabelLog
-from rarespec.labels.merging import Merged, labels_left, last_label, merged, standing
+from rarespec.labels.merging import Merged, labels_left, last_label, merge_labels, standing_labels
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.report import sky_links
 
@@ -86,12 +86,12 @@ class Said:
     @cached_property
     def standing(self) -> dict[tuple[str, str], LabelEvent]:
         """(spectrum, person) -> the label that stands."""
-        return standing(self.events)
+        return standing_labels(self.events)
 
     @cached_property
     def merged(self) -> dict[str, Merged]:
         """Spectrum -> what all of them say together."""
-        return merged(self.events)
+        return merge_labels(self.events)
 
     @property
     def labels(self) -> dict[str, Label]:

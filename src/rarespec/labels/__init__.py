@@ -1,1 +1,45 @@
 """What people said about spectra: an append-only log of labels, and what follows from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rarespec.public_names import hand_out
+
+if TYPE_CHECKING:
+    from rarespec.labels.campaign import Campaign as Campaign
+    from rarespec.labels.campaign import Revision as Revision
+    from rarespec.labels.campaign_progress import CampaignProgress as CampaignProgress
+    from rarespec.labels.campaign_progress import Change as Change
+    from rarespec.labels.event import Label as Label
+    from rarespec.labels.event import LabelEvent as LabelEvent
+    from rarespec.labels.event import new_event_id as new_event_id
+    from rarespec.labels.exchange import read_labels as read_labels
+    from rarespec.labels.exchange import write_labels as write_labels
+    from rarespec.labels.log import LabelLog as LabelLog
+    from rarespec.labels.log import path_beside as path_beside
+    from rarespec.labels.merging import Merged as Merged
+    from rarespec.labels.merging import merge_labels as merge_labels
+    from rarespec.labels.merging import standing_labels as standing_labels
+    from rarespec.labels.simulated_inspector import simulate_looks as simulate_looks
+
+__getattr__, __dir__, __all__ = hand_out(
+    __name__,
+    {
+        "Campaign": "campaign",
+        "CampaignProgress": "campaign_progress",
+        "Change": "campaign_progress",
+        "Label": "event",
+        "LabelEvent": "event",
+        "LabelLog": "log",
+        "Merged": "merging",
+        "Revision": "campaign",
+        "merge_labels": "merging",
+        "new_event_id": "event",
+        "path_beside": "log",
+        "read_labels": "exchange",
+        "simulate_looks": "simulated_inspector",
+        "standing_labels": "merging",
+        "write_labels": "exchange",
+    },
+)

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 
 from rarespec.errors import UsageError
-from rarespec.labels.campaign_progress import ORDERS, Change, Progress, arranged, in_order, moved_between, progress_of
+from rarespec.labels.campaign_progress import (
+    ORDERS,
+    CampaignProgress,
+    Change,
+    arranged,
+    in_order,
+    moved_between,
+    progress_of,
+)
 from rarespec.labels.campaign_start import CampaignStart, start_beside
 from rarespec.labels.event import Label
 from rarespec.progress import Progress as FeaturesDone
@@ -207,7 +215,7 @@ class Campaign:
         """What the table would say of spectra of the survey that have left the list: all but rank and score."""
         return self._relearning.describe(self._now.ranking, ids)
 
-    def progress(self, labels: Labels) -> Progress:
+    def progress(self, labels: Labels) -> CampaignProgress:
         """How far these labels, which are all that stand, have come."""
         return progress_of(self._now.ranking, labels)
 

@@ -28,7 +28,7 @@ Remaining = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class Progress:
+class CampaignProgress:
     """Counts of spectra that were labelled at all, and yes, unsure, bad data and no.
 
     expected_remaining : low, middle and high of the members among those not labelled; None if it cannot be told
@@ -44,12 +44,12 @@ class Progress:
     suggestion: str
 
 
-def progress_of(ranking: Ranking, labels: Mapping[str, Label]) -> Progress:
+def progress_of(ranking: Ranking, labels: Mapping[str, Label]) -> CampaignProgress:
     """Of these labels, in the order of the looks; the ranking may have learned from none, some or all of them."""
     counts = Counter(labels.values())
     left = np.array([id not in labels for id in ranking.table["id"].tolist()], dtype=bool)
     remaining = expected_remaining(ranking, left)
-    return Progress(
+    return CampaignProgress(
         inspected=len(labels),
         found=counts[Label.YES],
         unsure=counts[Label.UNSURE],

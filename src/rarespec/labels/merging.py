@@ -17,7 +17,7 @@ Events: TypeAlias = Iterable[LabelEvent | tuple[int, LabelEvent]]
 """In the order of the log, with or without their sequence numbers."""
 
 
-def standing(events: Events) -> dict[tuple[str, str], LabelEvent]:
+def standing_labels(events: Events) -> dict[tuple[str, str], LabelEvent]:
     """(spectrum, person) -> the label that stands, earliest first.
 
     The time counts, not the place in the log: logs that were merged are in no order of time.
@@ -70,12 +70,12 @@ class Merged:
     comments: dict[str, str]
 
 
-def merged(events: Events, rule: str = "majority") -> dict[str, Merged]:
+def merge_labels(events: Events, rule: str = "majority") -> dict[str, Merged]:
     """Spectrum -> what people say together, in the order of their earliest labels that stand."""
     if rule not in RULES:
         raise UsageError(f"there is no rule {rule!r}; choose from {', '.join(RULES)}")
     of_spectrum: dict[str, list[LabelEvent]] = {}
-    for event in standing(events).values():
+    for event in standing_labels(events).values():
         of_spectrum.setdefault(event.spectrum, []).append(event)
     return {spectrum: _merged(said, RULES[rule]) for spectrum, said in of_spectrum.items()}
 

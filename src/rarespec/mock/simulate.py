@@ -10,12 +10,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
+from rarespec.errors import SurveyError, UsageError
 from rarespec.mock.files import native_wavelength, write_files
 from rarespec.mock.sky import MockSky
 from rarespec.progress import Progress
 from rarespec.spectrum import PAPER_GRID, Spectra, WavelengthGrid
 from rarespec.storage.processes import Died, available_cores, map_in_order
-from rarespec.survey import Survey, SurveyError, UsageError
+from rarespec.survey import Survey
 from rarespec.survey.store.intake import append_to
 
 Result = TypeVar("Result")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rarespec.rankers.by_name import CLASS_OF, MODULE_OF, NAMES, by_name, name_of
+from rarespec.public_names import hand_out
+from rarespec.rankers.by_name import CLASS_OF, MODULE_OF
+from rarespec.rankers.by_name import NAMES as NAMES
+from rarespec.rankers.by_name import by_name as by_name
+from rarespec.rankers.by_name import name_of as name_of
 
 if TYPE_CHECKING:
     from rarespec.rankers.auto.auto import Auto as Auto
@@ -55,15 +58,4 @@ _HOME_OF = {kind: MODULE_OF[name] for name, kind in CLASS_OF.items()} | {
 }
 """Public name -> module of this room, imported on first use."""
 
-__all__ = ["NAMES", "by_name", "name_of", *_HOME_OF]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'rarespec.rankers' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"rarespec.rankers.{_HOME_OF[name]}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = hand_out(__name__, _HOME_OF | dict.fromkeys(("NAMES", "by_name", "name_of"), "by_name"))

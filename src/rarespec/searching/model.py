@@ -19,11 +19,13 @@ from rarespec.engines.engine import Engine
 from rarespec.errors import EngineError, SurveyError, UsageError
 from rarespec.features.paper import for_grid
 from rarespec.features.recipe import Recipe
-from rarespec.rankers.model_file import Model, ModelFileError, as_loaded, load_model, save_model
+from rarespec.rankers.model_file import Model, ModelFileError, as_loaded, save_model
+from rarespec.rankers.model_file import load_model as load_ranker
 from rarespec.rankers.ranker import Ranker, Scores
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.request import name_of_recipe, recipe_named
 from rarespec.spectrum import Spectra, WavelengthGrid
+from rarespec.survey import Survey
 from rarespec.survey.features.feature_set import FeatureSet
 
 N_PROBES = 3
@@ -62,7 +64,7 @@ class SearchModel:
     def load(cls, path: str | os.PathLike[str]) -> SearchModel:
         """The one in this file; a UsageError that names it when it cannot be used."""
         try:
-            model = load_model(path)
+            model = load_ranker(path)
         except ModelFileError as error:
             raise UsageError(str(error)) from None
         with blame_file(path):
@@ -89,6 +91,15 @@ class SearchModel:
         )
         return Path(path)
 
+    def search(self, survey: Survey | str | os.PathLike[str], top: int = 1000, **settings: Any) -> Ranking:
+        """Rank a survey with this model; see `rarespec.search_with_model` for the further settings."""
+        from rarespec.searching.search import search_with_model
+
+        return search_with_model(survey, self, top, **settings)
+
+    def __str__(self) -> str:
+        return f"the model of {self.survey}"
+
     def score(self, spectra: Spectra) -> tuple[Scores, dict[int, str]]:
         """Of spectra on the grid, (n,) float64; NaN for one that has no features, with the reason by its place."""
         flux = np.where(spectra.bad, np.float32(np.nan), spectra.flux)
@@ -99,6 +110,27 @@ class SearchModel:
             scores[usable] = self.ranker.decision_function(values[usable].astype(np.float32))
         lost = np.flatnonzero(lost_at).tolist()
         return scores, {i: self.recipe.why_lost(int(lost_at[i])) for i in lost}
+
+
+def load_model(path: str | os.PathLike[str]) -> SearchModel:
+    """What an earlier search learned, to search another survey with: `load_model(path).search(survey)`.
+
+    Parameters
+    ----------
+    path : path
+        A file that `Ranking.save` wrote.
+
+    Returns
+    -------
+    SearchModel
+        The model. Nothing in the file is run as code.
+
+    Raises
+    ------
+    UsageError
+        If the file is no model, or a damaged one.
+    """
+    return SearchModel.load(path)
 
 
 def save_search(ranking: Ranking, path: str | os.PathLike[str]) -> Path:
@@ -125,11 +157,11 @@ def save_search(ranking: Ranking, path: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def blame_file(path: str | os.PathLike[str]) -> Iterator[None]:
+def blame_file(path: str | os.PathLike[str] | SearchModel) -> Iterator[None]:
     """Around what a model is asked to do. A wrong number in it may make any step fail, in any way: it is the file's."""
     try:
         yield
-    except (SurveyError, OSError, EngineError, MemoryError) as error:
+    except (UsageError, SurveyError, OSError, EngineError, MemoryError) as error:
         if isinstance(error, UsageError) and str(path) not in str(error):
             raise UsageError(f"{path}: {error}") from None
         raise

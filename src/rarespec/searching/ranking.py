@@ -87,6 +87,18 @@ class Ranking:
         """The table as .ecsv, .csv, .fits, .vot or .parquet, with where it comes from."""
         return write_table(self.table, path, self.provenance)
 
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write what was learned to a file, to search other surveys with; see `rarespec.load_model`."""
+        from rarespec.searching.model import SearchModel
+
+        return SearchModel.of(self).save(path)
+
+    def plot(self, rank: int = 1, ax: Any = None) -> Any:
+        """Plot the candidate at this rank with the nearest known example; matplotlib must be installed."""
+        import rarespec
+
+        return rarespec.plot_candidate(self, rank, ax)
+
     def __repr__(self) -> str:
         return f"<Ranking of {self.n_listed} spectra of {self.survey.path} by {self.method}: the best {len(self)}>"
 

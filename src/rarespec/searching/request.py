@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from rarespec.gpu.device import check_device_name
 from rarespec.rankers.by_name import NAMES, by_name
 from rarespec.searching.selection import Selection
 from rarespec.survey.engine_for import AnyEngine
+
+if TYPE_CHECKING:
+    from rarespec.searching.model import SearchModel
 
 RECIPES: dict[str, type[Recipe]] = {"paper": PaperFeatures}
 """Name, as the command line and model files have it, -> class; parameters are numbers, text or a wavelength grid."""
@@ -51,8 +54,8 @@ class SearchRequest:
         Where to compute: a Dask cluster, or by default this process.
     device : str, optional
         "cuda" for a GPU.
-    model : path, optional
-        Rank with what an earlier search learned and saved, instead of `known`.
+    model : path or SearchModel, optional
+        Rank with what an earlier search learned, instead of `known`.
 
     Raises
     ------
@@ -79,7 +82,7 @@ class SearchRequest:
     radius_arcsec: float = 2.0
     engine: AnyEngine = None
     device: str | None = None
-    model: str | os.PathLike[str] | None = None
+    model: str | os.PathLike[str] | SearchModel | None = None
 
     def __post_init__(self) -> None:
         self._replace_nothing()
@@ -114,7 +117,7 @@ class SearchRequest:
     def settings(self) -> dict[str, Any]:
         """What the provenance of a ranking says of the request."""
         if self.model is not None:
-            return {"model": Path(self.model).name}
+            return {"model": Path(self.model).name if isinstance(self.model, str | os.PathLike) else str(self.model)}
         return {"method": self.method, "params": dict(self.params), "seed": self.seed, "selection": str(self.selection)}
 
     def _check_model(self) -> None:

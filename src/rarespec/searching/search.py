@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
@@ -104,7 +103,7 @@ def prepare_search(
 
 def search_with_model(
     survey: Survey | str | os.PathLike[str],
-    model: str | os.PathLike[str],
+    model: str | os.PathLike[str] | SearchModel,
     top: int = 1000,
     *,
     selection: Selection = EVERYTHING,
@@ -118,8 +117,8 @@ def search_with_model(
     ----------
     survey : Survey or path
         The survey, or its directory.
-    model : path
-        A file that `save_search` wrote.
+    model : path or SearchModel
+        A file that `Ranking.save` wrote, or what `load_model` made of it.
     top : int
         How many candidates to list.
     selection : Selection, optional
@@ -149,10 +148,11 @@ def _rank_with_model(
     survey: Survey | str | os.PathLike[str], request: SearchRequest, progress: Progress | None = None
 ) -> Ranking:
     """As `rank_survey`, where the request names a model."""
-    model = cast(str, request.model)
+    model = request.model
+    assert model is not None
     device = usable_device(request.device)
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
-    kept = SearchModel.load(model)
+    kept = model if isinstance(model, SearchModel) else SearchModel.load(model)
     if kept.grid != opened.grid:
         raise UsageError(
             f"{model}: the model is for spectra on {kept.grid}, {opened.path} is on {opened.grid}: "

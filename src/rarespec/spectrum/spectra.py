@@ -48,6 +48,12 @@ class Spectrum:
         table["wavelength"].unit = "Angstrom"
         return table
 
+    def plot(self, ax: Any = None) -> Any:
+        """Plot the flux; matplotlib must be installed."""
+        import rarespec
+
+        return rarespec.plot_spectrum(self, ax)
+
     def __repr__(self) -> str:
         from rarespec.spectrum.picture import spectrum_in_words
 
@@ -113,6 +119,13 @@ class Spectra:
             self.bad[rows],
             {name: [column[i] for i in rows] for name, column in self.catalogue.items()},
         )
+
+    @classmethod
+    def from_specutils(cls, spectrum: Any, id: str | list[str] | None = None, air: bool = False) -> Spectra:
+        """A stack from a `specutils.Spectrum`; see `rarespec.from_specutils`."""
+        import rarespec
+
+        return rarespec.from_specutils(spectrum, id, air)
 
     def to_specutils(self, unit: Any = "") -> specutils.Spectrum:
         """One object with flux (n, p), for specutils, which must be installed; the catalogue is its `meta`."""

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from astropy.table import Table
 
+    from rarespec.features import Recipe
+    from rarespec.rankers import NeighbourGraph
+    from rarespec.survey.features.feature_set import FeatureSet
     from rarespec.survey.store.accounts import IngestReport
     from rarespec.survey.verify import Verification
 
@@ -220,6 +223,19 @@ class Survey:
     def defects(self) -> list[Defect]:
         """What ingest could not store, with reasons."""
         return load_defects(self.path)
+
+    def features(self, recipe: Recipe | None = None, **settings: Any) -> FeatureSet:
+        """Features of every spectrum, kept with the survey; by default the paper's. See `rarespec.features_of`."""
+        from rarespec.features import PaperFeatures
+        from rarespec.survey.features.computing import features_of
+
+        return features_of(self, PaperFeatures() if recipe is None else recipe, **settings)
+
+    def neighbours(self, k: int = 5, recipe: Recipe | None = None, **settings: Any) -> NeighbourGraph:
+        """The k nearest neighbours of every spectrum, kept with the survey. See `rarespec.graph_of`."""
+        from rarespec.survey.features.neighbours import graph_of
+
+        return graph_of(self.features(recipe), k, **settings)
 
     def verify(self) -> Verification:
         """Check every file against its digest, and the contents against each other."""

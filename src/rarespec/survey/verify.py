@@ -157,7 +157,7 @@ def _unknown_files(root: Path, manifest: Manifest, names: list[str]) -> Iterator
     for relative in names:
         of_others = is_kept(relative) or relative.startswith(f"{STAGING}/")
         if not of_others and relative not in known and not _just_published(root, relative):
-            yield f"{root / relative}: not part of the survey"
+            yield f"{root / relative}: does not belong to the survey"
 
 
 def _just_published(root: Path, name: str) -> bool:

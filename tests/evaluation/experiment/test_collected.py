@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from rarespec.errors import SurveyError
 from rarespec.evaluation.experiment.bench import Bench, packed_places
 from rarespec.evaluation.experiment.collected import collected
 from rarespec.evaluation.experiment.journal import journal_in
 from rarespec.evaluation.experiment.plan import cost_tasks, further_tasks, timing_tasks, trial_tasks
 from rarespec.evaluation.experiment.results import Facts
 from rarespec.evaluation.experiment.setting import Setting
-from rarespec.survey import SurveyError
 
 SETTING = Setting("carbon", ("lda", "cosine", "emr"), (1, 2), trials=3, tuning_draws=0)
 FACTS = Facts("a.survey", 20, 0, 5, "class is carbon")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rarespec.errors import SurveyError
 from rarespec.evaluation.experiment.bench import Bench, Outcome, unpacked_places
 from rarespec.evaluation.experiment.journal import Journal
 from rarespec.evaluation.experiment.methods import method
@@ -34,7 +35,6 @@ from rarespec.evaluation.experiment.results import (
 from rarespec.evaluation.experiment.setting import Setting
 from rarespec.evaluation.places import Places
 from rarespec.evaluation.tuning import BAG_SIZE, N_BAGS, REGULARISATION
-from rarespec.survey import SurveyError
 
 
 def collected(
