@@ -38,7 +38,7 @@ def test_a_saved_ranking_searches_again(ranking, survey, tmp_path):
 def test_a_model_for_other_wavelengths_is_refused(ranking, tmp_path):
     other = rs.Survey.create(tmp_path / "other.survey", rs.PAPER_GRID)
     model = rs.load_model(ranking.save(tmp_path / "bands.safetensors"))
-    with pytest.raises(rs.UsageError, match="the model of a.survey"):
+    with pytest.raises(rs.UsageError, match=r"the model of a\.survey"):
         model.search(other)
 
 
