@@ -27,6 +27,8 @@ ABOVE_FIRST = 128
 """Pixels of the report that are shown above its first candidate: what its curves mean."""
 WEB_FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 LEFT_OUT = "    ..."
+RESET_ALONE = re.compile(r"^\x1b\[0m$", re.MULTILINE)
+"""What a terminal gets for an empty line."""
 
 
 def main() -> None:
@@ -66,11 +68,13 @@ def known_in(demo: str) -> str:
 
 def shortened(demo: str) -> str:
     """Without what is in it, a few of its spectra and the list itself, which the other picture shows."""
+    demo = RESET_ALONE.sub("", demo)
     steps = re.split(r"^(?=\S*\d\. [\dA-Z])", demo, flags=re.MULTILINE)
     _, first, second, _, _, fifth, sixth = (step.strip() for step in steps)
     title, _, found = fifth.partition("\n\n")
+    expected = re.split(r"^(?=\S*rank\b)", found, flags=re.MULTILINE)[0].rstrip()
     told = "\n".join(found.splitlines()[-2:])
-    return "\n" + "\n\n".join([first, second, LEFT_OUT, title, f"{LEFT_OUT}\n{told}", sixth])
+    return "\n" + "\n\n".join([first, second, LEFT_OUT, title, f"{expected}\n{LEFT_OUT}\n{told}", sixth])
 
 
 def draw_terminal(command: str, printed: str, path: Path) -> None:

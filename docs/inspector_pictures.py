@@ -17,9 +17,8 @@ from playwright.sync_api import Page, expect, sync_playwright
 from rarespec.inspector.app import app_for
 from rarespec.inspector.gate import Secrets
 from rarespec.inspector.server import address, listening, server_for
-from rarespec.labels.campaign import Campaign
-from rarespec.labels.log import LabelLog
-from rarespec.mock.simulate import SkyChoice, simulate_survey
+from rarespec.labels import Campaign, LabelLog
+from rarespec.mock import SkyChoice, simulate_survey
 from rarespec.survey import Survey
 
 HERE = Path(__file__).parent

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import sync_playwright
 
 from rarespec import search
-from rarespec.mock.simulate import SkyChoice, simulate_survey
+from rarespec.mock import SkyChoice, simulate_survey
 
 HERE = Path(__file__).parent
 WIDTH = 900

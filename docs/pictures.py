@@ -9,12 +9,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from rarespec.features import PaperFeatures, median_filter
-from rarespec.mock.simulate import SkyChoice, simulate_survey
-from rarespec.plots.spectra import draw_components, draw_filtering, draw_weights
+from rarespec.mock import SkyChoice, simulate_survey
+from rarespec.plots import draw_components, draw_filtering, draw_weights
 from rarespec.rankers import BaggingTopPush
-from rarespec.survey import Survey
-from rarespec.survey.features.computing import features_of
-from rarespec.survey.features.feature_set import FeatureSet
+from rarespec.survey import FeatureSet, Survey
 
 HERE = Path(__file__).parent
 SHOWN = 6
@@ -35,7 +33,7 @@ def main() -> None:
         flux = spectrum.flux.copy()
         flux[spectrum.bad] = float("nan")
         draw_filtering(spectrum, median_filter(flux, survey.grid), HERE / "filtering.png")
-        features = features_of(survey, PaperFeatures())
+        features = survey.features(PaperFeatures())
         pca = features.recipe.steps_[-1]
         shares = pca.explained_variance_ratio_[:SHOWN]
         draw_components(pca.components_[:SHOWN], shares, survey.grid, HERE / "components.png")

@@ -8,6 +8,7 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
 
 ARRAY = re.compile(
     r"~?(?:numpy\.)?ndarray\[tuple\[~?(?:typing\.)?Any, \.\.\.\], "
@@ -16,9 +17,17 @@ ARRAY = re.compile(
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("builder-inited", _leave_out_overloads)
     app.connect("autodoc-process-signature", _shorten)
     app.connect("doctree-resolved", _shorten_attributes)
     return {"parallel_read_safe": True}
+
+
+def _leave_out_overloads(app: Sphinx) -> None:
+    """Those of `rarespec.search` are for type checkers; readers need its parameters and their defaults."""
+    analyser = ModuleAnalyzer.for_module("rarespec")
+    analyser.analyze()
+    analyser.overloads.clear()
 
 
 def _shorten(
