@@ -88,6 +88,7 @@ class Moments:
 
     def covariance(self) -> NDArray[np.float64]:
         """(p, p) float64, lower triangle only, with n - 1 in the denominator."""
+        # sum (x - m)(x - m)' = sum (x - s)(x - s)' - total total' / n, for the mean m and the shift s
         around_mean = self.scatter.copy()
         dsyr(-1.0 / self.n, self.total, a=around_mean.T, overwrite_a=1)
         around_mean /= max(self.n - 1, 1)
