@@ -293,7 +293,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if not self.whiten:
             return np.ones(self.n_components_)
         variance = self.explained_variance_
-        # float32 rows are rounded, which alone gives every direction about this variance: do not blow it up
+        # rounding of float32 rows alone can leave about this much variance in a direction: do not blow it up
         negligible = np.finfo(np.float32).eps ** 2 * self.n_features_in_ * variance[0]
         return np.sqrt(np.where(variance > negligible, variance, 1.0))
 
