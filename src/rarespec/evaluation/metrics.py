@@ -176,8 +176,8 @@ def top_loss(relevant: ArrayLike) -> FloatOrArray:
 
     It is equation 1 of Du et al. (2016):
 
-    L = 1/m sum_i I(f(x_i) <= max_j f(x_j)), for the m relevant x_i and all others x_j. It is 0 when every relevant object
-    stands before the first other one, 1 when the list begins with another.
+    L = 1/m sum_i I(f(x_i) <= max_j f(x_j)), for the m relevant x_i and all others x_j. It is 0 when every relevant
+    object stands before the first other one, 1 when the list begins with another.
 
     Parameters
     ----------
