@@ -59,7 +59,7 @@ def top_rows(X: Array, weights: NDArray[np.float64], k: int) -> tuple[Array, Arr
 
 
 class _Best(NamedTuple):
-    """rounding : by how much a score in the precision of X may be wrong, judged by these rows, four times over."""
+    """The best rows; `rounding` is four times the error that a score in the precision of X may have in them."""
 
     rows: Array
     scores: Array

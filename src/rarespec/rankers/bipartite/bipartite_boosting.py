@@ -62,7 +62,24 @@ def best_step(bins: Bins, signed_weights: Array) -> tuple[int, int, float]:
 
 
 def step_sums(X: Rows, features: NDArray[np.intp], thresholds: Array, weights: Array) -> Array:
-    """Sum over the steps of weight where the feature exceeds the threshold, (n,); features and the rest are (t,)."""
+    """Sum the weights of the steps that each row passes.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        Rows.
+    features : (t,) int
+        Feature of each step.
+    thresholds : (t,) float64
+        A row passes a step when its feature exceeds this.
+    weights : (t,) float64
+        Weight of each step.
+
+    Returns
+    -------
+    (n,) float64
+        The sums.
+    """
     tables = [_table(thresholds[features == feature], weights[features == feature]) for feature in np.unique(features)]
     sums = np.zeros(len(X))
     for start in range(0, len(X), BLOCK_ROWS):

@@ -201,7 +201,24 @@ class LabelPropagation(NeighbourGraphRanker):
 def edge_weights(
     graph: NeighbourGraph, sigma: float | str, scales: NDArray[np.float64] | None = None, dtype: Any = np.float64
 ) -> csr_array:
-    """W, (n, n): exp(-d^2 / 2 sigma^2), or exp(-d^2 / s_i s_j), on the edges in both directions."""
+    """Compute W: exp(-d^2 / 2 sigma^2), or exp(-d^2 / s_i s_j), on the edges in both directions.
+
+    Parameters
+    ----------
+    graph : NeighbourGraph
+        The edges and their lengths d.
+    sigma : float or "self-tuned"
+        Width of the weights.
+    scales : (n,) float64, optional
+        s_i of each row, instead of sigma.
+    dtype : dtype, optional
+        Of the weights.
+
+    Returns
+    -------
+    csr_array
+        W, (n, n).
+    """
     n, k = graph.indices.shape
     weights = np.empty((n, k), dtype)
     for start in range(0, n, BLOCK_ROWS):
