@@ -22,12 +22,17 @@ HEADS = (4738.4, 5166.6, 5637.1)
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "a&b;'c", r"$\frac{1}{$", "‮gpj.exe")
 
 
-def survey_with_bands(path: Path, without_ivar: bool = False, **columns: list[Any]) -> Survey:
-    """The first 20 of 200 spectra have bands; the names of some of these, and their class, are hostile."""
+def survey_with_bands(path: Path, without_ivar: bool = False, bad: Any = None, **columns: list[Any]) -> Survey:
+    """The first 20 of 200 spectra have bands; the names of some of these, and their class, are hostile.
+
+    bad : further bad pixels, as (row, slice)
+    """
     spectra = make_spectra(N, GRID, seed=3)
     spectra.flux[:N_RARE] -= 8 * bands(spectra.wavelength)
     spectra.flux[:] += np.sin(np.linspace(0, 9, spectra.flux.shape[1]) + np.arange(N)[:, None])  # others differ too
     spectra.bad[4, 250:325] = True
+    if bad is not None:
+        spectra.bad[bad] = True
     ids = [HOSTILE[i - 6] if 6 <= i < 6 + len(HOSTILE) else f"s{i:03d}" for i in range(N)]
     sky = {"ra": [float(i) for i in range(N)], "dec": [float(i / 3) - 45 for i in range(N)]}
     kinds: dict[str, list[Any]] = {"class": ["<b>C</b>" if i < N_RARE else "M" for i in range(N)], "snr": [9.5] * N}

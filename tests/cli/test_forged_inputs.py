@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from conftest import SMALL_GRID, make_spectra
 from rarespec.cli.app import app
-from rarespec.errors import SurveyError
+from rarespec.errors import RarespecError
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_start import CampaignStart
 from rarespec.survey import Survey
@@ -137,9 +137,9 @@ def test_campaigns_that_were_kept(survey: Survey, tmp_path: Path) -> None:
         path.write_text(forged_start(json.loads(good), random.Random(f"campaign{i}")))
         try:
             Campaign.resume(survey, path=path)
-        except SurveyError as error:
+        except RarespecError as error:
             assert str(error)
     for content in (b"\xff", b"[" * 100_000, b"7", b"", b"null", b'{"format": 1}'):
         path.write_bytes(content)
-        with pytest.raises(SurveyError, match=r"campaign\.json"):
+        with pytest.raises(RarespecError, match=r"campaign\.json"):
             CampaignStart.read(path)

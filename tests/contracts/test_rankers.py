@@ -461,8 +461,8 @@ def test_what_a_ranker_needs_may_be_given_and_changes_nothing(ranker: Ranker) ->
 @pytest.mark.parametrize(
     ("known", "refused", "message"),
     [
-        (np.zeros(80, bool), None, "one class only"),
-        (np.ones(80, bool), None, "one class only"),
+        (np.zeros(80, bool), None, "only one class"),
+        (np.ones(80, bool), None, "only one class"),
         (np.ones(79, bool), None, "80 rows and y has 79 values"),
         (np.arange(80) < 3, np.arange(80) < 5, "3 rows are both known and refused"),
         (np.arange(80) < 3, np.zeros(79, bool), "refused has the shape"),

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from rarespec.errors import SurveyError, UsageError
+from rarespec.errors import RarespecError, UsageError
 from rarespec.fetching.addresses import Archive, load_addresses
 from rarespec.fetching.fault import FaultError
 from rarespec.fetching.question import Question
@@ -37,13 +37,13 @@ class Nowhere(Web):
 
 
 def asked(path: Path) -> None:
-    """All questions to this table; a SurveyError is the only way out."""
+    """All questions to this table; a RarespecError is the only way out."""
     for question in QUESTIONS:
         try:
             table = load_addresses(path)
             question.secret(table)
             files, _ = question.files(table, Nowhere(), lambda *_: None)
-        except SurveyError as error:
+        except RarespecError as error:
             assert str(error)
             continue
         for wanted in files:

@@ -274,10 +274,10 @@ def test_the_command_takes_a_catalogue(catalogue, model, ranking, carbon, tmp_pa
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "give either known examples"),
+        ((), "give either --known"),
         (("--known", "x", "--min-snr", "3"), "filter the catalogue with LSDB"),
         (("--known", "x", "--device", "cuda"), "leave --device out"),
-        (("--known", "x", "--method", "magic"), "no method called 'magic'"),
+        (("--known", "x", "--method", "magic"), "no method 'magic'"),
         (("--model", "missing.safetensors"), "missing.safetensors"),
         (("--known", "nobody"), "nobody"),
     ],

@@ -196,9 +196,9 @@ def test_only_spectra_that_are_new_to_the_list_are_examined(
     examined: list[str] = []
     flags_of = candidates.flags_of
 
-    def counted(survey: Survey, rows: Any) -> Any:
+    def counted(survey: Survey, rows: Any, template: Any) -> Any:
         examined.extend(survey.ids[rows])
-        return flags_of(survey, rows)
+        return flags_of(survey, rows, template)
 
     monkeypatch.setattr(candidates, "flags_of", counted)
     first = set(campaign.ranking.table["id"])
@@ -329,7 +329,7 @@ def test_a_campaign_that_cannot_go_on_is_told(campaign: Campaign, tmp_path: Path
     place = campaign.keep(tmp_path / "c.json")
     assert CampaignStart.read(place).request.method == "matched_filter"
     place.write_text(json.dumps(json.loads(place.read_text()) | wrong))
-    with pytest.raises(UsageError, match=r"c\.json: no campaign that can be read"):
+    with pytest.raises(UsageError, match=r"c\.json: cannot read the campaign"):
         CampaignStart.read(place)
 
 

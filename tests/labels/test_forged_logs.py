@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rarespec.errors import SurveyError, UsageError
+from rarespec.errors import RarespecError, UsageError
 from rarespec.labels.database import COLUMNS, SCHEMA
 from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.log import LabelLog, LabelLogError
@@ -39,9 +39,9 @@ def read(path: Path) -> list[LabelEvent]:
 
 def refused(path: Path) -> str:
     """How reading and writing are refused: both, in the same words, naming the file."""
-    with pytest.raises(SurveyError) as to_read:
+    with pytest.raises(RarespecError) as to_read:
         read(path)
-    with pytest.raises(SurveyError) as to_write, LabelLog(path) as log:
+    with pytest.raises(RarespecError) as to_write, LabelLog(path) as log:
         log.events()
     assert str(path) in str(to_read.value) and str(path) in str(to_write.value)
     return str(to_read.value)
@@ -98,7 +98,7 @@ def test_a_file_that_pretends_to_be_new_is_not_filled(tmp_path):
         connection.execute("PRAGMA schema_version = 0")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(SurveyError, match=r"x\.sqlite"):
+    with pytest.raises(RarespecError, match=r"x\.sqlite"):
         LabelLog(path)
     with sqlite3.connect(path) as connection:
         assert [name for (name,) in connection.execute("SELECT name FROM sqlite_master")] == ["more"]
@@ -177,7 +177,7 @@ def test_any_value_in_any_column_is_read_or_refused(tmp_path, column):
             continue  # SQLite itself: two rows of one number, or text for one
         try:
             events = read(path)
-        except SurveyError as error:
+        except RarespecError as error:
             assert str(path) in str(error)
             outcomes.add("refused")
         else:
@@ -214,7 +214,7 @@ def damaged_one_by_one(path: Path, n: int, seed: int) -> dict[str, int]:
         try:
             read(target)
             counts["read"] += 1
-        except SurveyError as error:
+        except RarespecError as error:
             assert str(target) in str(error)
             counts["refused"] += 1
         target.unlink()

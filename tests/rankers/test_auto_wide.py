@@ -14,7 +14,7 @@ def few(monkeypatch):
     """Sizes at which a few thousand rows are many."""
     monkeypatch.setattr(signal, "WIDE", 2000)
     monkeypatch.setattr(signal, "N_SAMPLE", 50)
-    sizes = {"_auto_rows.N_REACHED": 800, "_auto_rows.N_ALIKE": 1200, "_auto_query.N_DRAWN": 1500}
+    sizes = {"auto.rows.N_REACHED": 800, "auto.rows.N_ALIKE": 1200, "auto.query.N_DRAWN": 1500}
     for name, size in sizes.items():
         monkeypatch.setattr(f"rarespec.rankers.{name}", size)
 

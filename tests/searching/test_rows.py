@@ -54,7 +54,7 @@ def test_other_rows_may_be_known(survey: Survey) -> None:
 
 def test_what_is_known_goes_before_what_is_refused(survey: Survey) -> None:
     rows, problems = gathered(survey, survey.ids[:2].tolist(), survey.ids[1:3].tolist())
-    assert rows.refused_ids == [survey.ids[2]] and "taken as known" in problems[0]
+    assert rows.refused_ids == [survey.ids[2]] and "treated as known" in problems[0]
     with pytest.raises(UsageError, match="every usable spectrum is known"):
         gathered(survey, survey.ids.tolist())
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import rarespec as rs
 from conftest import PAPER_GRID, SMALL_GRID, make_spectra
 from rarespec.cli.app import app
-from rarespec.errors import SurveyError
+from rarespec.errors import RarespecError
 from rarespec.features import PaperFeatures
 from rarespec.labels.campaign import Campaign
 from rarespec.rankers.by_name import NAMES
@@ -97,7 +97,7 @@ def ranked_or_refused(survey, known, refused, method):
         warnings.simplefilter("ignore")
         try:
             ranking = rs.search(survey, known, method, non_members=refused)
-        except SurveyError as error:
+        except RarespecError as error:
             assert str(survey.path) in str(error) or "no examples were given" in str(error)
             assert len(str(error).removeprefix(str(survey.path))) > 20
             return False

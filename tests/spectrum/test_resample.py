@@ -90,7 +90,7 @@ def test_what_is_not_finite_becomes_bad_never_a_good_zero():
 
 @pytest.mark.parametrize("wavelength", [9000 + 1.0 * np.arange(100), 10 ** (3.0 + 1e-4 * np.arange(100))])
 def test_no_overlap_says_both_ranges(wavelength):
-    with pytest.raises(DefectError, match=r"grid 3917\.4-8974\.3") as caught:
+    with pytest.raises(DefectError, match=r"grid covers 3917\.4-8974\.3") as caught:
         resample(on(wavelength, 1.0), PAPER_GRID)
     assert caught.value.reason == Reason.NO_OVERLAP
 

@@ -62,7 +62,7 @@ def test_of_many_spectra_the_cells_are_kept_instead_of_a_graph(features, monkeyp
     for name, values in first.cells.items():
         np.testing.assert_array_equal(again.cells[name], values)
     X = features.usable_values
-    for name, size in {"_auto_rows.N_REACHED": 40, "_auto_rows.N_ALIKE": 60, "_auto_query.N_DRAWN": 100}.items():
+    for name, size in {"auto.rows.N_REACHED": 40, "auto.rows.N_ALIKE": 60, "auto.query.N_DRAWN": 100}.items():
         monkeypatch.setattr(f"rarespec.rankers.{name}", size)
     known = np.arange(len(X)) % 50 == 0
     scores = [Auto(signal=signal).fit(X, known).decision_function(X) for signal in (first, again)]

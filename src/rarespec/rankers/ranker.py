@@ -419,7 +419,7 @@ class Preparation:
             n = len(self.X)
             raise ValueError(f"Y has the shape {queries.shape}: it must be ({n},) or ({n}, number of queries)")
         if queries.dtype.kind not in "biuf" or not np.isfinite(queries).all():
-            raise ValueError("Y holds what is no finite number: 1 = known, 0 = unlabelled")
+            raise ValueError("Y contains NaN, inf or text: it must be 1 = known, 0 = unlabelled, or finite weights")
         columns = queries.reshape(len(queries), -1)
         if self.ranker.answers_together:
             found = self.ranker._solve_together(self.ready, columns.astype(np.float64))

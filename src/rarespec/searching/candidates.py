@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rarespec.rankers.linear_map import LinearMap, whitening
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, require_finite
+from rarespec.searching.explain.template import NoTemplate, Template
 from rarespec.searching.flags.flags import flags_of
 from rarespec.searching.rows import SearchRows
 from rarespec.searching.yields.yield_curve import YieldCurve
@@ -216,12 +217,15 @@ class CandidateTables:
         values = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
         return [dict(zip(columns, row, strict=True)) for row in values]
 
-    def examine(self, table: Table, others: Sequence[str] = ()) -> None:
-        """Read the spectra of this table, and others, that have not been read before; put the flags into the table."""
+    def examine(self, table: Table, others: Sequence[str] = (), template: Template | NoTemplate | None = None) -> None:
+        """Read the spectra of this table, and others, that have not been read before; put the flags into the table.
+
+        template : of the ranking, to flag spectra that lack pixels where it looks
+        """
         with self._examining:
             new = [id for id in dict.fromkeys((*table["id"].tolist(), *others)) if id not in self._flags]
             if new:
-                found = flags_of(self._survey, self._survey.rows_of(new))
+                found = flags_of(self._survey, self._survey.rows_of(new), template)
                 self._flags |= {id: ",".join(flags) for id, flags in zip(new, found, strict=True)}
         column = table["flags"].copy()
         new_column = type(column)(

@@ -76,7 +76,7 @@ class Relearning:
     def examine(self, ranking: Ranking, others: Ids = ()) -> None:
         """Find the flags of all candidates, and of others; only spectra that were not read before are read."""
         in_survey = [id for id, row in zip(others, self.rows_of(others), strict=True) if row >= 0]
-        self._tables.examine(ranking.table, in_survey)
+        self._tables.examine(ranking.table, in_survey, ranking.template)
 
     def describe(self, ranking: Ranking, ids: Ids) -> dict[str, dict[str, Any]]:
         """Id -> what the table of candidates would say of it, but for rank and score; all ids are of the survey."""

@@ -62,7 +62,7 @@ def rank_survey(
     curve = hidden_curve(listing, request.seed)
     tables = CandidateTables(search.rows.survey)
     ranking = build_ranking(listing, curve, tables, request, search.problems, search.examples_lost)
-    tables.examine(ranking.table)
+    tables.examine(ranking.table, template=ranking.template)
     return ranking
 
 
@@ -173,7 +173,7 @@ def _rank_with_model(
         curve = hidden_curve(listing, None, found.scores if found.edges is None else found.edges)
         tables = CandidateTables(opened)
         ranking = build_ranking(listing, curve, tables, request, about=about)
-        tables.examine(ranking.table)
+        tables.examine(ranking.table, template=ranking.template)
         return ranking
 
 
