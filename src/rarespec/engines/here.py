@@ -109,7 +109,13 @@ class Here:
             yield from computed_ahead(partial(function, shared), items, self.n_threads)
 
     def require(self, path: Path) -> None:
-        """Check nothing: this is where the caller is."""
+        """Check nothing: this is where the caller is.
+
+        Parameters
+        ----------
+        path : Path
+            Ignored.
+        """
 
 
 def computed_ahead(

@@ -73,17 +73,50 @@ class Places:
         return cls(np.stack([_of_one(*one) for one in zip(values, flags, strict=True)]), values.shape[1])
 
     def precision(self, k: ArrayLike) -> FloatArray:
-        """Return P@k: (trials,) for one depth, (trials, K) for an array of depths."""
+        """Return P@k of each list.
+
+        Parameters
+        ----------
+        k : int or (K,) int
+            Depths, each at least 1.
+
+        Returns
+        -------
+        (trials,) or (trials, K) float64
+            (trials,) for one depth.
+        """
         depths = metrics.checked_depths(k)
         return metrics.precision_of_places(self._ranked, depths).reshape(len(self.places), *depths.shape)
 
     def recall(self, k: ArrayLike) -> FloatArray:
-        """Return R@k: (trials,) for one depth, (trials, K) for an array of depths."""
+        """Return R@k of each list.
+
+        Parameters
+        ----------
+        k : int or (K,) int
+            Depths, each at least 1.
+
+        Returns
+        -------
+        (trials,) or (trials, K) float64
+            (trials,) for one depth.
+        """
         depths = metrics.checked_depths(k)
         return metrics.recall_of_places(self._ranked, depths).reshape(len(self.places), *depths.shape)
 
     def average_precision(self, k: ArrayLike | None = None) -> FloatArray:
-        """Return AP@k: (trials,) for one depth or the whole list (None), (trials, K) for an array of depths."""
+        """Return AP@k of each list.
+
+        Parameters
+        ----------
+        k : int or (K,) int, optional
+            Depths, each at least 1; by default the whole list.
+
+        Returns
+        -------
+        (trials,) or (trials, K) float64
+            (trials,) for one depth.
+        """
         depths = metrics.checked_depths(self.n_listed if k is None else k)
         return metrics.average_precision_of_places(self._ranked, depths).reshape(len(self.places), *depths.shape)
 

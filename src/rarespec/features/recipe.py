@@ -315,7 +315,18 @@ class Recipe(FluxStep):
         return any(getattr(step, "could_learn_more", False) for step in self.steps_)
 
     def why_lost(self, number: int) -> str:
-        """Say in words why the step with this number, from 1, could not use a row."""
+        """Say in words why a step could not use a row.
+
+        Parameters
+        ----------
+        number : int
+            Number of the step, from 1, as in `transform_and_locate`.
+
+        Returns
+        -------
+        str
+            The step and its reason.
+        """
         step = self.steps_[number - 1]
         return f"{type(step).__name__}: {getattr(step, 'why_unusable', 'gave no value')}"
 
@@ -359,7 +370,18 @@ class Recipe(FluxStep):
         return {"n_features_in": np.array(self.n_features_in_)} | state_of(self.steps_)
 
     def restore(self, state: dict[str, NDArray[Any]]) -> Self:
-        """Become fitted as the recipe was whose `state` this is."""
+        """Become fitted as the recipe was whose `state` this is.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            What `state` returned.
+
+        Returns
+        -------
+        Recipe
+            Itself.
+        """
         self.n_features_in_ = int(state["n_features_in"])
         self.steps_ = []
         probe = np.zeros((1, self.n_features_in_), np.float32)
@@ -500,7 +522,18 @@ class SideBySide(FluxStep):
         return {"n_features_in": np.array(self.n_features_in_)} | state_of(self.parts_)
 
     def restore(self, state: dict[str, NDArray[Any]]) -> Self:
-        """Become fitted as the transformer was whose `state` this is."""
+        """Become fitted as the transformer was whose `state` this is.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            What `state` returned.
+
+        Returns
+        -------
+        SideBySide
+            Itself.
+        """
         self.n_features_in_ = int(state["n_features_in"])
         probe = np.zeros((1, self.n_features_in_), np.float32)
         self.parts_ = [restored_step(part, number, state, probe) for number, part in enumerate(self.parts)]

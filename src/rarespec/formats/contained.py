@@ -55,16 +55,49 @@ class ReadLimits:
     memory: int
 
     def for_file(self, path: str | os.PathLike[str]) -> Limits:
-        """Return the limits for this file, by its size."""
+        """Return the limits for this file, by its size.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        Limits
+            Of the process that reads it.
+        """
         return self.for_files([path])
 
     def for_files(self, paths: Sequence[str | os.PathLike[str]]) -> Limits:
-        """Return the limits for reading these files one after the other, by their sizes."""
+        """Return the limits for reading these files one after the other, by their sizes.
+
+        Parameters
+        ----------
+        paths : sequence of str or path-like
+            The files.
+
+        Returns
+        -------
+        Limits
+            Of the process that reads them.
+        """
         seconds = self.seconds + sum(map(size_of, paths)) / BYTES_PER_SECOND
         return Limits(seconds, self.memory, WHOLE_FILE * seconds)
 
     def for_catalogue(self, path: str | os.PathLike[str]) -> Limits:
-        """Return the limits for this catalogue, which is read whole: memory grows with its size too."""
+        """Return the limits for this catalogue, which is read whole: memory grows with its size too.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The catalogue.
+
+        Returns
+        -------
+        Limits
+            Of the process that reads it.
+        """
         size = size_of(path)
         return Limits(self.seconds + size / BYTES_PER_SECOND, self.memory + CATALOGUE_MEMORY * size)
 

@@ -235,7 +235,18 @@ class Ranker(BaseEstimator, ABC):
         return None
 
     def words(self, n_known: int) -> str:
-        """Say in one sentence, for the user, what the ranker did in a fit to `n_known` known examples."""
+        """Say in one sentence, for the user, what the ranker did.
+
+        Parameters
+        ----------
+        n_known : int
+            How many known examples it was fitted to.
+
+        Returns
+        -------
+        str
+            The sentence.
+        """
         return f"ranked by {type(self).__name__} from {n_known} known examples"
 
     def feature_weights(self) -> NDArray[np.float64] | None:

@@ -94,7 +94,18 @@ class DefectError(RarespecError):
         return type(self), (self.reason, self.detail)
 
     def at(self, source: str) -> Defect:
-        """Return the defect of the file with this path."""
+        """Return the defect of a file.
+
+        Parameters
+        ----------
+        source : str
+            Path of the file.
+
+        Returns
+        -------
+        Defect
+            With this error's reason and detail.
+        """
         return Defect(source, self.reason, self.detail)
 
 

@@ -94,7 +94,24 @@ class WavelengthGrid:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> WavelengthGrid:
-        """Read a grid from the dictionary that `to_json` writes."""
+        """Read a grid from the dictionary that `to_json` writes.
+
+        Parameters
+        ----------
+        value : dict
+            spacing, start, step and n_pixels.
+
+        Returns
+        -------
+        WavelengthGrid
+            The grid.
+
+        Examples
+        --------
+        >>> from rarespec.spectrum import PAPER_GRID, WavelengthGrid
+        >>> WavelengthGrid.from_json(PAPER_GRID.to_json()) == PAPER_GRID
+        True
+        """
         return cls(value["spacing"], float(value["start"]), float(value["step"]), int(value["n_pixels"]))
 
     def to_json(self) -> dict[str, Any]:

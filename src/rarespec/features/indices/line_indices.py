@@ -263,7 +263,18 @@ class LineIndices(FluxStep):
         return {"medians": self.medians_, "n_missing": self.n_missing_, "n_features_in": n_pixels}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> LineIndices:
-        """Become fitted as the indices were whose `state` this is."""
+        """Become fitted as the indices were whose `state` this is.
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            What `state` returned.
+
+        Returns
+        -------
+        LineIndices
+            Itself.
+        """
         self.medians_, self.n_missing_ = state["medians"], state["n_missing"]
         self.n_features_in_ = int(state["n_features_in"])
         return self
@@ -290,7 +301,18 @@ class LineIndices(FluxStep):
         return values
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Return the names of the indices, (m,); `input_features` is ignored."""
+        """Return the names of the indices.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of object
+            Names, (m,).
+        """
         if self.missing == "median":
             check_is_fitted(self, "medians_")
         n_pixels = getattr(self, "n_features_in_", PAPER_GRID.n_pixels if self.grid is None else self.grid.n_pixels)

@@ -149,7 +149,18 @@ class Auto(PreparingRanker):
         return self.hidden_scores_
 
     def words(self, n_known: int) -> str:
-        """Say which parts were used, and why; `n_known` makes no difference."""
+        """Say which parts were used, and why.
+
+        Parameters
+        ----------
+        n_known : int
+            Makes no difference here.
+
+        Returns
+        -------
+        str
+            `why_`.
+        """
         return self.why_
 
     def _was_fitted_to(self, X: Rows) -> bool:
