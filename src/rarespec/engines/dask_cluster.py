@@ -31,13 +31,28 @@ SUBMISSIONS = 2
 
 
 class DaskCluster:
-    """Work on a Dask cluster. What dies with a worker is computed again by another.
+    """Work on a Dask cluster: what dies with a worker is computed again by another.
 
-    cluster : address of a scheduler (`tcp://host:8786`, `tls://...`), a `distributed.Client`, or a cluster object
-    stalled_after : seconds after which a worker that gives no sign of life loses its work to others, with a warning
-    workers_within : seconds to wait for a worker when there is none
+    Close it, or use it in a `with` block; a client that was given stays open.
 
-    To be closed, or used in a `with` block; a client that was given stays open.
+    Parameters
+    ----------
+    cluster : str, distributed.Client or cluster object
+        Address of a scheduler (`tcp://host:8786`, `tls://...`), a client, or a cluster object.
+    stalled_after : float, optional
+        Seconds after which a worker that gives no sign of life loses its work to others, with a warning.
+    workers_within : float, optional
+        Seconds to wait for a worker when there is none.
+
+    Examples
+    --------
+    >>> from rarespec.engines import DaskCluster
+    >>> cluster = DaskCluster("tcp://host:8786")  # connects when the first work comes
+    >>> cluster.in_this_process
+    False
+    >>> list(cluster.map(divmod, 7, [2, 3]))  # doctest: +SKIP
+    [(3, 1), (2, 1)]
+    >>> cluster.close()
     """
 
     in_this_process = False
@@ -60,18 +75,30 @@ class DaskCluster:
         self.close()
 
     def close(self) -> None:
+        """Let go of the cluster; a client that was given stays open."""
         self._last_sent = None
         if "_client" in self.__dict__ and self._client is not self.cluster:
             self._client.close()
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Libraries that look for a Dask client by themselves find this one meanwhile."""
+        """Make this client the current one in a `with` block, for libraries that look for one by themselves."""
         with self._client.as_current():
             yield
 
     def require(self, path: Path) -> None:
-        """An EngineError that names a worker where rarespec, its version or this path is not as here."""
+        """Check that every worker sees this path and has this version of rarespec.
+
+        Parameters
+        ----------
+        path : Path
+            A file or folder that the work needs.
+
+        Raises
+        ------
+        EngineError
+            If a worker does not; the error names it.
+        """
         self._workers.require(path)
 
     def map(
@@ -80,7 +107,29 @@ class DaskCluster:
         shared: Shared,
         items: Iterable[Item],
     ) -> Iterator[Result]:
-        """As `Engine.map`. An item goes to the worker that had an equal one before, unless that is gone or too busy."""
+        """Yield `function(shared, item)` for each item, in the order of the items.
+
+        An item goes to the worker that had an equal one before, unless that is gone or too busy.
+
+        Parameters
+        ----------
+        function : callable
+            Importable by name on the workers.
+        shared : object
+            Travels once, and is not changed afterwards.
+        items : iterable
+            The items.
+
+        Yields
+        ------
+        object
+            One result for each item.
+
+        Raises
+        ------
+        EngineError
+            If there is no scheduler or no worker, or an item crashes one worker after another.
+        """
         self._workers.wait_for_first()
         parcel, to_come = self._sent(function, shared), iter(items)
         under_way: deque[tuple[Item, Future]] = deque()

@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 class Heartbeats:
     """Notes when the last sign of life of each worker changed, by this machine's clock: others may be set wrong.
 
-    patience : seconds without a sign of life after which a worker counts as stalled
+    Parameters
+    ----------
+    patience : float
+        Seconds without a sign of life after which a worker counts as stalled.
+    clock : callable, optional
+        Tells the time in seconds.
     """
 
     patience: float
@@ -110,7 +115,17 @@ SAME_EVERYWHERE = "client, scheduler and workers need the same version of raresp
 
 
 class DaskWorkers:
-    """stalled_after, workers_within : as in DaskCluster"""
+    """The workers of a cluster: which are there, which have stalled, and whether they can do the work.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Of the cluster.
+    stalled_after : float
+        As in `DaskCluster`.
+    workers_within : float
+        As in `DaskCluster`.
+    """
 
     def __init__(self, client: Client, stalled_after: float, workers_within: float) -> None:
         self._client = client

@@ -12,7 +12,16 @@ Shared = TypeVar("Shared")
 
 
 class Engine(Protocol):
-    """Runs functions somewhere. Each call has one thread of BLAS, so results do not depend on where it runs."""
+    """Runs functions somewhere, each call with one thread of BLAS, so that results do not depend on where it runs.
+
+    Examples
+    --------
+    >>> from rarespec.engines import Engine, Here
+    >>> def total(engine: Engine, numbers: list[float]) -> float:
+    ...     return sum(engine.map(pow, 2, numbers))
+    >>> total(Here(), [1, 2, 3])
+    14
+    """
 
     @property
     def in_this_process(self) -> bool:
@@ -24,13 +33,40 @@ class Engine(Protocol):
         shared: Shared,
         items: Iterable[Item],
     ) -> Iterator[Result]:
-        """`function(shared, item)` for each item, in the order of the items; a bounded number is under way at a time.
+        """Yield `function(shared, item)` for each item, in the order of the items.
 
-        function : importable by name
-        shared : travels once, and is not changed afterwards
+        A bounded number of items is under way at a time.
 
-        An item that takes one process after the other down is an EngineError.
+        Parameters
+        ----------
+        function : callable
+            Importable by name.
+        shared : object
+            Travels once, and is not changed afterwards.
+        items : iterable
+            The items.
+
+        Yields
+        ------
+        object
+            One result for each item.
+
+        Raises
+        ------
+        EngineError
+            If an item takes one process after the other down.
         """
 
     def require(self, path: Path) -> None:
-        """An EngineError unless every place where work runs sees this path and has this version of rarespec."""
+        """Check that every place where work runs sees this path and has this version of rarespec.
+
+        Parameters
+        ----------
+        path : Path
+            A file or folder that the work needs.
+
+        Raises
+        ------
+        EngineError
+            If one does not.
+        """

@@ -62,7 +62,19 @@ FEWEST, MOST = 2, 8
 
 
 class Here:
-    """n_threads : how many items are computed at a time; as many results may wait to be taken"""
+    """Threads of this process, the engine that is always there.
+
+    Parameters
+    ----------
+    n_threads : int, optional
+        Items computed at a time; as many results may wait to be taken. By default one for each core, from 2 to 8.
+
+    Examples
+    --------
+    >>> from rarespec.engines import Here
+    >>> list(Here(n_threads=2).map(divmod, 7, [2, 3]))
+    [(3, 1), (2, 1)]
+    """
 
     in_this_process = True
 
@@ -75,18 +87,56 @@ class Here:
         shared: Shared,
         items: Iterable[Item],
     ) -> Iterator[Result]:
-        """As `Engine.map`; no item can take a thread down without the whole process."""
+        """Yield `function(shared, item)` for each item, in the order of the items.
+
+        No item can take a thread down without the whole process.
+
+        Parameters
+        ----------
+        function : callable
+            Any function.
+        shared : object
+            The same for all items; not copied.
+        items : iterable
+            The items.
+
+        Yields
+        ------
+        object
+            One result for each item.
+        """
         with one_blas_thread():
             yield from computed_ahead(partial(function, shared), items, self.n_threads)
 
     def require(self, path: Path) -> None:
-        """Nothing to ask: this is where the caller is."""
+        """Check nothing: this is where the caller is.
+
+        Parameters
+        ----------
+        path : Path
+            Ignored.
+        """
 
 
 def computed_ahead(
     function: Callable[[Item], Result], items: Iterable[Item], n_threads: int = FEWEST
 ) -> Iterator[Result]:
-    """`function` of each item; at most `n_threads` results wait to be taken while as many are computed."""
+    """Yield `function(item)` for each item, in order; threads work ahead of the caller.
+
+    Parameters
+    ----------
+    function : callable
+        Of one item.
+    items : iterable
+        The items.
+    n_threads : int, optional
+        At most so many results wait to be taken while as many are computed.
+
+    Yields
+    ------
+    object
+        One result for each item.
+    """
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(n_threads) as threads:
         try:

@@ -18,17 +18,42 @@ MIN_KNOWN = 2
 
 @dataclass(frozen=True, eq=False)
 class Hiding:
-    """One fold: labels with some known examples turned to unlabelled, and which rows these are."""
+    """One fold: labels with some known examples turned to unlabelled, and which rows these are.
+
+    Parameters
+    ----------
+    y : (n,) int8
+        1 = known, 0 = unlabelled or hidden.
+    hidden : (h,) int
+        Row numbers in rising order, h >= 1.
+
+    Examples
+    --------
+    >>> from rarespec.evaluation import hide_known
+    >>> fold = next(hide_known([1, 1, 0, 0, 0]))
+    >>> len(fold.hidden), int(fold.y.sum())
+    (1, 1)
+    """
 
     y: NDArray[np.int8]
-    """(n,) 1 = known, 0 = unlabelled or hidden."""
     hidden: NDArray[np.intp]
-    """(h,) row numbers in rising order, h >= 1."""
 
     def judged(self, scores: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Scores, and flags of what is to be found, of the rows that the ranker was not told about.
+        """Return the rows that the ranker was not told about, and which of these it should find.
 
         Rare objects that nobody knows yet are judged as common ones: that lowers the figures of all rankers.
+
+        Parameters
+        ----------
+        scores : (n,) float
+            Scores of all rows.
+
+        Returns
+        -------
+        scores : (n - known,) float
+            Of the rows that were not known in this fold.
+        wanted : (n - known,) bool
+            Which of them were hidden.
         """
         told = self.y == 1
         wanted = np.zeros(len(told), bool)
@@ -37,19 +62,36 @@ class Hiding:
 
 
 def hide_known(y: Any, n_splits: int = 5, random_state: Any = 0) -> Iterator[Hiding]:
-    """Folds in which every known example is hidden exactly once.
+    """Yield folds in which every known example is hidden exactly once.
 
     With up to `n_splits` known examples each is hidden alone (leave one out); with more they are dealt at random into
-    `n_splits` parts, as equal as possible, and each part is hidden once.
+    `n_splits` parts, as equal as possible, and each part is hidden once. Not to be confused with cross-validation of a
+    classifier: the unlabelled rows are in every fold, because a ranker always sees the whole survey.
 
     Parameters
     ----------
-    y : (n,) 1 = known, 0 = unlabelled; at least two known.
-    n_splits : largest number of folds, at least 2.
-    random_state : int, None or RandomState: decides which known examples are hidden together.
+    y : (n,) 0/1
+        1 = known, 0 = unlabelled; at least two known.
+    n_splits : int, optional
+        Largest number of folds, at least 2.
+    random_state : int, RandomState or None, optional
+        Decides which known examples are hidden together.
 
-    Not to be confused with cross-validation of a classifier: the unlabelled rows are in every fold, because a ranker
-    always sees the whole survey.
+    Yields
+    ------
+    Hiding
+        One fold.
+
+    Raises
+    ------
+    ValueError
+        If fewer than two are known, or `n_splits` is below 2.
+
+    Examples
+    --------
+    >>> from rarespec.evaluation import hide_known
+    >>> [fold.hidden.tolist() for fold in hide_known([1, 0, 1, 0, 0])]
+    [[2], [0]]
     """
     if isinstance(n_splits, bool) or not isinstance(n_splits, int | np.integer) or n_splits < 2:
         raise ValueError(f"n_splits must be a whole number of at least 2, not {n_splits!r}")

@@ -28,64 +28,114 @@ FloatOrArray: TypeAlias = Any
 
 
 class Ranked(NamedTuple):
-    """Lists as the places of what is relevant in them, which is far less than all flags."""
+    """Lists as the places of what is relevant in them, which is far less than all flags.
+
+    Attributes
+    ----------
+    places : (trials, r) int64
+        From 1, ascending in each row; a row with fewer than r ends in n_listed + 1.
+    n_relevant : (trials, 1) int64
+        How many are relevant in each list.
+    n_listed : int
+        Length of each list.
+    """
 
     places: NDArray[np.int64]
-    """(trials, r), from 1, ascending in each row; a row with fewer than r ends in n_listed + 1."""
     n_relevant: NDArray[np.int64]
-    """(trials, 1)."""
     n_listed: int
 
 
 def precision_at_k(relevant: ArrayLike, k: ArrayLike) -> FloatOrArray:
-    """Share of the first k places that hold something relevant.
+    """Return P@k, the share of the first k places that hold something relevant.
 
     Parameters
     ----------
-    relevant : (n,) or (trials, n) bool or 0/1, in ranked order, best first.
-    k : a depth, or an array of depths; each at least 1. Places beyond the end of the list count as not relevant, so
-        that the precision of a list with one relevant object of one is 1/2 at k = 2.
+    relevant : (n,) or (trials, n) bool or 0/1
+        Relevance in ranked order, best first.
+    k : int or (K,) int
+        Depths, each at least 1. Places beyond the end of the list count as not relevant, so that the precision of a
+        list with one relevant object of one is 1/2 at k = 2.
 
     Returns
     -------
-    A float for one list and one depth; otherwise a float64 array of shape (K,), (trials,) or (trials, K). 0 when
-    nothing in the list is relevant.
+    float or ndarray of float64
+        A float for one list and one depth; otherwise (K,), (trials,) or (trials, K). 0 when nothing in the list is
+        relevant.
+
+    Raises
+    ------
+    ValueError
+        If the flags are not 0 or 1, or a depth is below 1.
+
+    Examples
+    --------
+    >>> from rarespec.evaluation import precision_at_k
+    >>> precision_at_k([1, 0, 1, 0], [1, 2, 4])
+    array([1. , 0.5, 0.5])
     """
     flags, depths = checked_lists(relevant), checked_depths(k)
     return _shaped(precision_of_places(_ranked(flags), depths), flags, depths)
 
 
 def recall_at_k(relevant: ArrayLike, k: ArrayLike) -> FloatOrArray:
-    """Share of the relevant objects that the first k places hold; 1 where k reaches beyond the end of the list.
+    """Return R@k, the share of the relevant objects that the first k places hold.
 
     Parameters
     ----------
-    relevant : (n,) or (trials, n) bool or 0/1, in ranked order, best first. At least one of each list is relevant.
-    k : a depth, or an array of depths; each at least 1.
+    relevant : (n,) or (trials, n) bool or 0/1
+        Relevance in ranked order, best first. At least one of each list is relevant.
+    k : int or (K,) int
+        Depths, each at least 1. The recall is 1 where k reaches beyond the end of the list.
 
     Returns
     -------
-    As `precision_at_k`.
+    float or ndarray of float64
+        As `precision_at_k`.
+
+    Raises
+    ------
+    ValueError
+        If the flags are not 0 or 1, nothing is relevant, or a depth is below 1.
+
+    Examples
+    --------
+    >>> from rarespec.evaluation import recall_at_k
+    >>> recall_at_k([1, 0, 1, 0], 2)
+    0.5
     """
     flags, depths = _some_relevant(checked_lists(relevant)), checked_depths(k)
     return _shaped(recall_of_places(_ranked(flags), depths), flags, depths)
 
 
 def average_precision_at_k(relevant: ArrayLike, k: ArrayLike | None = None) -> FloatOrArray:
-    """AP@k: the precision at the place of each relevant object among the first k, summed, over min(relevant, k).
+    """Return AP@k: the precision at the place of each relevant object among the first k, summed, over min(relevant, k).
 
     AP@k = sum_{l <= k} I(x_l relevant) P@l / min(|U_r|, k), as in Du et al. (2016). It is 1 when the first
     min(|U_r|, k) places are all relevant.
 
     Parameters
     ----------
-    relevant : (n,) or (trials, n) bool or 0/1, in ranked order, best first. At least one of each list is relevant.
-    k : a depth, or an array of depths, each at least 1; None for the whole list. Beyond the end of the list nothing is
-        relevant, so a larger k changes nothing.
+    relevant : (n,) or (trials, n) bool or 0/1
+        Relevance in ranked order, best first. At least one of each list is relevant.
+    k : int or (K,) int, optional
+        Depths, each at least 1; by default the whole list. Beyond the end of the list nothing is relevant, so a larger
+        k changes nothing.
 
     Returns
     -------
-    As `precision_at_k`.
+    float or ndarray of float64
+        As `precision_at_k`.
+
+    Raises
+    ------
+    ValueError
+        If the flags are not 0 or 1, nothing is relevant, or a depth is below 1.
+
+    Examples
+    --------
+    >>> from rarespec.evaluation import average_precision_at_k
+    >>> average_precision_at_k([1, 0, 0, 1])
+    0.75
     """
     flags = _some_relevant(checked_lists(relevant))
     depths = checked_depths(flags.shape[-1] if k is None else k)
@@ -93,52 +143,93 @@ def average_precision_at_k(relevant: ArrayLike, k: ArrayLike | None = None) -> F
 
 
 def roc_auc(relevant: ArrayLike) -> FloatOrArray:
-    """Area under the ROC curve: how often a relevant object stands before one that is not.
+    """Return the area under the ROC curve: how often a relevant object stands before one that is not.
 
     Parameters
     ----------
-    relevant : (n,) or (trials, n) bool or 0/1, in ranked order, best first; at least one of each list is relevant and
-        one is not. An order has no ties; `roc_auc_of_scores` counts those of scores as one half.
+    relevant : (n,) or (trials, n) bool or 0/1
+        Relevance in ranked order, best first; at least one of each list is relevant and one is not. An order has no
+        ties; `roc_auc_of_scores` counts those of scores as one half.
 
     Returns
     -------
-    A float for one list, (trials,) float64 for several.
+    float or (trials,) float64
+        A float for one list.
+
+    Raises
+    ------
+    ValueError
+        If the flags are not 0 or 1, or all or none is relevant.
+
+    Examples
+    --------
+    >>> from rarespec.evaluation import roc_auc
+    >>> roc_auc([1, 0, 1, 0])
+    0.75
     """
     flags = _some_other(_some_relevant(checked_lists(relevant)))
     return _plain(roc_auc_of_places(_ranked(flags)).reshape(flags.shape[:-1]))
 
 
 def top_loss(relevant: ArrayLike) -> FloatOrArray:
-    """Share of the relevant objects that do not stand before everything else: equation 1 of Du et al. (2016).
+    """Return the share of the relevant objects that do not stand before everything else.
 
-    L = 1/m sum_i I(f(x_i) <= max_j f(x_j)), for the m relevant x_i and all others x_j: 0 when every relevant object
-    stands before the first other one, 1 when the list begins with another.
+    It is equation 1 of Du et al. (2016):
+
+    L = 1/m sum_i I(f(x_i) <= max_j f(x_j)), for the m relevant x_i and all others x_j. It is 0 when every relevant
+    object stands before the first other one, 1 when the list begins with another.
 
     Parameters
     ----------
-    relevant : (n,) or (trials, n) bool or 0/1, in ranked order, best first; at least one of each list is relevant. Of
-        equal scores the relevant come last, as `relevance_in_order` has them, since the loss counts f(x_i) = f(x_j).
+    relevant : (n,) or (trials, n) bool or 0/1
+        Relevance in ranked order, best first; at least one of each list is relevant. Of equal scores the relevant come
+        last, as `relevance_in_order` has them, since the loss counts f(x_i) = f(x_j).
 
     Returns
     -------
-    A float for one list, (trials,) float64 for several.
+    float or (trials,) float64
+        A float for one list.
+
+    Raises
+    ------
+    ValueError
+        If the flags are not 0 or 1, or nothing is relevant.
+
+    Examples
+    --------
+    >>> from rarespec.evaluation import top_loss
+    >>> top_loss([1, 0, 1, 0])
+    0.5
     """
     flags = _some_relevant(checked_lists(relevant))
     return _plain(top_loss_of_places(_ranked(flags)).reshape(flags.shape[:-1]))
 
 
 def roc_auc_of_scores(scores: ArrayLike, rare: ArrayLike) -> FloatOrArray:
-    """Area under the ROC curve of scores; a rare and another object of equal score count one half.
+    """Return the area under the ROC curve of scores; a rare and another object of equal score count one half.
 
     Parameters
     ----------
-    scores : (n,) or (trials, n) floats, the higher the better.
-    rare : (n,) bool or 0/1, the same for all trials, or (trials, n), in the same order as the scores; at least one of
-        each kind in each list.
+    scores : (n,) or (trials, n) float
+        The higher the better.
+    rare : (n,) or (trials, n) bool or 0/1
+        In the order of the scores; (n,) is the same for all trials. At least one of each kind in each list.
 
     Returns
     -------
-    A float for one list, (trials,) float64 for several.
+    float or (trials,) float64
+        A float for one list.
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, a score is NaN, or all or none is rare.
+
+    Examples
+    --------
+    >>> from rarespec.evaluation import roc_auc_of_scores
+    >>> roc_auc_of_scores([3.0, 1.0, 2.0, 1.0], [1, 1, 0, 0])
+    0.625
     """
     values, flags = checked_scores(scores, rare)
     _some_other(_some_relevant(flags))
@@ -150,7 +241,7 @@ def roc_auc_of_scores(scores: ArrayLike, rare: ArrayLike) -> FloatOrArray:
 def relevance_in_order(
     scores: ArrayLike, rare: ArrayLike, ties: Literal["worst", "best"] = "worst"
 ) -> NDArray[np.bool_]:
-    """Relevance flags in the order of falling score.
+    """Return relevance flags in the order of falling score.
 
     The order of equal scores must not depend on the order of the rows, which often has the rare ones together. So ties
     are put in the order that is worst for the method: nothing is gained by not deciding. `ties="best"` gives the other
@@ -158,9 +249,28 @@ def relevance_in_order(
 
     Parameters
     ----------
-    scores : (n,) floats, the higher the better.
-    rare : (n,) bool or 0/1, in the same order as the scores.
-    ties : "worst" (rare ones last among equal scores) or "best" (first).
+    scores : (n,) float
+        The higher the better.
+    rare : (n,) bool or 0/1
+        In the order of the scores.
+    ties : {"worst", "best"}, optional
+        Whether rare ones come last or first among equal scores.
+
+    Returns
+    -------
+    (n,) bool
+        The flags, best score first.
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, a score is NaN, or `ties` is unknown.
+
+    Examples
+    --------
+    >>> from rarespec.evaluation import relevance_in_order
+    >>> relevance_in_order([1.0, 3.0, 3.0], [0, 1, 0])
+    array([False,  True, False])
     """
     values, flags = checked_scores(scores, checked_flags(rare))
     if values.ndim != 1:

@@ -21,8 +21,22 @@ class Places:
 
     Parameters
     ----------
-    places : (trials, r) whole numbers, from 1 (best), ascending in each row; stored as int64.
-    n_listed : length of each list.
+    places : (trials, r) int
+        From 1 (best), ascending in each row; stored as int64.
+    n_listed : int
+        Length of each list.
+
+    Raises
+    ------
+    ValueError
+        If a place is out of range, or two objects share one.
+
+    Examples
+    --------
+    >>> from rarespec.evaluation import Places
+    >>> places = Places([[1, 4], [1, 2]], n_listed=10)
+    >>> places.average_precision()
+    array([0.75, 1.  ])
     """
 
     places: NDArray[np.int64]
@@ -33,12 +47,25 @@ class Places:
 
     @classmethod
     def of_scores(cls, scores: ArrayLike, rare: ArrayLike) -> Self:
-        """Of lists in the order of falling score; ties in the worst order, as in `relevance_in_order`.
+        """Find the places in lists of falling score; ties in the worst order, as in `relevance_in_order`.
 
         Parameters
         ----------
-        scores : (n,) or (trials, n) floats, the higher the better.
-        rare : (n,) bool or 0/1, the same for all trials, or (trials, n) with as many rare ones in each.
+        scores : (n,) or (trials, n) float
+            The higher the better.
+        rare : (n,) or (trials, n) bool or 0/1
+            (n,) is the same for all trials; (trials, n) has as many rare ones in each.
+
+        Returns
+        -------
+        Places
+            Of the rare ones.
+
+        Examples
+        --------
+        >>> from rarespec.evaluation import Places
+        >>> Places.of_scores([3.0, 1.0, 2.0], [1, 1, 0]).places
+        array([[1, 3]])
         """
         values, flags = metrics.checked_scores(scores, rare)
         values, flags = np.atleast_2d(values), np.atleast_2d(flags)
@@ -46,26 +73,65 @@ class Places:
         return cls(np.stack([_of_one(*one) for one in zip(values, flags, strict=True)]), values.shape[1])
 
     def precision(self, k: ArrayLike) -> FloatArray:
-        """P@k: (trials,) for one depth, (trials, K) for an array of depths."""
+        """Return P@k of each list.
+
+        Parameters
+        ----------
+        k : int or (K,) int
+            Depths, each at least 1.
+
+        Returns
+        -------
+        (trials,) or (trials, K) float64
+            (trials,) for one depth.
+        """
         depths = metrics.checked_depths(k)
         return metrics.precision_of_places(self._ranked, depths).reshape(len(self.places), *depths.shape)
 
     def recall(self, k: ArrayLike) -> FloatArray:
-        """R@k: (trials,) for one depth, (trials, K) for an array of depths."""
+        """Return R@k of each list.
+
+        Parameters
+        ----------
+        k : int or (K,) int
+            Depths, each at least 1.
+
+        Returns
+        -------
+        (trials,) or (trials, K) float64
+            (trials,) for one depth.
+        """
         depths = metrics.checked_depths(k)
         return metrics.recall_of_places(self._ranked, depths).reshape(len(self.places), *depths.shape)
 
     def average_precision(self, k: ArrayLike | None = None) -> FloatArray:
-        """AP@k: (trials,) for one depth or the whole list (None), (trials, K) for an array of depths."""
+        """Return AP@k of each list.
+
+        Parameters
+        ----------
+        k : int or (K,) int, optional
+            Depths, each at least 1; by default the whole list.
+
+        Returns
+        -------
+        (trials,) or (trials, K) float64
+            (trials,) for one depth.
+        """
         depths = metrics.checked_depths(self.n_listed if k is None else k)
         return metrics.average_precision_of_places(self._ranked, depths).reshape(len(self.places), *depths.shape)
 
     def top_loss(self) -> FloatArray:
-        """Equation 1 of the paper, (trials,): share of the relevant that do not stand before all others."""
+        """Return the share of the relevant that do not stand before all others, (trials,); see `top_loss`."""
         return metrics.top_loss_of_places(self._ranked)
 
     def auc(self) -> FloatArray:
-        """Area under the ROC curve of the order, in which there are no ties, (trials,)."""
+        """Return the area under the ROC curve of the order, in which there are no ties, (trials,).
+
+        Raises
+        ------
+        ValueError
+            If all places are relevant.
+        """
         if self.places.shape[1] == self.n_listed:
             raise ValueError(f"all {self.n_listed} places are relevant, so the value is undefined")
         return metrics.roc_auc_of_places(self._ranked)
@@ -114,15 +180,31 @@ def _checked(places: NDArray[np.generic], n_listed: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """The mean of a - b over draws, with the confidence interval of that mean."""
+    """The mean of a - b over draws, with the confidence interval of that mean.
+
+    Parameters
+    ----------
+    mean : float
+        Mean of a - b.
+    low, high : float
+        Ends of the interval; both NaN where n is 1, since one difference says nothing about the spread of others.
+    n : int
+        Number of draws.
+    share_better : float
+        Share of the draws in which a is higher than b; equal values are not better.
+
+    Examples
+    --------
+    >>> from rarespec.evaluation import PairedDifference
+    >>> PairedDifference(mean=0.2, low=0.1, high=0.3, n=10, share_better=0.9).is_clear
+    True
+    """
 
     mean: float
     low: float
     high: float
-    """Ends of the interval; both NaN where n is 1, since one difference says nothing about the spread of others."""
     n: int
     share_better: float
-    """Share of the draws in which a is higher than b; equal values are not better."""
 
     @property
     def is_clear(self) -> bool:
@@ -131,7 +213,7 @@ class PairedDifference:
 
 
 def paired_difference(a: ArrayLike, b: ArrayLike, confidence: float = 0.95) -> PairedDifference:
-    """Mean difference of two methods over the same draws of known examples.
+    """Return the mean difference of two methods over the same draws of known examples.
 
     The interval covers what would be found with many new draws of known examples from the same survey. It says nothing
     about another survey or another class: that needs results from several surveys. Nor is it corrected for the number
@@ -144,8 +226,27 @@ def paired_difference(a: ArrayLike, b: ArrayLike, confidence: float = 0.95) -> P
 
     Parameters
     ----------
-    a, b : (n,) floats, n >= 1; values at the same index belong to the same draw.
-    confidence : between 0 and 1.
+    a, b : (n,) float
+        Values of the two methods, n >= 1; those at the same index belong to the same draw.
+    confidence : float, optional
+        Between 0 and 1.
+
+    Returns
+    -------
+    PairedDifference
+        The mean and its interval.
+
+    Raises
+    ------
+    ValueError
+        If a and b differ in length, a value is not finite, or `confidence` is out of range.
+
+    Examples
+    --------
+    >>> from rarespec.evaluation import paired_difference
+    >>> difference = paired_difference([0.9, 0.8, 0.9], [0.5, 0.5, 0.6])
+    >>> round(difference.mean, 3), difference.is_clear
+    (0.333, True)
     """
     differences = _check_pairs(a) - _check_pairs(b, like=np.shape(a))
     if not 0 < confidence < 1:

@@ -76,13 +76,31 @@ PAPER_GRIDS: dict[str, ValuesOf] = {
 
 
 def paper_grid(name: str, product: bool = False) -> list[ValuesOf]:
-    """The grid of the ranker of this name, in the form of scikit-learn's ParameterGrid.
+    """Return the grid of a ranker, in the form of scikit-learn's ParameterGrid.
 
     Parameters
     ----------
-    name : one of `rarespec.rankers.by_name.NAMES`.
-    product : False varies one parameter at a time, the others as they are set (24 combinations for BaggingTopPush);
-        True takes every combination (504). The paper does not say which it took.
+    name : str
+        One of `rarespec.rankers.NAMES`.
+    product : bool, optional
+        False varies one parameter at a time, the others as they are set (24 combinations for BaggingTopPush). True
+        takes every combination (504). The paper does not say which it took.
+
+    Returns
+    -------
+    list of dict
+        Parameter to values.
+
+    Raises
+    ------
+    ValueError
+        If there is no such ranker.
+
+    Examples
+    --------
+    >>> from rarespec.evaluation import paper_grid
+    >>> paper_grid("ocsvm")
+    [{'nu': (0.1, 0.2, 0.3, 0.4, 0.5)}]
     """
     if name not in PAPER_GRIDS:
         raise ValueError(f"there is no grid for {name!r}; choose from {', '.join(NAMES)}")
@@ -104,30 +122,51 @@ class Tuned(Ranker):
 
     For every combination of parameters and every fold of the hide-known protocol the ranker is fitted with some known
     examples hidden among the unlabelled rows, and judged by how high it puts them among these. The combination with the
-    best mean is fitted again with all known examples; of equally good ones the earliest in the grid is taken.
+    best mean is fitted again with all known examples; of equally good ones the earliest in the grid is taken. Not to be
+    confused with GridSearchCV, which would hold out unlabelled rows too and call them negatives.
 
     Parameters
     ----------
-    ranker : the ranker to tune; parameters that are not in the grid stay as they are set here.
-    grid : "paper" for the values of Du et al. (2016), one parameter at a time (`paper_grid`), or a dict of parameter
-        -> values to try, or a list of such dicts, as for scikit-learn's ParameterGrid.
-    n_splits : largest number of folds; with fewer known examples each is hidden alone.
-    metric : "average_precision" (default; ties count as the worst order), "auc" (ties count one half), or a function of
+    ranker : Ranker
+        The ranker to tune; parameters that are not in the grid stay as they are set here.
+    grid : "paper", dict or list of dict, optional
+        "paper" for the values of Du et al. (2016), one parameter at a time (`paper_grid`); or a dict of parameter to
+        values to try, or a list of such dicts, as for scikit-learn's ParameterGrid.
+    n_splits : int, optional
+        Largest number of folds; with fewer known examples each is hidden alone.
+    metric : str or callable, optional
+        "average_precision" (default; ties count as the worst order), "auc" (ties count one half), or a function of
         relevance flags in ranked order, such as `lambda flags: recall_at_k(flags, 100)`. The higher the better.
-    random_state : int, None or RandomState: which known examples are hidden together. The ranker has its own.
+    random_state : int, RandomState or None, optional
+        Decides which known examples are hidden together. The ranker has its own.
 
     Attributes
     ----------
-    best_ranker_ : the ranker that was fitted last, with the chosen parameters and all known examples.
-    best_params_ : the chosen combination; empty when nothing could be tuned.
-    tuned_ : whether anything was tuned. With one known example nothing can be hidden, and an empty grid has nothing to
+    best_ranker_ : Ranker
+        Fitted with the chosen parameters and all known examples.
+    best_params_ : dict
+        The chosen combination; empty when nothing could be tuned.
+    tuned_ : bool
+        Whether anything was tuned. With one known example nothing can be hidden, and an empty grid has nothing to
         choose from: the parameters are then the ranker's own.
-    why_not_ : the reason when nothing was tuned, else None.
-    n_failed_ : how many combinations could not be fitted or judged.
-    results_ : dict of `params` (list of combinations), `scores` ((combinations, folds) float64, NaN where not known),
-        `mean` ((combinations,) float64, NaN for one that failed) and `error` (list of text, None for one that did not).
+    why_not_ : str or None
+        The reason when nothing was tuned.
+    n_failed_ : int
+        How many combinations could not be fitted or judged.
+    results_ : dict
+        `params` (list of combinations), `scores` ((combinations, folds) float64, NaN where not known), `mean`
+        ((combinations,) float64, NaN for one that failed) and `error` (list of text, None for one that did not).
 
-    Not to be confused with GridSearchCV, which would hold out unlabelled rows too and call them negatives.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.evaluation import Tuned
+    >>> from rarespec.rankers import MatchedFilter
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> X[:6] += 3.0  # rare rows, of which three are known
+    >>> tuned = Tuned(MatchedFilter(), {"shrinkage": [0.0, 0.5]}).fit(X, np.arange(60) < 3)
+    >>> sorted(tuned.best_params_)
+    ['shrinkage']
     """
 
     best_ranker_: Ranker

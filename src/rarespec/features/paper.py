@@ -18,17 +18,32 @@ spectrum, the first ten to 3e-4 (root mean square; 3e-3 at most), on mock survey
 
 
 class PaperFeatures(Recipe):
-    """The recipe of the paper.
+    """The recipe of Du et al. (2016): median filter, each spectrum to [0, 1], principal components.
 
     Parameters
     ----------
-    n_components : principal components kept
-    width_angstrom : width of the median filter
-    grid : wavelength grid of the flux; None means the paper's, which has 3601 pixels
-    whiten : give every component unit variance, which the paper does not
-    solver : how the components are found: exact, randomised or auto
-    min_good : least share of good pixels that a spectrum needs
-    random_state : seed of the randomised solver
+    n_components : int, optional
+        Principal components kept.
+    width_angstrom : float, optional
+        Width of the median filter.
+    grid : WavelengthGrid, optional
+        Wavelength grid of the flux. By default the paper's, which has 3601 pixels.
+    whiten : bool, optional
+        Give every component unit variance, which the paper does not.
+    solver : {"auto", "exact", "randomised"}, optional
+        How the components are found; see `StreamingPCA`.
+    min_good : float, optional
+        Share of good pixels that a spectrum needs.
+    random_state : int, optional
+        Seed of the randomised solver.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.features import PaperFeatures
+    >>> flux = np.random.default_rng(0).normal(1.0, 0.1, (20, 3601))
+    >>> PaperFeatures(n_components=3).fit_transform(flux).shape
+    (20, 3)
     """
 
     def __init__(

@@ -27,6 +27,7 @@ EDITION = 1
 
 
 def fingerprint_of(steps: list[Any]) -> str:
+    """Return text that is the same for the same kinds of step with the same parameters, and different otherwise."""
     content = json.dumps([EDITION, [_described(step) for step in steps]], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
@@ -79,22 +80,62 @@ def _plain(value: Any) -> Any:
 
 
 class Recipe(FluxStep):
-    """A chain of transformers, each applied to what the one before gives.
+    """A chain of steps from flux to feature vectors, each applied to what the one before gives.
 
-    X : (n, pixels) flux, NaN where a pixel is bad. A row that a step cannot use comes out as NaN; `lost_at` says where.
-    Steps that learn from the data (`fit_blocks`) may be anywhere in the chain; the others treat each row by itself.
-    Not to be confused with a scikit-learn Pipeline, which cannot learn from a stream of blocks.
+    A row that a step cannot use comes out as NaN; `transform_and_locate` says where it was lost. Steps that learn from
+    the data (`fit_blocks`) may be anywhere in the chain; the others treat each row by itself. Not to be confused with a
+    scikit-learn Pipeline, which cannot learn from a stream of blocks.
+
+    Parameters
+    ----------
+    steps : list
+        Transformers, in their order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.features import MedianFilter, MinMax, Recipe
+    >>> recipe = Recipe([MedianFilter(width_pixels=3), MinMax()])
+    >>> recipe.fit_transform(np.array([[1.0, 1.0, 9.0, 2.0, 3.0]]))
+    array([[0. , 0. , 0.5, 1. , 1. ]])
     """
 
     def __init__(self, steps: list[Any]) -> None:
         self.steps = steps
 
     def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit every step on rows in memory.
+
+        Parameters
+        ----------
+        X : array
+            Flux, (n, pixels), NaN where a pixel is bad.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        Recipe
+            Itself.
+        """
         self.fit_transform(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.floating]:
-        """Fit on rows in memory, and their features; each step sees them once."""
+        """Fit every step on rows in memory, and return their features; each step sees the rows once.
+
+        Parameters
+        ----------
+        X : array
+            Flux, (n, pixels), NaN where a pixel is bad.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray
+            Features, (n, features).
+        """
         X = self._checked(X, reset=True)
         self.steps_: list[Any] = []
         for step in self._chain():
@@ -104,12 +145,41 @@ class Recipe(FluxStep):
         return X
 
     def fit_blocks(self, blocks: Blocks) -> Self:
-        """Learn from a stream of blocks; steps that learn pass over it one after the other."""
+        """Fit every step on a stream of blocks; steps that learn pass over it one after the other.
+
+        Parameters
+        ----------
+        blocks : callable
+            `blocks()` gives a fresh iterator over blocks of rows, (n_i, pixels) each.
+
+        Returns
+        -------
+        Recipe
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If there are no blocks.
+        TypeError
+            If a step learns but has no `fit_blocks`.
+        """
         self.fit_preparation(first_block(blocks)[:1])
         return self.fit_prepared(through(self.steps_, blocks))
 
     def fit_preparation(self, X: NDArray[np.floating]) -> Self:
-        """Fit the steps before the first that learns; they only look at what kind of rows these are, (n, pixels)."""
+        """Fit the steps before the first that learns; they only look at what kind of rows these are.
+
+        Parameters
+        ----------
+        X : ndarray
+            Some rows, (n, pixels).
+
+        Returns
+        -------
+        Recipe
+            Itself.
+        """
         self.n_features_in_ = X.shape[1]
         self.steps_ = []
         for step in self._chain()[: self._n_preparing]:
@@ -117,14 +187,25 @@ class Recipe(FluxStep):
         return self
 
     def fit_prepared(self, prepared: Blocks) -> Self:
-        """Fit the other steps, from a stream of blocks that `prepare` has given."""
+        """Fit the steps from the first that learns.
+
+        Parameters
+        ----------
+        prepared : callable
+            `prepared()` gives a fresh iterator over blocks of rows that `prepare` has made.
+
+        Returns
+        -------
+        Recipe
+            Itself.
+        """
         n_preparing = self._n_preparing
         for step in self._chain()[n_preparing:]:
             self.steps_.append(fitted_step(step, through(self.steps_[n_preparing:], prepared)))
         return self
 
     def preparation(self) -> Self:
-        """A copy that can `prepare` and has learned nothing: light enough to be sent around."""
+        """Return a copy that can `prepare` and has learned nothing: small enough to send to other machines."""
         copy = clone(self)
         copy.n_features_in_, copy.steps_ = self.n_features_in_, self.steps_[: self._n_preparing]
         return copy
@@ -144,26 +225,77 @@ class Recipe(FluxStep):
         return 0 < self._n_preparing < len(self._chain())
 
     def transform(self, X: Any) -> NDArray[np.floating]:
-        """Features of these rows, (n, features)."""
+        """Compute the features of these rows.
+
+        Parameters
+        ----------
+        X : array
+            Flux, (n, pixels), NaN where a pixel is bad.
+
+        Returns
+        -------
+        ndarray
+            Features, (n, features); NaN for a row that a step cannot use.
+        """
         check_is_fitted(self, "steps_")
         return after(self.steps_, self._checked(X, reset=False))
 
     def transform_and_locate(self, X: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.int8]]:
-        """Features, and per row the number (from 1) of the step that could not use it, 0 when all could: (n,) int8.
+        """Compute features, and say at which step each unusable row was lost.
 
-        A row is lost where it becomes NaN as a whole; one that ends with some features missing, at the last step.
+        A row is lost where it becomes NaN as a whole. One that only misses some features is lost at the last step.
+
+        Parameters
+        ----------
+        X : ndarray
+            Flux, (n, pixels), NaN where a pixel is bad.
+
+        Returns
+        -------
+        features : ndarray
+            (n, features).
+        lost_at : ndarray of int8
+            (n,) number of the step, from 1, that could not use the row; 0 if all could.
         """
         check_is_fitted(self, "steps_")
         return self.finish(*self.prepare(X))
 
     def prepare(self, X: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.int8]]:
-        """Rows after the steps before the first that learns, and where they were lost, as `transform_and_locate`."""
+        """Take rows through the steps before the first that learns.
+
+        Parameters
+        ----------
+        X : ndarray
+            Flux, (n, pixels), NaN where a pixel is bad.
+
+        Returns
+        -------
+        prepared : ndarray
+            The rows after these steps.
+        lost_at : ndarray of int8
+            (n,) as in `transform_and_locate`.
+        """
         return self._located(X, np.zeros(len(X), np.int8), 0, self._n_preparing)
 
     def finish(
         self, X: NDArray[np.floating], lost_at: NDArray[np.int8]
     ) -> tuple[NDArray[np.floating], NDArray[np.int8]]:
-        """What `transform_and_locate` gives, from what `prepare` gave."""
+        """Take prepared rows through the other steps.
+
+        Parameters
+        ----------
+        X : ndarray
+            Rows that `prepare` has made.
+        lost_at : ndarray of int8
+            (n,) where they were lost, from `prepare`.
+
+        Returns
+        -------
+        features : ndarray
+            (n, features).
+        lost_at : ndarray of int8
+            (n,) as in `transform_and_locate`.
+        """
         X, lost_at = self._located(X, lost_at, self._n_preparing, len(self.steps_))
         lost_at[(lost_at == 0) & ~np.isfinite(X).all(axis=1)] = len(self.steps_)
         return X, lost_at
@@ -183,14 +315,40 @@ class Recipe(FluxStep):
         return any(getattr(step, "could_learn_more", False) for step in self.steps_)
 
     def why_lost(self, number: int) -> str:
-        """What it means that the step of this number could not use a row."""
+        """Say in words why a step could not use a row.
+
+        Parameters
+        ----------
+        number : int
+            Number of the step, from 1, as in `transform_and_locate`.
+
+        Returns
+        -------
+        str
+            The step and its reason.
+        """
         step = self.steps_[number - 1]
         return f"{type(step).__name__}: {getattr(step, 'why_unusable', 'gave no value')}"
 
     def to_flux(self, weights: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Weights of a linear model on these features, seen as weights on the pixels that the linear step was given.
+        """Turn a linear model's weights on the features into weights on the pixels.
 
-        A score is then the sum over pixels of this template times the (filtered, rescaled) flux, up to a constant.
+        A score is then, up to a constant, the sum over pixels of this template times the filtered, rescaled flux.
+
+        Parameters
+        ----------
+        weights : ndarray
+            (features,) or (m, features).
+
+        Returns
+        -------
+        ndarray
+            (pixels,) or (m, pixels), for the pixels that the first of the last linear steps is given.
+
+        Raises
+        ------
+        TypeError
+            If the last step is not linear.
         """
         check_is_fitted(self, "steps_")
         last = self.steps_[-1]
@@ -208,11 +366,22 @@ class Recipe(FluxStep):
         return fingerprint_of(self._chain())
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What was learned, as plain arrays."""
+        """Return what was learned, as a dictionary of arrays."""
         return {"n_features_in": np.array(self.n_features_in_)} | state_of(self.steps_)
 
     def restore(self, state: dict[str, NDArray[Any]]) -> Self:
-        """Become fitted as the recipe was whose state this is."""
+        """Become fitted as the recipe was whose `state` this is.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            What `state` returned.
+
+        Returns
+        -------
+        Recipe
+            Itself.
+        """
         self.n_features_in_ = int(state["n_features_in"])
         self.steps_ = []
         probe = np.zeros((1, self.n_features_in_), np.float32)
@@ -271,6 +440,18 @@ class SideBySide(FluxStep):
     """Transformers that are all given the same rows; their features stand next to each other.
 
     A row that one of them cannot use is NaN in the features of that one only, and counts as lost.
+
+    Parameters
+    ----------
+    parts : list
+        Transformers, in the order of their features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.features import MinMax, SideBySide, UnitNorm
+    >>> SideBySide([MinMax(), UnitNorm()]).fit_transform(np.array([[3.0, 4.0]]))
+    array([[0. , 1. , 0.6, 0.8]])
     """
 
     why_unusable = "one of its parts could not use the row"
@@ -279,16 +460,54 @@ class SideBySide(FluxStep):
         self.parts = parts
 
     def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit every part on rows in memory.
+
+        Parameters
+        ----------
+        X : array
+            Rows, (n, p), NaN where a pixel is bad.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        SideBySide
+            Itself.
+        """
         X = self._checked(X, reset=True)
         self.parts_ = [clone(part).fit(X) for part in self.parts]
         return self
 
     def fit_blocks(self, blocks: Blocks) -> Self:
+        """Fit every part on a stream of blocks.
+
+        Parameters
+        ----------
+        blocks : callable
+            `blocks()` gives a fresh iterator over blocks of rows, (n_i, p) each.
+
+        Returns
+        -------
+        SideBySide
+            Itself.
+        """
         self.n_features_in_ = n_columns(blocks)
         self.parts_ = [fitted_step(part, blocks) for part in self.parts]
         return self
 
     def transform(self, X: Any) -> NDArray[np.floating]:
+        """Compute the features of all parts.
+
+        Parameters
+        ----------
+        X : array
+            Rows, (n, p), NaN where a pixel is bad.
+
+        Returns
+        -------
+        ndarray
+            Features, (n, features of all parts).
+        """
         check_is_fitted(self, "parts_")
         X = self._checked(X, reset=False)
         return np.hstack([part.transform(X) for part in self.parts_])
@@ -299,9 +518,22 @@ class SideBySide(FluxStep):
         return any(getattr(part, "could_learn_more", False) for part in self.parts_)
 
     def state(self) -> dict[str, NDArray[Any]]:
+        """Return what was learned, as a dictionary of arrays."""
         return {"n_features_in": np.array(self.n_features_in_)} | state_of(self.parts_)
 
     def restore(self, state: dict[str, NDArray[Any]]) -> Self:
+        """Become fitted as the transformer was whose `state` this is.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            What `state` returned.
+
+        Returns
+        -------
+        SideBySide
+            Itself.
+        """
         self.n_features_in_ = int(state["n_features_in"])
         probe = np.zeros((1, self.n_features_in_), np.float32)
         self.parts_ = [restored_step(part, number, state, probe) for number, part in enumerate(self.parts)]

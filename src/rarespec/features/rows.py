@@ -20,9 +20,16 @@ PIECE_ROWS = 512
 
 @dataclass
 class RowStream:
-    """The finite rows of re-iterable blocks. Pieces do not depend on how the rows were cut into blocks.
+    """The finite rows of re-iterable blocks; pieces do not depend on how the rows were cut into blocks.
 
-    n_rows, n_left_out : finite rows, and rows with a NaN or an infinity, of the last complete reading
+    Attributes
+    ----------
+    blocks : callable
+        Gives a fresh iterator over blocks of rows, (n_i, p) each.
+    n_rows : int or None
+        Finite rows of the last complete reading.
+    n_left_out : int
+        Rows with a NaN or an infinity, of the same reading.
     """
 
     blocks: Blocks

@@ -35,21 +35,69 @@ CATALOGUE_MEMORY = 8
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """How long a file may keep its reader from its next spectra, and how much memory the reader may take."""
+    """Limits on the time and the memory that a reader may take for one file.
+
+    Parameters
+    ----------
+    seconds : float
+        Longest wait for the next spectra of a small file. A large file gets more, by its size.
+    memory : int
+        Bytes that the process that reads may use.
+
+    Examples
+    --------
+    >>> from rarespec.formats import ReadLimits
+    >>> ReadLimits(60.0, 2_000_000_000).seconds
+    60.0
+    """
 
     seconds: float
-    """Without a result, for a small file; a large one gets more, by its size."""
     memory: int
-    """Bytes, of the process that reads."""
 
     def for_file(self, path: str | os.PathLike[str]) -> Limits:
+        """Return the limits for this file, by its size.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        Limits
+            Of the process that reads it.
+        """
         return self.for_files([path])
 
     def for_files(self, paths: Sequence[str | os.PathLike[str]]) -> Limits:
+        """Return the limits for reading these files one after the other, by their sizes.
+
+        Parameters
+        ----------
+        paths : sequence of str or path-like
+            The files.
+
+        Returns
+        -------
+        Limits
+            Of the process that reads them.
+        """
         seconds = self.seconds + sum(map(size_of, paths)) / BYTES_PER_SECOND
         return Limits(seconds, self.memory, WHOLE_FILE * seconds)
 
     def for_catalogue(self, path: str | os.PathLike[str]) -> Limits:
+        """Return the limits for this catalogue, which is read whole: memory grows with its size too.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The catalogue.
+
+        Returns
+        -------
+        Limits
+            Of the process that reads it.
+        """
         size = size_of(path)
         return Limits(self.seconds + size / BYTES_PER_SECOND, self.memory + CATALOGUE_MEMORY * size)
 
@@ -90,16 +138,32 @@ def read(
     options: ReadOptions | None = None,
     limits: ReadLimits = USUAL_LIMITS,
 ) -> Iterator[Found]:
-    """Stacks of spectra and defects of one file, in its order, read in a process of its own.
+    """Read the spectra of one file, in a process of its own.
 
-    A bad file yields a defect; nothing that it does to its reader reaches the caller.
+    A bad file yields a defect. Nothing that it does to its reader reaches the caller.
 
     Parameters
     ----------
-    path : file to read
-    format : name of a reader; by default the file is recognised by its structure
-    options : what to do about wavelengths in air and about flags
-    limits : a file that takes more time or memory than this is a defect
+    path : str or path-like
+        The file.
+    format : str, optional
+        Name of a reader, one of `READERS`. By default the structure of the file decides.
+    options : ReadOptions, optional
+        What to do about wavelengths in air and about flags.
+    limits : ReadLimits, optional
+        A file that takes more time or memory than this becomes a defect.
+
+    Yields
+    ------
+    Spectra, Defect or Skipped
+        Stacks of spectra, things that are wrong, and counts of rows without a target, in the order of the file.
+
+    Examples
+    --------
+    >>> from rarespec.formats import read
+    >>> [defect] = read("no-such-file.fits")
+    >>> print(defect.reason)
+    unreadable
     """
     yield from contained(_read, (format, options), path, limits)
 
@@ -143,11 +207,25 @@ def contained(
     limits: ReadLimits,
     allowed: Limits | None = None,
 ) -> Iterator[Any]:
-    """What `function(shared, path)` yields in another process; at the end a Defect where the file was too much for it.
+    """Yield what `function(shared, path)` yields in another process, then a Defect if the file was too much for it.
 
-    function : importable by name
-    shared : hashable, as processes that know it are kept for the next file
-    allowed : instead of what `limits` allow a file of this size
+    Parameters
+    ----------
+    function : callable
+        Importable by name.
+    shared : object
+        Hashable: processes that know it are kept for the next file.
+    path : str or path-like
+        The file.
+    limits : ReadLimits
+        Time and memory for a small file.
+    allowed : Limits, optional
+        Limits of this file, instead of those that its size gives.
+
+    Yields
+    ------
+    object
+        What the function yields.
     """
     allowed, name = allowed or limits.for_file(path), printable(os.fspath(path))
     try:
@@ -168,10 +246,28 @@ def contained_groups(
     limits: ReadLimits,
     n_readers: int = 1,
 ) -> Iterator[Any | None]:
-    """The one thing that `function(shared, paths)` yields for each group; None if a file was too much for it.
+    """Yield the one thing that `function(shared, paths)` yields for each group, or None if a file was too much for it.
 
-    A word and an answer for each of many small files would take longer than reading them. The readers work ahead of
+    A message and an answer for each of many small files would take longer than reading them. The readers work ahead of
     the caller: one process that reads keeps pace with reading in this one (benchmarks/ingest.py).
+
+    Parameters
+    ----------
+    function : callable
+        Importable by name.
+    shared : object
+        Hashable: processes that know it are kept for the next group.
+    groups : iterable of list of str
+        Paths, group by group.
+    limits : ReadLimits
+        Time and memory for a small file; the sizes of a group add to them.
+    n_readers : int, optional
+        Processes that read at the same time.
+
+    Yields
+    ------
+    object or None
+        One for each group, in their order.
     """
     items = ((paths, limits.for_files(paths)) for paths in groups)
     return _readers(function, shared, os.getpid()).answers(items, n_readers)

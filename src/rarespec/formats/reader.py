@@ -20,20 +20,49 @@ Found = Spectra | Defect | Skipped
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Choices of the user that change what is read; recorded in the survey's provenance."""
+    """Choices that change what is read; the survey records them.
+
+    Parameters
+    ----------
+    air : bool
+        Whether wavelengths are in air although the header does not say so.
+    sdss_bad_bits : int
+        Bits of SDSS's and_mask that make a pixel bad.
+
+    Examples
+    --------
+    >>> from rarespec.formats import ReadOptions
+    >>> ReadOptions(air=True).air
+    True
+    """
 
     air: bool = False
-    """The file's wavelengths are in air although its header does not say so."""
     sdss_bad_bits: int = SDSS_BAD_BITS
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """One kind of survey file.
+    """One kind of survey file, and how to read it.
 
-    `recognises` looks at the structure of an open source and never raises for a file of another kind.
-    `read` yields stacks of at most `MAX_ROWS` spectra, defects of single rows, and counts of rows left out on purpose,
-    and raises `DefectError` when the file as a whole is of no use.
+    Parameters
+    ----------
+    name : str
+        Its name for `--format`.
+    container : Container
+        The kind of file it is written in.
+    recognises : callable
+        `recognises(source)` looks at the structure of an open source. It never raises for a file of another kind.
+    read : callable
+        `read(source, options)` yields stacks of at most `MAX_ROWS` spectra, defects of single rows, and counts of rows
+        left out on purpose. It raises `DefectError` if the file as a whole is of no use.
+    summary : str
+        What these files are, for people.
+
+    Examples
+    --------
+    >>> from rarespec.formats import reader_by_name
+    >>> print(reader_by_name("sdss-spec").container)
+    FITS
     """
 
     name: str

@@ -83,14 +83,64 @@ NOT_FITS: dict[str, Container] = {
 
 @cache
 def reader_by_name(name: str) -> Reader:
-    """The reader of this name."""
+    """Return the reader with this name.
+
+    Parameters
+    ----------
+    name : str
+        One of `READERS`.
+
+    Returns
+    -------
+    Reader
+        The reader.
+
+    Raises
+    ------
+    ValueError
+        If there is no such reader.
+
+    Examples
+    --------
+    >>> from rarespec.formats import reader_by_name
+    >>> reader_by_name("numpy").name
+    'numpy'
+    """
     if name not in READERS:
         raise ValueError(f"there is no reader {name!r}; choose from {', '.join(READERS)}")
     return import_module(f"rarespec.formats.{READERS[name]}").READER
 
 
 def reader_for(source: Source) -> Reader:
-    """The first reader that recognises the structure of this source."""
+    """Return the first reader that recognises the structure of this source.
+
+    Parameters
+    ----------
+    source : Source
+        An open file.
+
+    Returns
+    -------
+    Reader
+        The reader.
+
+    Raises
+    ------
+    DefectError
+        If no reader recognises it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from rarespec.formats import Source, reader_for
+    >>> with tempfile.NamedTemporaryFile(suffix=".npz") as file:
+    ...     np.savez(file, wavelength=np.arange(4000.0, 4010.0), flux=np.ones((2, 10)))
+    ...     file.flush()
+    ...     with Source(file.name) as source:
+    ...         print(reader_for(source).name)
+    numpy
+    """
     for name in READERS:
         if NOT_FITS.get(name, Container.FITS) == source.container:
             reader = reader_by_name(name)
@@ -102,9 +152,30 @@ def reader_for(source: Source) -> Reader:
 def read_here(
     path: str | os.PathLike[str], format: str | None = None, options: ReadOptions | None = None
 ) -> Iterator[Found]:
-    """Stacks of spectra and defects of one file, in its order, read in this process; a bad file yields a defect.
+    """Read the spectra of one file, in this process.
 
-    It never raises, but what a file does to a library it does to this process: see `rarespec.formats.read`.
+    It never raises, but what a file does to a library it does to this process; see `rarespec.formats.read`.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    format : str, optional
+        Name of a reader, one of `READERS`. By default the structure of the file decides.
+    options : ReadOptions, optional
+        What to do about wavelengths in air and about flags.
+
+    Yields
+    ------
+    Spectra, Defect or Skipped
+        Stacks of spectra, things that are wrong, and counts of rows without a target, in the order of the file.
+
+    Examples
+    --------
+    >>> from rarespec.formats import read_here
+    >>> [defect] = read_here("no-such-file.fits")
+    >>> print(defect.reason)
+    unreadable
     """
     name = printable(os.fspath(path))
     with closing(_found(path, format, options or ReadOptions())) as found:

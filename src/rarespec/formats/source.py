@@ -24,6 +24,15 @@ WHOLE_FILE_BYTES = 8 << 20
 
 
 class Container(StrEnum):
+    """Kinds of file, recognised by their first bytes.
+
+    Examples
+    --------
+    >>> from rarespec.formats import Container
+    >>> print(Container.HDF5)
+    HDF5
+    """
+
     FITS = "FITS"
     NUMPY = "NumPy"
     HDF5 = "HDF5"
@@ -33,10 +42,39 @@ class Container(StrEnum):
 
 
 class Source:
-    """An input file (or Zarr directory): its container, its bytes, and its FITS HDUs.
+    r"""An input file or Zarr directory, opened: its kind, its bytes, and its FITS HDUs.
 
-    Gzipped files are inflated in memory up to a limit, to the end of the stream, so that the trailer's checksum and
-    length are always verified.
+    It inflates a gzipped file in memory, up to a limit and always to the end, so that the checksum is always verified.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, or the directory of a Zarr store.
+
+    Attributes
+    ----------
+    name : str
+        The path, fit to print.
+    container : Container
+        What kind of file it is.
+    length : int
+        Bytes, after inflating.
+
+    Raises
+    ------
+    DefectError
+        If the file cannot be opened, is empty, or is of no known kind.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from rarespec.formats import Source
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     _ = file.write(b"wavelength flux\n4000 1.5\n")
+    ...     file.flush()
+    ...     with Source(file.name) as source:
+    ...         print(source.container, source.length)
+    text table 25
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -85,6 +123,7 @@ class Source:
 
     @cached_property
     def path(self) -> Path:
+        """The path of the file."""
         return Path(self._path)
 
     @property
@@ -93,7 +132,25 @@ class Source:
         return self._content is not None
 
     def read(self, offset: int, n_bytes: int) -> bytes:
-        """Exactly these bytes of the (inflated) file."""
+        """Read exactly these bytes of the (inflated) file.
+
+        Parameters
+        ----------
+        offset : int
+            First byte.
+        n_bytes : int
+            How many.
+
+        Returns
+        -------
+        bytes
+            The bytes.
+
+        Raises
+        ------
+        DefectError
+            If the file ends before them, or the disk fails.
+        """
         if offset < 0 or offset + n_bytes > self.length:
             missing = offset + n_bytes - self.length
             raise DefectError(Reason.TRUNCATED, f"{missing} bytes are missing at the end; fetch it again")

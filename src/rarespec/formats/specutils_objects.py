@@ -20,11 +20,28 @@ SCALARS = (str, int, float, bytes)
 
 
 def from_specutils(spectrum: Spectrum, id: str | list[str] | None = None, air: bool = False) -> Spectra:
-    """One stack: flux (p,) or (n, p), its uncertainty of any kind as inverse variance, its mask as bad pixels.
+    """Convert a `specutils.Spectrum` to a stack: its uncertainty to inverse variance, its mask to bad pixels.
 
-    `id` is one text for one spectrum, or a list. Without it the ids come from `spectrum.meta`. Scalars in `meta`, and
-    lists of one value for each spectrum, become catalogue columns. `air` says that the spectral axis is in air; a
-    header in `meta` that says so is believed.
+    Scalars in `meta`, and lists of one value for each spectrum, become catalogue columns.
+
+    Parameters
+    ----------
+    spectrum : specutils.Spectrum
+        Flux of shape (p,) or (n, p), with an uncertainty of any kind.
+    id : str or list of str, optional
+        One text for one spectrum, or a list. By default the ids come from `spectrum.meta`.
+    air : bool, optional
+        Whether the spectral axis is in air; a header in `meta` that says so is believed.
+
+    Returns
+    -------
+    Spectra
+        The spectra, in vacuum wavelengths.
+
+    Raises
+    ------
+    DefectError
+        If the flux has more than two dimensions, or something else does not fit.
     """
     flux = _rows(spectrum, spectrum.flux.value)
     axis = Axis.of(_angstroms(spectrum), air=air or _says_air(spectrum.meta))

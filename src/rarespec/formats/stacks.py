@@ -50,9 +50,27 @@ def stacks_of_rows(
     axis: Axis | None = None,
     unit: str | None = None,
 ) -> Iterator[Spectra | Defect]:
-    """Stacks of consecutive rows that share their wavelengths; a row that cannot be used becomes a defect.
+    """Yield stacks of consecutive rows that share their wavelengths; a row that cannot be used becomes a defect.
 
-    Without `axis` each row brings its own wavelengths. `first` is the number of the block's first row in the file.
+    Parameters
+    ----------
+    block : mapping of str to column
+        Columns of some rows of the file.
+    roles : Roles
+        Which column is the flux, which the error, and so on.
+    origin : Origin
+        Where the rows come from, and how the user wants them read.
+    first : int
+        Number of the block's first row in the file.
+    axis : Axis, optional
+        Wavelengths of all rows. By default each row brings its own.
+    unit : str, optional
+        Unit of the wavelengths that rows bring.
+
+    Yields
+    ------
+    Spectra or Defect
+        In the order of the file.
     """
     own = {name: column for name, column in block.items() if name not in roles.used}
     n = len(block[roles.flux])
@@ -120,7 +138,33 @@ def _changes(rows: Column) -> NDArray[np.bool_]:
 def stack_of(
     axis: Axis, flux: Any, catalogue: Catalogue, ivar: Any = None, error: Any = None, mask: Any = None
 ) -> Spectra:
-    """A stack out of (n, p) arrays on the pixels of `axis`, in the order of the file; ivar, or else 1 / error^2."""
+    """Make a stack out of arrays in the order of the file.
+
+    Parameters
+    ----------
+    axis : Axis
+        Wavelengths of the p pixels.
+    flux : array
+        (n, p).
+    catalogue : dict of list
+        Columns of length n.
+    ivar : array, optional
+        Inverse variance, (n, p).
+    error : array, optional
+        Standard deviation, (n, p); used when there is no ivar.
+    mask : array, optional
+        (n, p), not 0 where a pixel is bad.
+
+    Returns
+    -------
+    Spectra
+        The stack, wavelengths increasing.
+
+    Raises
+    ------
+    DefectError
+        If a shape does not match.
+    """
     flux = numbers(flux, "flux")
     if flux.ndim != 2 or flux.shape[1] != len(axis.wavelength):
         raise DefectError(Reason.LAYOUT, f"flux of shape {flux.shape} for {len(axis.wavelength)} wavelengths")

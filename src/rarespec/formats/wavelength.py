@@ -88,6 +88,24 @@ class Axis:
 
     @classmethod
     def of(cls, values: Any, log: bool = False, unit: str | None = None, air: bool = False) -> Axis:
+        """Turn wavelengths as a file has them into an axis.
+
+        Parameters
+        ----------
+        values : array
+            (p,).
+        log : bool, optional
+            Whether they are log10.
+        unit : str, optional
+            Their unit. By default Angstrom.
+        air : bool, optional
+            Whether they are in air.
+
+        Returns
+        -------
+        Axis
+            In vacuum Angstrom.
+        """
         given = numbers(values, "wavelength").astype(np.float64)
         with np.errstate(over="ignore"):
             wavelength = (10.0**given if log else given) * angstroms_per(unit)

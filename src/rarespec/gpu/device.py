@@ -11,11 +11,33 @@ DEVICES = ("cpu", "cuda")
 
 
 class NoGPUWarning(UserWarning):
-    """A GPU was asked for and there is none that can be used; using the CPU, with the same result."""
+    """There is no GPU to use, so the CPU does the work, with the same result."""
 
 
 def usable_device(asked: str | None) -> str | None:
-    """The name of the GPU to use, as torch has it; None for the CPU, with a warning when a GPU was asked for."""
+    """Return the name of the GPU to use, or None for the CPU.
+
+    Parameters
+    ----------
+    asked : str or None
+        "cpu", "cuda", "cuda:1" and so on; None is the CPU.
+
+    Returns
+    -------
+    str or None
+        The name as torch has it. None for the CPU, with a NoGPUWarning when a GPU was asked for.
+
+    Raises
+    ------
+    ValueError
+        If no device can have this name.
+
+    Examples
+    --------
+    >>> from rarespec.gpu import usable_device
+    >>> usable_device("cpu") is None
+    True
+    """
     check_device_name(asked)
     if asked in (None, "cpu"):
         return None

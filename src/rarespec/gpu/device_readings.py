@@ -23,9 +23,16 @@ ROWS_AT_ONCE = 1 << 15
 
 
 class DeviceReadings:
-    """As `features._readings.BlockReadings`, of which it draws the same sample. Rows that are not finite are left out.
+    """Readings of blocks on a device; as `BlockReadings` of the components, of which it draws the same sample.
 
-    sizes : rows of each block
+    Rows that are not finite are left out.
+
+    Parameters
+    ----------
+    blocks : callable
+        Gives a fresh iterator over blocks of rows, of any array library.
+    sizes : sequence of int
+        Rows of each block.
     """
 
     def __init__(self, blocks: ArrayBlocks, sizes: Sequence[int]) -> None:

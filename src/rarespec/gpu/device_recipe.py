@@ -36,7 +36,17 @@ SHARE_OF_MEMORY = 0.6
 
 
 class BlockFeatures(NamedTuple):
-    """values (n, k) float32; lost_at (n,) int8, the step that could not use a row; n_bad (n,) int32, its NaN pixels."""
+    """Features of a block of n rows.
+
+    Attributes
+    ----------
+    values : (n, k) float32
+        The features.
+    lost_at : (n,) int8
+        Number of the step that could not use a row; 0 if all could.
+    n_bad : (n,) int32
+        NaN pixels of the row.
+    """
 
     values: NDArray[np.float32]
     lost_at: NDArray[np.int8]
@@ -44,7 +54,27 @@ class BlockFeatures(NamedTuple):
 
 
 def recipe_on(asked: str | None, recipe: Recipe) -> DeviceRecipe | None:
-    """The recipe on the device that is asked for; None where the CPU does the work, with a warning that says why."""
+    """Put a recipe on a device.
+
+    Parameters
+    ----------
+    asked : str or None
+        "cpu", "cuda", "cuda:1" and so on; None is the CPU.
+    recipe : Recipe
+        The recipe.
+
+    Returns
+    -------
+    DeviceRecipe or None
+        None where the CPU does the work. A NoGPUWarning says why when a GPU was asked for.
+
+    Examples
+    --------
+    >>> from rarespec.features import PaperFeatures
+    >>> from rarespec.gpu import recipe_on
+    >>> recipe_on("cpu", PaperFeatures()) is None
+    True
+    """
     device = usable_device(asked)
     if device is None:
         return None
@@ -57,9 +87,23 @@ def recipe_on(asked: str | None, recipe: Recipe) -> DeviceRecipe | None:
 
 
 class DeviceRecipe:
-    """The work of one recipe on one device, a name of torch's; "cpu" will do, for comparison.
+    """The work of one recipe on one device.
 
     The recipe itself learns: after `fit_blocks` it is fitted, and can be kept or used anywhere.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The recipe.
+    device : str
+        A name of torch's; "cpu" will do, for comparison.
+
+    Examples
+    --------
+    >>> from rarespec.features import PaperFeatures
+    >>> from rarespec.gpu import DeviceRecipe
+    >>> DeviceRecipe(PaperFeatures(), "cuda").device
+    'cuda'
     """
 
     def __init__(self, recipe: Recipe, device: str) -> None:
@@ -68,9 +112,24 @@ class DeviceRecipe:
         self._fused_for: Any = None
 
     def fit_blocks(self, read: ReadBlocks, sizes: Sequence[int]) -> Recipe:
-        """Learn from blocks of flux, (n_i, p) NumPy arrays; those that fit on the device are read once.
+        """Learn from blocks of flux; those that fit on the device are read once.
 
-        sizes : rows of each block
+        Parameters
+        ----------
+        read : callable
+            `read(numbers)` gives the blocks with these numbers, (n_i, p) NumPy arrays, in their order.
+        sizes : sequence of int
+            Rows of each block.
+
+        Returns
+        -------
+        Recipe
+            The recipe, fitted.
+
+        Raises
+        ------
+        ValueError
+            If there are no blocks.
         """
         if not sizes:
             raise ValueError("no rows to learn from: there are no blocks")
@@ -81,12 +140,36 @@ class DeviceRecipe:
         return self.recipe
 
     def transform_and_locate(self, X: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-        """As `Recipe.transform_and_locate`, for NumPy rows (n, p); features in float32."""
+        """Compute features, and say at which step each unusable row was lost, as `Recipe.transform_and_locate`.
+
+        Parameters
+        ----------
+        X : ndarray
+            Flux, (n, p), NaN where a pixel is bad.
+
+        Returns
+        -------
+        features : (n, k) float32
+            The features.
+        lost_at : (n,) int8
+            Number of the step, from 1, that could not use the row; 0 if all could.
+        """
         (block,) = self.transform_blocks([X])
         return block.values, block.lost_at
 
     def transform_blocks(self, blocks: Iterable[NDArray[Any]]) -> Iterator[BlockFeatures]:
-        """Features of blocks of flux, (n_i, p), one after the other: copies to the device overlap with the work."""
+        """Yield the features of blocks of flux, one after the other; copies to the device overlap with the work.
+
+        Parameters
+        ----------
+        blocks : iterable of ndarray
+            Flux, (n_i, p) each.
+
+        Yields
+        ------
+        BlockFeatures
+            One for each block.
+        """
         return (BlockFeatures(*arrays) for arrays in through_device(blocks, self._block_features, self.device))
 
     def _block_features(self, flux: Array) -> tuple[Array, Array, Array]:
@@ -94,7 +177,20 @@ class DeviceRecipe:
         return *self.features_of(flux), xp.sum(xp.isnan(flux), axis=1, dtype=xp.int32)
 
     def features_of(self, flux: Array) -> tuple[Array, Array]:
-        """Features (n, k) float32 and the step that could not use a row, (n,) int8, of flux that is on the device."""
+        """Compute the features of flux that is on the device.
+
+        Parameters
+        ----------
+        flux : torch tensor
+            (n, p), NaN where a pixel is bad.
+
+        Returns
+        -------
+        features : (n, k) float32
+            On the device.
+        lost_at : (n,) int8
+            Number of the step, from 1, that could not use the row; 0 if all could.
+        """
         xp = array_namespace(flux)
         fused = self._fused_now() if str(device(flux)).startswith("cuda") else None
         if fused is not None and flux.dtype == xp.float32:
@@ -127,7 +223,22 @@ def _fitted(pca: StreamingPCA, prepared: _Kept) -> StreamingPCA:
 
 
 def fitted_components(pca: StreamingPCA, blocks: ArrayBlocks, sizes: Sequence[int]) -> StreamingPCA:
-    """Learned by the randomised solver from blocks of arrays of any library, whose products are made where they are."""
+    """Learn components by the randomised solver, with products made where the blocks are.
+
+    Parameters
+    ----------
+    pca : StreamingPCA
+        The step that learns.
+    blocks : callable
+        Gives a fresh iterator over blocks of rows, of any array library.
+    sizes : sequence of int
+        Rows of each block.
+
+    Returns
+    -------
+    StreamingPCA
+        The step, fitted.
+    """
     readings = DeviceReadings(blocks, sizes)
     pca._check_parameters()
     found = find_subspace(readings, pca._search())

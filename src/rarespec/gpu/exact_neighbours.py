@@ -45,12 +45,39 @@ class CandidateSearch(Protocol):
 
 
 def nearest_rows(X: Array, k: int, progress: Progress | None = None) -> tuple[Array, Array]:
-    """The k rows nearest to each row of X, without itself: (n, k) int64 and Euclidean distances (n, k) float64.
+    """Find the k rows nearest to each row of X, without the row itself.
 
-    X : (n, d) float32 or float64, finite, with more than k rows
+    They come nearest first, equally near ones by number. Which of equally near rows is the last of the k may differ
+    from other searches, nothing else.
 
-    Nearest first, equally near ones by number. Which of equally near rows is the last of the k may differ from other
-    searches, nothing else.
+    Parameters
+    ----------
+    X : (n, d) float32 or float64
+        Finite rows, more than k, of any array library, where they are.
+    k : int
+        Neighbours of each row.
+    progress : callable, optional
+        Called with the number of rows done and in all.
+
+    Returns
+    -------
+    indices : (n, k) int64
+        Row numbers.
+    distances : (n, k) float64
+        Euclidean.
+
+    Raises
+    ------
+    ValueError
+        If k is not from 1 to n - 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.gpu import nearest_rows
+    >>> indices, distances = nearest_rows(np.array([[0.0], [1.0], [3.0]]), 1)
+    >>> indices.tolist(), distances.tolist()
+    ([[1], [0], [1]], [[1.0], [1.0], [2.0]])
     """
     xp, n = array_namespace(X), X.shape[0]
     if not 1 <= k < n:
@@ -142,9 +169,31 @@ def _kernel_search(X: Array, k: int) -> CandidateSearch:
 
 
 def neighbours_on(asked: str | None, X: Any, k: int, progress: Progress | None = None) -> NeighbourGraph:
-    """As `build_neighbours`, on the device that is asked for, and exact there whatever the number of rows.
+    """Build the neighbour graph on a device; on a GPU it is exact whatever the number of rows.
 
-    Without a GPU the CPU builds the graph, with a warning that says why. X : (n, d) float32 or float64, finite.
+    Parameters
+    ----------
+    asked : str or None
+        "cpu", "cuda", "cuda:1" and so on; None is the CPU. Without a GPU the CPU builds the graph, with a warning that
+        says why.
+    X : (n, d) float32 or float64
+        Feature vectors, all finite.
+    k : int
+        Neighbours of each row.
+    progress : callable, optional
+        Called with the number of rows done and in all.
+
+    Returns
+    -------
+    NeighbourGraph
+        As `rarespec.rankers.build_neighbours` gives it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.gpu import neighbours_on
+    >>> neighbours_on("cpu", np.array([[0.0], [1.0], [3.0]]), 1).indices.ravel()
+    array([1, 0, 1], dtype=int32)
     """
     device = usable_device(asked)
     if device is None or len(X) <= max(k, 1):

@@ -18,10 +18,35 @@ IN_FLIGHT = 2
 
 
 def through_device(blocks: Iterable[NDArray[Any]], work: Work, device: str) -> Iterator[Arrays]:
-    """What `work` makes of each block, (n_i, p), in order, as NumPy arrays.
+    """Yield what `work` makes of each block, in order; copies to and from the device overlap with the work.
 
     Two lanes take turns, each with a buffer in memory that cannot be swapped out, one on the device and a stream of its
-    own, so that copies and work overlap. Blocks may be of different lengths; they are read one ahead of the results.
+    own. Blocks may be of different lengths; they are read one ahead of the results.
+
+    Parameters
+    ----------
+    blocks : iterable of ndarray
+        Rows, (n_i, p) each.
+    work : callable
+        Rows on the device to a tuple of results on the device. It may not keep the rows, which the next block will
+        overwrite.
+    device : str
+        A name of torch's.
+
+    Yields
+    ------
+    tuple of ndarray
+        The results of one block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.gpu import through_device
+    >>> blocks = [np.ones((2, 3)), np.zeros((1, 3))]
+    >>> for (sums,) in through_device(blocks, lambda rows: (rows.sum(1),), "cpu"):  # doctest: +SKIP
+    ...     print(sums)
+    [3. 3.]
+    [0.]
     """
     import torch
 

@@ -15,9 +15,34 @@ LEAST_MORE, SHARE_MORE = 64, 8
 
 
 def top_rows(X: Array, weights: NDArray[np.float64], k: int) -> tuple[Array, Array]:
-    """The k rows of X, (n, d), with the highest X . weights, best first: numbers (k,) int64 and scores (k,) float64.
+    """Find the k rows with the highest weighted sums, best first.
 
-    Equal scores stay in the order of the rows. The rows are those of a search in double precision.
+    Rows are scored in their own precision where they are, and the best again in double precision: the result is that of
+    a search in double precision. Equal scores stay in the order of the rows.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        Rows of any array library.
+    weights : (d,) float64
+        Weights of the features.
+    k : int
+        How many rows; all if there are fewer.
+
+    Returns
+    -------
+    rows : (k,) int64
+        Row numbers.
+    scores : (k,) float64
+        X . weights of these rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.gpu import top_rows
+    >>> rows, scores = top_rows(np.array([[1.0, 0.0], [0.0, 3.0], [2.0, 2.0]]), np.array([1.0, 1.0]), 2)
+    >>> rows.tolist(), scores.tolist()
+    ([2, 1], [4.0, 3.0])
     """
     xp = array_namespace(X)
     n, k = X.shape[0], min(k, X.shape[0])
@@ -34,7 +59,7 @@ def top_rows(X: Array, weights: NDArray[np.float64], k: int) -> tuple[Array, Arr
 
 
 class _Best(NamedTuple):
-    """rounding : by how much a score in the precision of X may be wrong, judged by these rows, four times over."""
+    """The best rows; `rounding` is four times the error that a score in the precision of X may have in them."""
 
     rows: Array
     scores: Array

@@ -27,10 +27,25 @@ HIGHEST_PREVALENCE = 0.05
 
 
 def draw_bags(known: NDArray[np.bool_], n_bags: int, bag_size: int, random_state: Any) -> NDArray[np.intp]:
-    """Row numbers of unlabelled rows, (n_bags, bag_size), without repetition inside a bag; known rows are never drawn.
+    """Draw bags of unlabelled rows, without repetition inside a bag; known rows are never drawn.
 
-    Every bag has a seed of its own, drawn up front: bag t is the same however many bags follow it. A bag larger than
-    the number of unlabelled rows is cut to that number.
+    Every bag has a seed of its own, drawn up front: bag t is the same however many bags follow it.
+
+    Parameters
+    ----------
+    known : (n,) bool
+        Which rows are known.
+    n_bags : int
+        Number of bags.
+    bag_size : int
+        Rows in a bag; cut to the number of unlabelled rows.
+    random_state : int, RandomState or None
+        Seed.
+
+    Returns
+    -------
+    (n_bags, bag_size) int
+        Row numbers.
     """
     unlabelled = np.flatnonzero(~known)
     size = min(bag_size, len(unlabelled))

@@ -49,7 +49,29 @@ NAMES = tuple(CLASS_OF)
 
 
 def by_name(name: str) -> type[Ranker]:
-    """The class of this name: `by_name("bagging_top_push")` is BaggingTopPush. Only its own module is imported."""
+    """Return the class of the ranker with this name; only its own module is imported.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`.
+
+    Returns
+    -------
+    type
+        A subclass of Ranker.
+
+    Raises
+    ------
+    ValueError
+        If there is no such ranker.
+
+    Examples
+    --------
+    >>> from rarespec.rankers import by_name
+    >>> by_name("bagging_top_push").__name__
+    'BaggingTopPush'
+    """
     if name not in CLASS_OF:
         raise ValueError(f"there is no ranker {name!r}; choose from {', '.join(NAMES)}")
     ranker: type[Ranker] = getattr(import_module(f"rarespec.rankers.{MODULE_OF[name]}"), CLASS_OF[name])
@@ -57,7 +79,29 @@ def by_name(name: str) -> type[Ranker]:
 
 
 def name_of(ranker: Any) -> str:
-    """The name under which `by_name` finds this ranker, or the class of rankers, again."""
+    """Return the name under which `by_name` finds this ranker again.
+
+    Parameters
+    ----------
+    ranker : Ranker or type
+        A ranker, or its class.
+
+    Returns
+    -------
+    str
+        One of `NAMES`.
+
+    Raises
+    ------
+    ValueError
+        If it is not one of the rankers of rarespec.
+
+    Examples
+    --------
+    >>> from rarespec.rankers import TopPush, name_of
+    >>> name_of(TopPush())
+    'top_push'
+    """
     kind = ranker if isclass(ranker) else type(ranker)
     for name, class_name in CLASS_OF.items():
         if kind.__qualname__ == class_name and kind.__module__ == f"rarespec.rankers.{MODULE_OF[name]}":

@@ -34,6 +34,7 @@ class MatchedFilter(LinearRanker):
     Parameters
     ----------
     method : "lda" (default) or "cosine"
+        Which of the two scores.
     shrinkage : "ledoit-wolf" (default) or float
         How far S is pulled towards a sphere of the same mean variance. A number from 0 (not at all) to 1 (S is a
         sphere: the plain difference of means, the plain cosine). With 0, directions without variance are left out.
@@ -60,6 +61,17 @@ class MatchedFilter(LinearRanker):
     ----------
     O. Ledoit, M. Wolf (2004), J. Multivariate Analysis 88, 365: the shrinkage.
     R. A. Fisher (1936), Annals of Eugenics 7, 179: the discriminant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import MatchedFilter
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> X[:4] += 6.0  # four rare rows, of which two are known
+    >>> y = np.zeros(60, int)
+    >>> y[:2] = 1
+    >>> sorted(MatchedFilter().fit(X, y).rank(X)[:4].tolist())
+    [0, 1, 2, 3]
     """
 
     coef_: Any

@@ -37,32 +37,71 @@ __all__ = ["Model", "ModelFileError", "as_loaded", "hash_of_ids", "load_model", 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A fitted ranker and where it comes from."""
+    """A fitted ranker and where it comes from.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        The ranker, fitted.
+    recipe_fingerprint : str or None
+        Fingerprint of the features that it was fitted on; None when it was not said.
+    grid : dict or None
+        The wavelength grid of the spectra behind the features, as `WavelengthGrid.to_json` gives it.
+    known_hash : str or None
+        SHA-256 of the ids of the known examples, in any order (`hash_of_ids`).
+    n_known : int or None
+        How many known examples there were.
+    versions : dict of str to str
+        Versions of the software that fitted and wrote it.
+    seed : int or None
+        `random_state` of the ranker where that was a number. None when it has none, none was set, or it was a
+        generator, which has moved on and does not tell the seed that it began with.
+    created : str
+        When it was written: UTC, ISO 8601.
+    extra : dict
+        What the caller added.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from rarespec.rankers import MatchedFilter, load_model, save_model
+    >>> ranker = MatchedFilter().fit(np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) < 2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(f"{folder}/model.safetensors", ranker, known_ids=["a", "b"])
+    ...     model = load_model(f"{folder}/model.safetensors")
+    >>> model.ranker, model.n_known
+    (MatchedFilter(), 2)
+    """
 
     ranker: Ranker
     recipe_fingerprint: str | None
-    """Of the features that it was fitted on; None when it was not said."""
     grid: dict[str, Any] | None
-    """The wavelength grid of the spectra behind the features, as `WavelengthGrid.to_json` gives it."""
     known_hash: str | None
-    """SHA-256 of the ids of the known examples, in any order (`hash_of_ids`)."""
     n_known: int | None
     versions: dict[str, str]
-    """Of the software that fitted and wrote it."""
     seed: int | None
-    """`random_state` of the ranker where that was a number; None when it has none, none was set, or it was a generator,
-    which has moved on and does not tell the seed that it began with."""
     created: str
-    """UTC, ISO 8601."""
     extra: dict[str, Any]
-    """What the caller added."""
 
     @property
     def wavelength_grid(self) -> WavelengthGrid | None:
+        """The wavelength grid of the spectra behind the features; None when it was not said."""
         return None if self.grid is None else WavelengthGrid.from_json(self.grid)
 
     def require_recipe(self, fingerprint: str) -> None:
-        """Raise a ModelFileError unless the model was fitted on features of this recipe."""
+        """Check that the model was fitted on features of this recipe.
+
+        Parameters
+        ----------
+        fingerprint : str
+            Fingerprint of the recipe.
+
+        Raises
+        ------
+        ModelFileError
+            If it was fitted on others, or does not say on which.
+        """
         if self.recipe_fingerprint is None:
             raise ModelFileError(
                 "the model does not say which features it was fitted on: fit it again and save it with "
@@ -84,18 +123,39 @@ def save_model(
     known_ids: Iterable[str] | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a fitted ranker; the file appears under its name whole or not at all.
+    """Write a fitted ranker to a file, which appears under its name whole or not at all.
 
     Parameters
     ----------
-    path : the file; one that is there is replaced. `.safetensors` is the usual ending.
-    ranker : fitted, one of `by_name`. Its parameters and what it learned must be numbers, text, arrays or lists of
-        these; a ModelFileError names anything else, and nothing is written. A parameter `graph` is left out,
-        and a `random_state` that is a generator is kept as None.
-    recipe_fingerprint : `fingerprint` of the recipe of the features it was fitted on.
-    grid : wavelength grid of the spectra.
-    known_ids : ids of the known examples. Only their number and a hash are kept.
-    extra : more values to keep with the model, such as a note.
+    path : str or path-like
+        The file; one that is there is replaced. `.safetensors` is the usual ending.
+    ranker : Ranker
+        Fitted, one of `by_name`. Its parameters and what it learned must be numbers, text, arrays or lists of these. A
+        parameter `graph` is left out, and a `random_state` that is a generator is kept as None.
+    recipe_fingerprint : str, optional
+        `fingerprint` of the recipe of the features it was fitted on.
+    grid : WavelengthGrid or dict, optional
+        Wavelength grid of the spectra.
+    known_ids : iterable of str, optional
+        Ids of the known examples. Only their number and a hash are kept.
+    extra : dict, optional
+        More values to keep with the model, such as a note.
+
+    Raises
+    ------
+    ModelFileError
+        If something cannot be kept in a file; the error names it, and nothing is written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from rarespec.rankers import MatchedFilter, load_model, save_model
+    >>> ranker = MatchedFilter().fit(np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) < 2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(f"{folder}/model.safetensors", ranker, extra={"note": "carbon stars"})
+    ...     print(load_model(f"{folder}/model.safetensors").extra["note"])
+    carbon stars
     """
     arrays: Arrays = {}
     document = _about(recipe_fingerprint, grid, known_ids) | {
@@ -108,7 +168,30 @@ def save_model(
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
-    """The model in this file. Raises a ModelFileError, and nothing else, for a file that is not one or is damaged."""
+    """Read a fitted ranker from a file; nothing is ever unpickled.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    Model
+        The ranker and where it comes from.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model, or is damaged.
+
+    Examples
+    --------
+    >>> from rarespec.rankers import load_model
+    >>> load_model("no-such-model.safetensors")
+    Traceback (most recent call last):
+    rarespec.errors.ModelFileError: no-such-model.safetensors: ...
+    """
     try:
         document, arrays = unpacked(read(Path(path)))
         return _model(document, arrays)

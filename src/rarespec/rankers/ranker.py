@@ -45,19 +45,52 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Needs:
-    """What a ranker finds from the rows alone and would rather be given, by somebody who keeps it with the rows."""
+    """What a ranker finds from the rows alone, and can be given by a caller who keeps it with the rows.
+
+    Parameters
+    ----------
+    graph : int, optional
+        Nearest neighbours of each row that it wants; None for no graph.
+    signal : int, optional
+        Neighbours between which noise is measured, for the space of signal; None for none.
+    rows_on_device : bool, optional
+        Whether it learns faster from a copy of the rows on a GPU, where there is one.
+
+    Examples
+    --------
+    >>> from rarespec.rankers import LabelPropagation
+    >>> LabelPropagation(n_neighbours=7).needs().graph
+    7
+    """
 
     graph: int | None = None
-    """So many nearest neighbours of each row; None for no graph."""
     signal: int | None = None
-    """The space of signal, with noise measured between so many neighbours; None for none."""
     rows_on_device: bool = False
-    """Whether it learns faster from a copy of the rows on a GPU, where there is one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """What is there of a ranker's needs. It finds by itself what it is not given; the scores are the same."""
+    """What a caller has of a ranker's needs; the ranker finds the rest by itself, with the same scores.
+
+    Parameters
+    ----------
+    graph : NeighbourGraph, optional
+        The nearest neighbours of each row.
+    signal : Signal, optional
+        The space of signal.
+    rows_on_device : array, optional
+        A copy of the rows on a GPU.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import Kept, LabelPropagation, build_neighbours
+    >>> X = np.array([[0.0], [1.0], [2.0], [4.0]])
+    >>> kept = Kept(graph=build_neighbours(X, 2))
+    >>> preparation = LabelPropagation(n_neighbours=2).prepare(X, kept)
+    >>> preparation.fit([True, False, False, False]).scores.shape
+    (4,)
+    """
 
     graph: NeighbourGraph | None = None
     signal: Signal | None = None
@@ -142,32 +175,82 @@ class Ranker(BaseEstimator, ABC):
         return Preparation(ranker, rows, ranker._prepare(rows, kept))
 
     def needs(self) -> Needs:
-        """What `prepare` would rather be given than find."""
+        """Say what `prepare` would rather be given than find.
+
+        Returns
+        -------
+        Needs
+            Nothing, for most rankers.
+        """
         return Needs()
 
     def decision_function(self, X: Any) -> Scores:
-        """Score of each row of X, (n,) float64: the higher, the more like the known examples."""
+        """Score rows: the higher, the more like the known examples.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Feature vectors, all finite, with as many columns as in `fit`.
+
+        Returns
+        -------
+        (n,) float64
+            One score for each row.
+        """
         check_is_fitted(self)
         return self._scores(checked_rows(self, X, reset=False))
 
     def rank(self, X: Any) -> NDArray[np.intp]:
-        """Row numbers of X, best first; rows of equal score stay in the order of X."""
+        """Return the row numbers of X, best first; rows of equal score stay in the order of X.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Feature vectors, all finite, with as many columns as in `fit`.
+
+        Returns
+        -------
+        (n,) int
+            Row numbers.
+        """
         return best_first(self.decision_function(X))
 
     def edge_scores(self, X: Any) -> Scores | None:
-        """Scores on a scale that falls steeply where a kind ends, (n,); None when the scores themselves are on one."""
+        """Score rows on a scale that falls steeply where a kind ends.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Feature vectors, all finite, with as many columns as in `fit`.
+
+        Returns
+        -------
+        (n,) float64 or None
+            None when the scores themselves are on such a scale.
+        """
         return None
 
     def hidden_scores(self) -> Scores | None:
-        """Scores of known examples that `fit` has hidden in turn, (h,); None when it has hidden none by itself."""
+        """Return scores, (h,), of known examples that `fit` has hidden in turn; None when it has hidden none itself."""
         return None
 
     def words(self, n_known: int) -> str:
-        """What the ranker did, in a sentence for the user, after a fit to so many known examples."""
+        """Say in one sentence, for the user, what the ranker did.
+
+        Parameters
+        ----------
+        n_known : int
+            How many known examples it was fitted to.
+
+        Returns
+        -------
+        str
+            The sentence.
+        """
         return f"ranked by {type(self).__name__} from {n_known} known examples"
 
     def feature_weights(self) -> NDArray[np.float64] | None:
-        """(d,) of a ranker whose score is a weighted sum of the features, but for a constant; None for any other."""
+        """Return the weights, (d,), of a score that is a weighted sum of the features plus a constant, else None."""
         return None
 
     @abstractmethod
@@ -213,7 +296,28 @@ class Ranker(BaseEstimator, ABC):
 
 
 class PreparingRanker(Ranker):
-    """A ranker whose fit is two steps: what depends on the rows alone, and what depends on the known examples."""
+    """A ranker whose fit is two steps: what depends on the rows alone, and what depends on the known examples.
+
+    A subclass writes `_prepare`, `_learn` and `_scores`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import PreparingRanker
+    >>> class NearestInUnits(PreparingRanker):
+    ...     def _prepare(self, X, kept):
+    ...         self.unit_ = X.std(axis=0)
+    ...         return X / self.unit_
+    ...
+    ...     def _learn(self, ready, X, known, refused):
+    ...         self.centre_ = ready[known].mean(axis=0)
+    ...
+    ...     def _scores(self, X):
+    ...         return -np.linalg.norm(X / self.unit_ - self.centre_, axis=1)
+    >>> preparation = NearestInUnits().prepare(np.array([[0.0], [1.0], [5.0]]))
+    >>> [int(preparation.fit(known).scores.argmin()) for known in ([True, False, False], [False, False, True])]
+    [2, 0]
+    """
 
     prepares_rows = True
 
@@ -231,16 +335,33 @@ class PreparingRanker(Ranker):
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """A ranker on rows to which it can be fitted many times. No fit changes another.
+    """A ranker on rows to which it can be fitted many times; no fit changes another.
 
     For most rankers nothing is prepared, and each fit is a whole one.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        The ranker, not fitted.
+    X : (n, d) array
+        The rows.
+    ready : object
+        What the ranker made of the rows; only the ranker knows what it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import MatchedFilter
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> preparation = MatchedFilter().prepare(X)
+    >>> fit = preparation.fit(np.arange(50) < 2)
+    >>> fit.scores.shape, fit.n_known
+    ((50,), 2)
     """
 
     ranker: Ranker
-    """Not fitted."""
     X: Rows
     ready: Any
-    """What the ranker made of the rows; its own affair."""
 
     def fit(self, known: Any, refused: Any = None, *, by_looking: bool = False, random_state: Any = None) -> Fit:
         """Fit to these known examples.
@@ -341,14 +462,33 @@ class Preparation:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What a fitted ranker says of rows."""
+    """What a fitted ranker says of rows.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        The ranker, fitted; it scores other rows too.
+    X : (n, d) array
+        The rows.
+    n_known : int
+        How many known examples it learned from.
+    preparation : Preparation, optional
+        For further fits to the same rows. None when the ranker was fitted elsewhere, or has hidden examples itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import MatchedFilter
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> fit = MatchedFilter().prepare(X).fit(np.arange(50) < 2)
+    >>> fit.words
+    'ranked by MatchedFilter from 2 known examples'
+    """
 
     ranker: Ranker
-    """Fitted; it scores other rows too."""
     X: Rows
     n_known: int
     preparation: Preparation | None = None
-    """For further fits to the same rows; None when the ranker was fitted elsewhere, or has hidden examples itself."""
 
     @cached_property
     def scores(self) -> Scores:
@@ -389,24 +529,60 @@ ROWS_AT_ONCE = 1 << 18
 
 
 class LinearRanker(Ranker):
-    """Score = X . coef_. The weights refer to X as it was given, whatever scaling was used inside."""
+    """A ranker whose score is the weighted sum X . coef_; the weights refer to X as given, whatever scaling is inside.
+
+    A subclass writes `_fit`, which sets `coef_`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import LinearRanker
+    >>> class TowardsKnown(LinearRanker):
+    ...     def _fit(self, X, known):
+    ...         self.coef_ = X[known].mean(axis=0) - X[~known].mean(axis=0)
+    >>> X = np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
+    >>> TowardsKnown().fit(X, [0, 0, 1]).feature_weights()
+    array([3., 0.])
+    """
 
     coef_: NDArray[np.float64]
     """(d,) float64."""
 
     def decision_function(self, X: Any) -> Any:
-        """Score of each row of X, (n,) float64, in the library of X: the higher, the more like the known examples."""
+        """Score rows: the higher, the more like the known examples.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Feature vectors, all finite, of any array API library.
+
+        Returns
+        -------
+        (n,) float64
+            One score for each row, in the library of X.
+        """
         if not is_other_array(X):
             return super().decision_function(X)
         check_is_fitted(self)
         return weighted_sums(checked_other_rows(self, X, reset=False), self.coef_)
 
     def rank(self, X: Any) -> NDArray[np.intp]:
-        """Row numbers of X, best first; rows of equal score stay in the order of X."""
+        """Return the row numbers of X, best first; rows of equal score stay in the order of X.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Feature vectors, all finite, of any array API library.
+
+        Returns
+        -------
+        (n,) int
+            Row numbers, as a NumPy array.
+        """
         return best_first(as_numpy(self.decision_function(X)))
 
     def feature_weights(self) -> NDArray[np.float64] | None:
-        """(d,) `coef_`."""
+        """Return `coef_`, (d,)."""
         return self.coef_
 
     def _scores(self, X: Rows) -> Scores:

@@ -9,7 +9,14 @@ from rarespec.errors import RarespecError
 
 
 class Reason(StrEnum):
-    """Kinds of defect, in the words printed to the user."""
+    """Kinds of defect, in the words printed to the user.
+
+    Examples
+    --------
+    >>> from rarespec.spectrum import Reason
+    >>> print(Reason.TRUNCATED)
+    truncated
+    """
 
     EMPTY = "empty file"
     HTML_PAGE = "web page instead of data"
@@ -33,7 +40,26 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """One thing that could not be stored: where it is, why, and the detail a person needs to act on it."""
+    """One file or spectrum that could not be stored, and why.
+
+    Parameters
+    ----------
+    source : str
+        Path of the file.
+    reason : Reason
+        Kind of defect; reports count defects by it.
+    detail : str
+        What a person needs to know to act on it.
+    id : str, optional
+        Id of the spectrum. Empty when the whole file is at fault.
+
+    Examples
+    --------
+    >>> from rarespec.spectrum import Defect, Reason
+    >>> defect = Defect("spec-0266-51602-0001.fits", Reason.EMPTY, "0 bytes; fetch it again")
+    >>> print(defect.reason)
+    empty file
+    """
 
     source: str
     reason: Reason
@@ -42,7 +68,22 @@ class Defect:
 
 
 class DefectError(RarespecError):
-    """Raised while one file is being read; the edge of the formats room turns it into a `Defect`."""
+    """A file of no use: `rarespec.formats` turns this error into a `Defect`, so that it never stops a batch.
+
+    Parameters
+    ----------
+    reason : Reason
+        Kind of defect.
+    detail : str
+        What a person needs to know to act on it.
+
+    Examples
+    --------
+    >>> from rarespec.spectrum import DefectError, Reason
+    >>> error = DefectError(Reason.TRUNCATED, "100 bytes are missing at the end")
+    >>> error.at("spec.fits").source
+    'spec.fits'
+    """
 
     def __init__(self, reason: Reason, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -53,6 +94,18 @@ class DefectError(RarespecError):
         return type(self), (self.reason, self.detail)
 
     def at(self, source: str) -> Defect:
+        """Return the defect of a file.
+
+        Parameters
+        ----------
+        source : str
+            Path of the file.
+
+        Returns
+        -------
+        Defect
+            With this error's reason and detail.
+        """
         return Defect(source, self.reason, self.detail)
 
 
@@ -61,7 +114,23 @@ class DefectError(RarespecError):
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """How many rows of a file hold no target spectrum, and why; counted and reported, never dropped in silence."""
+    """Rows of a file without a target spectrum, such as sky fibres: counted and reported, never dropped in silence.
+
+    Parameters
+    ----------
+    source : str
+        Path of the file.
+    reason : str
+        Why the rows hold no target.
+    count : int
+        How many rows there are.
+
+    Examples
+    --------
+    >>> from rarespec.spectrum import Skipped
+    >>> Skipped("coadd.fits", "sky fibres", 80).count
+    80
+    """
 
     source: str
     reason: str

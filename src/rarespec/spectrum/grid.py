@@ -17,7 +17,30 @@ ON_GRID_TOLERANCE = 0.02
 class WavelengthGrid:
     """Pixel centres in vacuum Angstrom, evenly spaced in log10(wavelength) or in wavelength.
 
-    `start` and `step` are in log10(Angstrom) for a log grid and in Angstrom for a linear one.
+    Parameters
+    ----------
+    spacing : {"log", "linear"}
+        Whether pixels are even in log10(wavelength) or in wavelength.
+    start : float
+        First pixel centre: log10(Angstrom) for a log grid, Angstrom for a linear one.
+    step : float
+        Distance between pixel centres, in the unit of `start`.
+    n_pixels : int
+        Number of pixels, at least 2.
+
+    Raises
+    ------
+    ValueError
+        If the spacing is unknown, the step is not positive, or there are fewer than 2 pixels.
+
+    Examples
+    --------
+    >>> from rarespec.spectrum import WavelengthGrid
+    >>> grid = WavelengthGrid("linear", 4000.0, 2.0, 3)
+    >>> grid.wavelength
+    array([4000., 4002., 4004.])
+    >>> grid.edges
+    array([3999., 4001., 4003., 4005.])
     """
 
     spacing: Literal["log", "linear"]
@@ -35,7 +58,29 @@ class WavelengthGrid:
 
     @classmethod
     def parse(cls, text: str) -> WavelengthGrid:
-        """`paper`, or `log:START:STEP:PIXELS` (log10 Angstrom), or `linear:START:STEP:PIXELS` (Angstrom)."""
+        """Read a grid from text, as the command line takes it.
+
+        Parameters
+        ----------
+        text : str
+            `paper`, `log:START:STEP:PIXELS` (log10 Angstrom) or `linear:START:STEP:PIXELS` (Angstrom).
+
+        Returns
+        -------
+        WavelengthGrid
+            The grid.
+
+        Raises
+        ------
+        ValueError
+            If the text is no grid.
+
+        Examples
+        --------
+        >>> from rarespec.spectrum import WavelengthGrid
+        >>> WavelengthGrid.parse("linear:3600:0.8:7781").n_pixels
+        7781
+        """
         if text == "paper":
             return PAPER_GRID
         try:
@@ -49,9 +94,28 @@ class WavelengthGrid:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> WavelengthGrid:
+        """Read a grid from the dictionary that `to_json` writes.
+
+        Parameters
+        ----------
+        value : dict
+            spacing, start, step and n_pixels.
+
+        Returns
+        -------
+        WavelengthGrid
+            The grid.
+
+        Examples
+        --------
+        >>> from rarespec.spectrum import PAPER_GRID, WavelengthGrid
+        >>> WavelengthGrid.from_json(PAPER_GRID.to_json()) == PAPER_GRID
+        True
+        """
         return cls(value["spacing"], float(value["start"]), float(value["step"]), int(value["n_pixels"]))
 
     def to_json(self) -> dict[str, Any]:
+        """Return the grid as a dictionary of plain values: spacing, start, step and n_pixels."""
         return {"spacing": self.spacing, "start": self.start, "step": self.step, "n_pixels": self.n_pixels}
 
     def __str__(self) -> str:
@@ -72,12 +136,40 @@ class WavelengthGrid:
         return 10.0**position if self.spacing == "log" else position
 
     def pixel_of(self, wavelength: NDArray[Any]) -> NDArray[np.float64]:
-        """Where these wavelengths fall, in (fractional) pixels of this grid."""
+        """Return where these wavelengths fall on the grid.
+
+        Parameters
+        ----------
+        wavelength : ndarray
+            Vacuum wavelengths in Angstrom.
+
+        Returns
+        -------
+        ndarray of float64
+            Positions in pixels, with fractions; 0 is the centre of the first pixel.
+
+        Examples
+        --------
+        >>> from rarespec.spectrum import WavelengthGrid
+        >>> WavelengthGrid("linear", 4000.0, 2.0, 3).pixel_of([4000.0, 4003.0])
+        array([0. , 1.5])
+        """
         position = np.log10(wavelength) if self.spacing == "log" else np.asarray(wavelength, dtype=np.float64)
         return (position - self.start) / self.step
 
     def offset_of(self, wavelength: NDArray[Any]) -> int | None:
-        """The grid pixel of the first wavelength when every input pixel lies on the grid, else None."""
+        """Return where a spectrum begins on the grid, if its pixels are pixels of the grid.
+
+        Parameters
+        ----------
+        wavelength : ndarray
+            Pixel centres of the spectrum, (p,) vacuum Angstrom.
+
+        Returns
+        -------
+        int or None
+            The grid pixel of the first wavelength. None if any pixel lies off the grid by more than 0.02 pixels.
+        """
         pixel = self.pixel_of(wavelength)
         offset = round(float(pixel[0]))
         on_grid = np.abs(pixel - (offset + np.arange(len(pixel)))).max() <= ON_GRID_TOLERANCE

@@ -27,14 +27,66 @@ MIN_COVERED = 0.5
 
 
 def resample(spectra: Spectra, grid: WavelengthGrid) -> Spectra:
-    """These spectra on the grid, float32; a pixel without data is bad, with flux 0 and ivar 0."""
+    """Put spectra onto a wavelength grid: copy their pixels if they lie on it, rebin them otherwise.
+
+    Rebinning keeps the integral of flux over wavelength.
+
+    Parameters
+    ----------
+    spectra : Spectra
+        Spectra on any wavelengths.
+    grid : WavelengthGrid
+        The grid to put them on.
+
+    Returns
+    -------
+    Spectra
+        The spectra on the grid, float32. A pixel without data is bad and has flux 0 and ivar 0.
+
+    Raises
+    ------
+    DefectError
+        If the spectra and the grid have no wavelength in common.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.spectrum import Spectra, WavelengthGrid, resample
+    >>> flux = np.array([[1.0, 3.0, 5.0, 7.0]])
+    >>> wavelength = np.array([4000.0, 4001.0, 4002.0, 4003.0])
+    >>> spectra = Spectra(wavelength, flux, None, np.zeros(flux.shape, bool), {"id": ["a"]})
+    >>> resample(spectra, WavelengthGrid("linear", 4000.5, 2.0, 2)).flux
+    array([[2., 6.]], dtype=float32)
+    """
     offset = grid.offset_of(spectra.wavelength)
     placed = _rebinned(spectra, grid) if offset is None else _copied(spectra, grid, offset)
     return _with_clean_bad_pixels(placed)
 
 
 def to_rest_frame(spectra: Spectra, z: float) -> Spectra:
-    """Wavelengths divided by 1 + z, flux density multiplied by it, so that the energy in a line is kept."""
+    """Shift spectra to the rest frame: wavelength / (1 + z), flux density * (1 + z), so that lines keep their energy.
+
+    Parameters
+    ----------
+    spectra : Spectra
+        Spectra in the observed frame.
+    z : float
+        Their redshift.
+
+    Returns
+    -------
+    Spectra
+        The spectra at rest. Their ivar, if there is one, is divided by (1 + z) squared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.spectrum import Spectra, to_rest_frame
+    >>> flux = np.ones((1, 2))
+    >>> spectra = Spectra(np.array([6000.0, 6002.0]), flux, None, np.zeros(flux.shape, bool), {"id": ["a"]})
+    >>> to_rest_frame(spectra, 0.5).wavelength
+    array([4000.        , 4001.33333333])
+    """
     stretch = 1.0 + z
     return replace(
         spectra,

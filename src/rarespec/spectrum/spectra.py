@@ -23,7 +23,32 @@ COMMON_COLUMNS = ("id", "ra", "dec", "z", "class", "subclass", "snr", "survey", 
 
 @dataclass(frozen=True, slots=True)
 class Spectrum:
-    """One spectrum: vacuum wavelengths in Angstrom, flux density, inverse variance, flags of bad pixels."""
+    """One spectrum.
+
+    Parameters
+    ----------
+    id : str
+        Its id.
+    wavelength : ndarray of float64
+        Pixel centres, (p,) vacuum Angstrom.
+    flux : ndarray of float32 or float64
+        Flux density, (p,).
+    ivar : ndarray or None
+        Inverse variance of the flux, (p,). None if it is not known.
+    bad : ndarray of bool
+        True where a pixel must not be used, (p,).
+    catalogue : dict, optional
+        What the catalogue says about it: column name to value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.spectrum import Spectrum
+    >>> wavelength = np.array([4000.0, 4001.0])
+    >>> spectrum = Spectrum("a", wavelength, np.array([1.0, 2.0]), None, np.zeros(2, bool), {"z": 0.1})
+    >>> spectrum.catalogue["z"]
+    0.1
+    """
 
     id: str
     wavelength: NDArray[np.float64]
@@ -33,13 +58,35 @@ class Spectrum:
     catalogue: dict[str, Any] = field(default_factory=dict)
 
     def to_specutils(self, unit: Any = "") -> specutils.Spectrum:
-        """For specutils, which must be installed; `unit` is that of the flux, which files do not always say."""
+        """Convert to a `specutils.Spectrum`; specutils must be installed.
+
+        Parameters
+        ----------
+        unit : str or astropy unit, optional
+            Unit of the flux, which files do not always say. By default the flux has none.
+
+        Returns
+        -------
+        specutils.Spectrum
+            Bad pixels are its mask and the catalogue is its `meta`.
+
+        Raises
+        ------
+        ImportError
+            If specutils is not installed.
+        """
         from rarespec.spectrum.specutils_objects import specutils_of
 
         return specutils_of(self, unit)
 
     def to_table(self) -> Table:
-        """An astropy Table of wavelength, flux, ivar where it is known, and bad; the catalogue's row is its `meta`."""
+        """Convert to an astropy Table with one row per pixel.
+
+        Returns
+        -------
+        astropy.table.Table
+            Columns wavelength, flux, ivar (if it is known) and bad. The catalogue is its `meta`.
+        """
         from astropy.table import Table
 
         columns: dict[str, Any] = {"wavelength": self.wavelength, "flux": self.flux}
@@ -49,7 +96,18 @@ class Spectrum:
         return table
 
     def plot(self, ax: Any = None) -> Any:
-        """Plot the flux; matplotlib must be installed."""
+        """Plot the flux; matplotlib must be installed.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. By default a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+            What was drawn on.
+        """
         import rarespec
 
         return rarespec.plot_spectrum(self, ax)
@@ -67,13 +125,36 @@ class Spectrum:
 
 @dataclass(frozen=True, slots=True)
 class Spectra:
-    """A stack of n spectra on one wavelength vector of p pixels.
+    """A stack of n spectra that share their p wavelengths.
 
-    wavelength : (p,) float64, vacuum Angstrom, strictly increasing
-    flux       : (n, p) float32 or float64
-    ivar       : (n, p) inverse variance, or None when the file has none
-    bad        : (n, p) bool, True where the pixel must not be used
-    catalogue  : columns of length n, `id` among them
+    Parameters
+    ----------
+    wavelength : ndarray of float64
+        Pixel centres, (p,) vacuum Angstrom, strictly increasing.
+    flux : ndarray of float32 or float64
+        Flux density, (n, p).
+    ivar : ndarray or None
+        Inverse variance, (n, p). None if the file has none.
+    bad : ndarray of bool
+        True where a pixel must not be used, (n, p).
+    catalogue : dict of list
+        Column name to n values, None where a value is unknown. `id` must be there and hold text.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not match, or an id is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.spectrum import Spectra
+    >>> flux = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> spectra = Spectra(np.array([4000.0, 4001.0]), flux, None, np.zeros(flux.shape, bool), {"id": ["a", "b"]})
+    >>> len(spectra)
+    2
+    >>> spectra[1].flux
+    array([3., 4.])
     """
 
     wavelength: NDArray[np.float64]
@@ -99,6 +180,7 @@ class Spectra:
 
     @property
     def ids(self) -> list[str]:
+        """Ids of the spectra, in their order."""
         return self.catalogue["id"]
 
     def __getitem__(self, i: int) -> Spectrum:
@@ -111,7 +193,18 @@ class Spectra:
         return (self[i] for i in range(len(self)))
 
     def take(self, rows: NDArray[np.intp]) -> Spectra:
-        """The spectra at these positions of the stack, in this order."""
+        """Return the spectra at these positions, in this order.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Positions in the stack.
+
+        Returns
+        -------
+        Spectra
+            A stack of these spectra.
+        """
         return Spectra(
             self.wavelength,
             self.flux[rows],
@@ -122,19 +215,56 @@ class Spectra:
 
     @classmethod
     def from_specutils(cls, spectrum: Any, id: str | list[str] | None = None, air: bool = False) -> Spectra:
-        """A stack from a `specutils.Spectrum`; see `rarespec.from_specutils`."""
+        """Convert a `specutils.Spectrum` to a stack; see `rarespec.from_specutils`.
+
+        Parameters
+        ----------
+        spectrum : specutils.Spectrum
+            Flux of shape (p,) or (n, p).
+        id : str or list of str, optional
+            Ids of the spectra. By default they come from its `meta`.
+        air : bool, optional
+            Whether its wavelengths are in air.
+
+        Returns
+        -------
+        Spectra
+            The spectra, in vacuum wavelengths.
+        """
         import rarespec
 
         return rarespec.from_specutils(spectrum, id, air)
 
     def to_specutils(self, unit: Any = "") -> specutils.Spectrum:
-        """One object with flux (n, p), for specutils, which must be installed; the catalogue is its `meta`."""
+        """Convert to one `specutils.Spectrum` with flux (n, p); specutils must be installed.
+
+        Parameters
+        ----------
+        unit : str or astropy unit, optional
+            Unit of the flux, which files do not always say. By default the flux has none.
+
+        Returns
+        -------
+        specutils.Spectrum
+            Bad pixels are its mask and the catalogue is its `meta`.
+
+        Raises
+        ------
+        ImportError
+            If specutils is not installed.
+        """
         from rarespec.spectrum.specutils_objects import specutils_of
 
         return specutils_of(self, unit)
 
     def to_table(self) -> Table:
-        """The catalogue as an astropy Table, masked where nothing is known; one row a spectrum."""
+        """Convert the catalogue to an astropy Table with one row per spectrum.
+
+        Returns
+        -------
+        astropy.table.Table
+            The columns of the catalogue, masked where a value is unknown.
+        """
         return table_of(self.catalogue)
 
     def __repr__(self) -> str:

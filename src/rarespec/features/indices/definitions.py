@@ -35,12 +35,32 @@ class DefinitionError(UsageError):
 class IndexDefinition:
     """One index: the windows it looks at, in rest-frame vacuum Angstrom, and what is made of them.
 
-    kind      : `width`, equivalent width in Angstrom; `magnitude`, the same absorption as -2.5 log10 of the mean of
-                flux over continuum; `ratio`, flux of the feature over flux of the continuum
-    feature   : one window; a ratio may have several, of which it takes the mean
-    continuum : a blue and a red window for `width` and `magnitude`; one or more for a ratio
-    species   : who absorbs, as text
-    source    : the publication of the windows
+    Parameters
+    ----------
+    name : str
+        Text without spaces.
+    kind : {"width", "magnitude", "ratio"}
+        "width" is the equivalent width in Angstrom; "magnitude" the same absorption as -2.5 log10 of the mean of flux
+        over continuum; "ratio" the flux of the feature over the flux of the continuum.
+    feature : tuple of (float, float)
+        One window, lower and upper wavelength; a ratio may have several, of which it takes the mean.
+    continuum : tuple of (float, float)
+        A blue and a red window for "width" and "magnitude"; one or more for a ratio.
+    species : str, optional
+        What absorbs.
+    source : str, optional
+        The publication of the windows.
+
+    Raises
+    ------
+    DefinitionError
+        If the index cannot be measured as it is written.
+
+    Examples
+    --------
+    >>> from rarespec.features.indices.definitions import IndexDefinition
+    >>> IndexDefinition("Halpha", "width", ((6548.0, 6578.0),), ((6420.0, 6455.0), (6600.0, 6640.0))).kind
+    'width'
     """
 
     name: str
@@ -108,7 +128,23 @@ class IndexDefinition:
 
 
 def load_definitions(path: str | os.PathLike[str] | None = None) -> list[IndexDefinition]:
-    """The indices written in this TOML file, in its order; None: the built-in ones."""
+    """Read the indices written in a TOML file, in its order.
+
+    Parameters
+    ----------
+    path : str or path-like, optional
+        The file. By default the built-in indices.
+
+    Returns
+    -------
+    list of IndexDefinition
+        The indices.
+
+    Raises
+    ------
+    DefinitionError
+        If the file is not TOML, or an index cannot be measured as it is written.
+    """
     source = files("rarespec") / "features" / "indices.toml" if path is None else Path(path)
     try:
         document = tomllib.loads(source.read_text(encoding="utf-8"))

@@ -26,7 +26,17 @@ ROWS_AT_ONCE = 512
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Indices of n spectra: values and standard errors (n, m), NaN where not measured, and the m names."""
+    """Indices of n spectra.
+
+    Attributes
+    ----------
+    values : array
+        (n, m), NaN where an index could not be measured.
+    errors : array
+        (n, m) standard errors, NaN where they are not known.
+    names : list of str
+        The m names.
+    """
 
     values: Array
     errors: Array
@@ -36,16 +46,44 @@ class Measured:
 def measure(
     flux: Array, ivar: Array | None, grid: WavelengthGrid, definitions: Definitions = None, z: Array | None = None
 ) -> Measured:
-    """Indices of all spectra.
-
-    flux : (n, p) float32 or float64, NaN where bad; NumPy or any array of the array API standard
-    ivar : (n, p) inverse variance, or None; does not change the values, a pixel without weight has no error to give
-    grid : of p pixels, vacuum
-    z    : (n,) redshifts, or None for spectra at rest; windows move with 1 + z
+    """Measure line and band indices of all spectra, with errors.
 
     Widths are in rest-frame Angstrom: a spectrum and its redshifted self have the same. A value is NaN where good
     pixels cover less than 80 % of one of its windows, where the continuum is not positive, or where z is no redshift.
     Errors are those of independent pixels; without ivar they are NaN.
+
+    Parameters
+    ----------
+    flux : array
+        Spectra, (n, p) float32 or float64, NaN where bad; NumPy or any array of the array API standard.
+    ivar : array or None
+        Inverse variance, (n, p). It does not change the values; a pixel without weight has no error to give.
+    grid : WavelengthGrid
+        Vacuum wavelengths of the p pixels.
+    definitions : list of IndexDefinition or path, optional
+        The indices, or a TOML file of them. By default the built-in ones.
+    z : array, optional
+        Redshifts, (n,); windows move with 1 + z. By default the spectra are at rest.
+
+    Returns
+    -------
+    Measured
+        Values and errors, (n, m) each, in the precision of flux, and the m names.
+
+    Raises
+    ------
+    ValueError
+        If a shape does not match the grid or the flux.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.features import measure
+    >>> from rarespec.spectrum import PAPER_GRID
+    >>> found = measure(np.ones((1, 3601)), None, PAPER_GRID)
+    >>> width = found.values[0, found.names.index("Halpha")]
+    >>> bool(abs(width) < 1e-9)  # no line, no width
+    True
     """
     flux, ivar, z = (x if x is None or is_array_api_obj(x) else np.asarray(x) for x in (flux, ivar, z))
     xp = array_namespace(flux)
@@ -125,13 +163,33 @@ def _block(
 class LineIndices(FluxStep):
     """Line and band indices as features, for spectra at rest.
 
-    grid        : of the spectra; None: the paper's, for 3601 pixels
-    definitions : list of `IndexDefinition`, path of a TOML file, or None: the built-in ones that lie on the grid
-    missing     : `nan` leaves NaN where an index could not be measured, and needs no fit; `median` puts the median of
-                  the fitted spectra there, except in rows without any index, which stay NaN
-
-    Fitted: `n_missing_` (m,) how often each index was missing in the fitted spectra; `medians_` (m,).
     Not to be confused with `measure`, which also gives errors and follows redshifts.
+
+    Parameters
+    ----------
+    grid : WavelengthGrid, optional
+        Wavelengths of the spectra. By default the paper's grid, of 3601 pixels.
+    definitions : list of IndexDefinition or path, optional
+        The indices, or a TOML file of them. By default the built-in ones that lie on the grid.
+    missing : {"nan", "median"}, optional
+        "nan" leaves NaN where an index could not be measured, and needs no fit. "median" puts the median of the fitted
+        spectra there, except in rows without any index, which stay NaN.
+
+    Attributes
+    ----------
+    n_missing_ : ndarray of int
+        (m,) how often each index was missing in the fitted spectra.
+    medians_ : ndarray
+        (m,) medians of the fitted spectra.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.features import LineIndices
+    >>> indices = LineIndices()
+    >>> X = indices.fit_transform(np.ones((2, 3601)))
+    >>> X.shape == (2, len(indices.get_feature_names_out()))
+    True
     """
 
     why_unusable = "an index could not be measured; missing='median' fills it in"
@@ -147,12 +205,41 @@ class LineIndices(FluxStep):
         self.missing = missing
 
     def fit(self, X: NDArray[np.floating], y: object = None) -> LineIndices:
-        """Medians and counts of missing indices of these (n, p) spectra, NaN where bad."""
+        """Learn medians and count missing indices.
+
+        Parameters
+        ----------
+        X : array
+            Spectra, (n, p), NaN where bad.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        LineIndices
+            Itself.
+        """
         X = self._checked(X, reset=True)
         return self.fit_blocks(lambda: [X])
 
     def fit_blocks(self, blocks: Callable[[], Iterable[NDArray[np.floating]]]) -> LineIndices:
-        """The same from a stream of blocks; the median is then the median of the blocks' medians."""
+        """Learn from a stream of blocks; the median is then the median of the blocks' medians.
+
+        Parameters
+        ----------
+        blocks : callable
+            `blocks()` gives a fresh iterator over blocks of spectra, (n_i, p) each.
+
+        Returns
+        -------
+        LineIndices
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If `missing` is unknown.
+        """
         if self.missing not in ("nan", "median"):
             raise ValueError(f"missing must be 'nan' or 'median', not {self.missing!r}")
         medians, n_missing = [], []
@@ -166,23 +253,45 @@ class LineIndices(FluxStep):
         return self
 
     def deciding_values(self) -> dict[str, Any]:
-        """What features depend on: the definitions themselves, not the name of the file they are in."""
+        """Return what features depend on: the definitions themselves, not the name of the file they are in."""
         definitions = None if self.definitions is None else list(_chosen(self.definitions))
         return {"grid": self.grid, "definitions": definitions, "missing": self.missing}
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What was learned, as arrays."""
+        """Return what was learned, as a dictionary of arrays."""
         n_pixels = np.array(self.n_features_in_)
         return {"medians": self.medians_, "n_missing": self.n_missing_, "n_features_in": n_pixels}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> LineIndices:
-        """Become fitted as the indices were whose state this is."""
+        """Become fitted as the indices were whose `state` this is.
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            What `state` returned.
+
+        Returns
+        -------
+        LineIndices
+            Itself.
+        """
         self.medians_, self.n_missing_ = state["medians"], state["n_missing"]
         self.n_features_in_ = int(state["n_features_in"])
         return self
 
     def transform(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
-        """(n, m) indices in the spectra's precision."""
+        """Measure the indices of these spectra.
+
+        Parameters
+        ----------
+        X : array
+            Spectra, (n, p), NaN where bad.
+
+        Returns
+        -------
+        ndarray
+            Indices, (n, m), in the precision of X.
+        """
         if self.missing == "median":
             check_is_fitted(self, "medians_")
         values = self._measured(self._checked(X, reset=False))
@@ -192,7 +301,18 @@ class LineIndices(FluxStep):
         return values
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Names of the indices."""
+        """Return the names of the indices.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of object
+            Names, (m,).
+        """
         if self.missing == "median":
             check_is_fitted(self, "medians_")
         n_pixels = getattr(self, "n_features_in_", PAPER_GRID.n_pixels if self.grid is None else self.grid.n_pixels)

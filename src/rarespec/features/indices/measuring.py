@@ -29,10 +29,16 @@ NEIGHBOURS = 3.0
 class Strip:
     """The pixels of one index, in one or more runs of neighbouring pixels.
 
-    pixels  : (rows, k) integers, places in the grid; those off the grid are clipped to it
-    middle  : (rows, k) rest-frame wavelength of the middle of each pixel, Angstrom
-    places  : per window, which columns of the strip it can touch
-    overlap : per window, (rows, columns) Angstrom in the rest frame that it shares with each pixel; 0 off the grid
+    Attributes
+    ----------
+    pixels : (rows, k) int
+        Places in the grid; those off the grid are clipped to it.
+    middle : (rows, k) float
+        Rest-frame wavelength of the middle of each pixel, Angstrom.
+    places : tuple of slice
+        For each window, which columns of the strip it can touch.
+    overlap : tuple of (rows, columns) float
+        For each window, Angstrom in the rest frame that it shares with each pixel; 0 off the grid.
     """
 
     pixels: Array
@@ -150,9 +156,14 @@ MIN_COVERED = 0.8
 class Light:
     """Spectra in the pixels of one strip.
 
-    flux     : (n, k) float64, 0 where bad
-    good     : (n, k) float64, 1 where the flux is a number
-    variance : (n, k) float64, NaN where there is none; or None
+    Attributes
+    ----------
+    flux : (n, k) float64
+        0 where bad.
+    good : (n, k) float64
+        1 where the flux is a number.
+    variance : (n, k) float64 or None
+        NaN where there is none.
     """
 
     flux: Array
@@ -164,9 +175,14 @@ class Light:
 class Mean:
     """Mean over one window.
 
-    columns : of the strip in which the window lies
-    weights : u, (n, columns)
-    usable  : (n, 1), True where enough of the window is covered
+    Attributes
+    ----------
+    columns : slice
+        Of the strip in which the window lies.
+    weights : (n, columns) float
+        u.
+    usable : (n, 1) bool
+        True where enough of the window is covered.
     """
 
     columns: slice

@@ -34,27 +34,52 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     Parameters
     ----------
-    n_components : components kept; None means min(n, p). Rows have n - 1 and p directions at most; where that is fewer,
-        so many are kept, and a warning says so
-    solver : `exact` adds up the covariance matrix in one reading, with memory for about three p x p matrices.
-        `randomised` reads the rows n_passes + 1 times or more, with memory for a few thousand rows and some
-        p x (n_components + oversampling) matrices.
-        `auto` is exact up to 1000 columns or when more than one in eight components is wanted, else randomised.
-    whiten : divide each feature by its standard deviation. One without any variance is left as it is.
-    random_state : seed of the randomised solver
-    oversampling : directions that the randomised solver follows beyond n_components
-    n_passes : readings of the randomised solver after the first, which takes the mean and a sample
-    tol : while more than this share of the variance seems to be missed, the randomised solver makes two more readings
+    n_components : int or None, optional
+        Components kept. None means min(n, p). Centred rows have n - 1 and p directions at most; where that is fewer,
+        so many are kept, and a warning says so.
+    solver : {"auto", "exact", "randomised"}, optional
+        "exact" adds up the covariance matrix in one reading, with memory for about three p x p matrices. "randomised"
+        reads the rows n_passes + 1 times or more, with memory for a few thousand rows and some
+        p x (n_components + oversampling) matrices. "auto" is exact up to 1000 columns or when more than one in eight
+        components is wanted, else randomised.
+    whiten : bool, optional
+        Divide each feature by its standard deviation. One without any variance is left as it is.
+    random_state : int, optional
+        Seed of the randomised solver.
+    oversampling : int, optional
+        Directions that the randomised solver follows beyond n_components.
+    n_passes : int, optional
+        Readings of the randomised solver after the first, which takes the mean and a sample.
+    tol : float, optional
+        While more than this share of the variance seems to be missed, the randomised solver makes two more readings.
 
     Attributes
     ----------
-    components_ : (k, p) float64, orthonormal rows, the one with the most variance first
-    mean_ : (p,) float64
-    explained_variance_, explained_variance_ratio_, singular_values_ : (k,) float64, as in scikit-learn
-    n_components_, n_features_in_ : k and p
-    n_samples_seen_ : rows that were fitted
-    n_left_out_ : rows that were not, because they were not finite
-    solver_ : `exact` or `randomised`
+    components_ : ndarray of float64
+        (k, p), orthonormal rows, the one with the most variance first.
+    mean_ : ndarray of float64
+        (p,).
+    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of float64
+        (k,) each, as in scikit-learn.
+    n_components_, n_features_in_ : int
+        k and p.
+    n_samples_seen_ : int
+        Rows that were fitted.
+    n_left_out_ : int
+        Rows that were not, because they were not finite.
+    solver_ : str
+        "exact" or "randomised".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.features import StreamingPCA
+    >>> rows = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [np.nan, 0.0]])
+    >>> pca = StreamingPCA(n_components=1).fit(rows)
+    >>> pca.components_.round(4)
+    array([[0.7071, 0.7071]])
+    >>> pca.n_left_out_
+    1
     """
 
     why_unusable = "the row contains NaN or infinity"
@@ -80,20 +105,66 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     # ---- fitting
 
     def fit(self, X: Array, y: Any = None) -> Self:
-        """Learn from the rows of X, (n, p)."""
+        """Learn from rows in memory.
+
+        Parameters
+        ----------
+        X : array
+            Rows, (n, p).
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        StreamingPCA
+            Itself.
+
+        Raises
+        ------
+        TooFewRowsError
+            If fewer than two rows are finite.
+        """
         X = self._checked(X, reset=True)
         return self._fit(lambda: [X])
 
     def fit_blocks(self, blocks: Blocks) -> Self:
-        """Learn from a stream: `blocks()` gives a fresh iterator over blocks of rows, (n_i, p) each.
+        """Learn from a stream; the result is that of `fit` on all rows at once, whatever the size of the blocks.
 
-        The result is that of `fit` on all rows at once, whatever the size of the blocks. RowBlocks, as those of a
-        survey, are looked at where they are; the result is then the same to the last bit wherever that is.
+        RowBlocks, as those of a survey, are looked at where they are; the result is then the same to the last bit
+        wherever that is.
+
+        Parameters
+        ----------
+        blocks : callable
+            `blocks()` gives a fresh iterator over blocks of rows, (n_i, p) each.
+
+        Returns
+        -------
+        StreamingPCA
+            Itself.
+
+        Raises
+        ------
+        TooFewRowsError
+            If fewer than two rows are finite.
         """
         return self._fit(blocks)
 
     def fit_transform(self, X: Array, y: Any = None) -> NDArray[np.floating]:
-        """Fit, and the features of the same rows, (n, k); the randomised solver has them from its last reading."""
+        """Learn from rows in memory, and return their features; the randomised solver has them from its last reading.
+
+        Parameters
+        ----------
+        X : array
+            Rows, (n, p).
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray
+            Features, (n, k).
+        """
         X = self._checked(X, reset=True)
         seen: list[Rows] = []
         self._fit(lambda: [X], seen)
@@ -145,21 +216,53 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     # ---- using
 
     def transform(self, X: Array) -> Array:
-        """Features of the rows of X, (n, p) -> (n, k), in the precision of X. Any array API library will do."""
+        """Compute the features of these rows.
+
+        Parameters
+        ----------
+        X : array
+            Rows, (n, p), of any array API library.
+
+        Returns
+        -------
+        array
+            Features, (n, k), in the precision of X; NaN for a row that is not finite.
+        """
         check_is_fitted(self, "components_")
         return self._project(self._checked(X, reset=False))
 
     def inverse_transform(self, X: Array) -> Array:
-        """Rows in input space, (n, p), from features, (n, k)."""
+        """Return the rows that have these features.
+
+        Parameters
+        ----------
+        X : array
+            Features, (n, k).
+
+        Returns
+        -------
+        array
+            Rows, (n, p).
+        """
         check_is_fitted(self, "components_")
         X = X if is_array_api_obj(X) else np.asarray(X, dtype=np.float64)
         components, mean = _like(X, self._scale()[:, None] * self.components_, self.mean_)
         return X @ components + mean
 
     def to_flux(self, weights: Any) -> NDArray[np.floating]:
-        """A linear model's weights on the features, (k,) or (m, k), as weights on the input columns, (p,) or (m, p).
+        """Turn a linear model's weights on the features into weights on the input columns.
 
         The score of a row is the same either way: transform(x) @ weights = (x - mean_) @ to_flux(weights).
+
+        Parameters
+        ----------
+        weights : array
+            (k,) or (m, k).
+
+        Returns
+        -------
+        ndarray
+            (p,) or (m, p).
         """
         check_is_fitted(self, "components_")
         return (np.asarray(weights) / self._scale()) @ self.components_
@@ -190,13 +293,14 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if not self.whiten:
             return np.ones(self.n_components_)
         variance = self.explained_variance_
+        # rounding of float32 rows alone can leave about this much variance in a direction: do not blow it up
         negligible = np.finfo(np.float32).eps ** 2 * self.n_features_in_ * variance[0]
         return np.sqrt(np.where(variance > negligible, variance, 1.0))
 
     # ---- files
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What was learned, as arrays."""
+        """Return what was learned, as a dictionary of arrays."""
         check_is_fitted(self, "components_")
         arrays = {
             "components": self.components_,
@@ -213,7 +317,23 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return arrays
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Become fitted as the model was whose state this is; a ValueError for one that no model can have."""
+        """Become fitted as the model was whose `state` this is.
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            What `state` returned.
+
+        Returns
+        -------
+        StreamingPCA
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If no model can have this state.
+        """
         _require_state(state)
         n, mean, variance = int(state["n_samples_seen"]), state["mean"], state["explained_variance"]
         self._publish(n, mean, state["components"], variance, 0.0)
@@ -226,7 +346,20 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], **parameters: Any) -> Self:
-        """The model whose state this is; `parameters` are those of the class, of which the state knows only two."""
+        """Make the model whose `state` this is.
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            What `state` returned.
+        **parameters : object
+            Parameters of the class; the state knows only n_components and whiten.
+
+        Returns
+        -------
+        StreamingPCA
+            The fitted model.
+        """
         known = {"n_components": len(state["components"]), "whiten": bool(state["whiten"])}
         return cls(**(known | parameters)).restore(state)
 

@@ -33,9 +33,16 @@ PIECES_IN_FLOAT32 = 4
 class Moments:
     """Sums over rows x minus a fixed `shift` near their mean, which keeps small variances apart from large means.
 
-    shift   : (p,) float64, the mean of the first rows
-    total   : (p,) float64, sum of x - shift
-    scatter : (p, p) float64, sum of (x - shift)(x - shift)', lower triangle only
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    shift : (p,) float64
+        The mean of the first rows.
+    total : (p,) float64
+        Sum of x - shift.
+    scatter : (p, p) float64
+        Sum of (x - shift)(x - shift)', lower triangle only.
     """
 
     n: int
@@ -88,6 +95,7 @@ class Moments:
 
     def covariance(self) -> NDArray[np.float64]:
         """(p, p) float64, lower triangle only, with n - 1 in the denominator."""
+        # sum (x - m)(x - m)' = sum (x - s)(x - s)' - total total' / n, for the mean m and the shift s
         around_mean = self.scatter.copy()
         dsyr(-1.0 / self.n, self.total, a=around_mean.T, overwrite_a=1)
         around_mean /= max(self.n - 1, 1)
@@ -125,10 +133,16 @@ Sums = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Projection:
-    """Rows as seen in directions Q, (p, l): (rows - centre) Q - offset.
+    """Rows as seen in directions Q: (rows - centre) Q - offset.
 
-    centre : (p,), or None for rows that need no centring before the product
-    offset : (l,)
+    Attributes
+    ----------
+    q : (p, l) float
+        The directions.
+    offset : (l,) float
+        Subtracted after the product.
+    centre : (p,) float or None
+        Subtracted before it; None for rows that need no centring before the product.
     """
 
     q: Rows

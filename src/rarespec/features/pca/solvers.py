@@ -38,7 +38,24 @@ PRODUCTS_PER_RESTART = 8
 
 
 def krylov_space(product: Product, start: Matrix, n_products: int) -> tuple[Matrix, Matrix]:
-    """B and C B, (p, q) each, after n_products block products; q grows by the width of `start` with each."""
+    """Build an orthonormal basis B of the block Krylov space of `start`, and C B.
+
+    Parameters
+    ----------
+    product : callable
+        Q (p, q) -> C Q (p, q).
+    start : ndarray of float64
+        The starting block, (p, w).
+    n_products : int
+        Products with C; the basis grows by w columns with each.
+
+    Returns
+    -------
+    basis : ndarray of float64
+        B, (p, q).
+    image : ndarray of float64
+        C B, (p, q).
+    """
     basis = orthonormal(start)
     images = [product(basis)]
     for _ in range(n_products - 1):
@@ -72,21 +89,36 @@ def orthonormal(columns: Matrix) -> Matrix:
             return np.linalg.qr(columns)[0]
         if factor.diagonal().min() < NEARLY_DEPENDENT:
             return np.linalg.qr(columns)[0]
-        q = q @ np.linalg.inv(factor).T
+        q = q @ np.linalg.inv(factor).T  # Q'Q = L L', so the columns of Q L^-T are orthonormal
     return q
 
 
 def ritz(basis: Matrix, image: Matrix) -> tuple[NDArray[np.float64], Matrix]:
     """Ritz values (q,), largest first, and the coefficients (q, q) of their vectors in `basis`."""
     projected = basis.T @ image
+    # B'CB is symmetric but for rounding, and eigh reads only one of its triangles
     values, coefficients = np.linalg.eigh((projected + projected.T) / 2)
     return values[::-1], coefficients[:, ::-1]
 
 
 def leading_eigenpairs(matrix: Matrix, k: int, seed: int) -> tuple[NDArray[np.float64], Matrix]:
-    """The k largest eigenvalues (k,), largest first, and their vectors (p, k).
+    """Find the largest eigenvalues of a symmetric matrix, and their vectors.
 
-    matrix : (p, p) float64, C-contiguous; only its lower triangle is read
+    Parameters
+    ----------
+    matrix : ndarray of float64
+        (p, p), C-contiguous; only its lower triangle is read.
+    k : int
+        How many.
+    seed : int
+        Of the starting block.
+
+    Returns
+    -------
+    values : ndarray of float64
+        (k,), largest first.
+    vectors : ndarray of float64
+        (p, k).
     """
     p = len(matrix)
     if p > DENSE_SIZE and k * DENSE_SHARE <= p:
@@ -150,10 +182,18 @@ REFINED_DIRECTIONS = 32
 class Subspace:
     """What is kept of n rows.
 
-    mean    : (p,) float64
-    basis   : (l, p) float64, orthonormal directions, the one with the most scatter first
-    scatter : (l,) float64, sum of squares of the rows along each direction, around the mean
-    total   : sum of squares of the rows in all directions, around the mean
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    mean : ndarray of float64
+        (p,).
+    basis : ndarray of float64
+        (l, p) orthonormal directions, the one with the most scatter first.
+    scatter : ndarray of float64
+        (l,) sum of squares of the rows along each direction, around the mean.
+    total : float
+        Sum of squares of the rows in all directions, around the mean.
     """
 
     n: int
@@ -167,9 +207,16 @@ class Subspace:
 class Search:
     """How hard to look.
 
-    n_wanted, n_measured, n_followed : directions asked for, measured in the last reading, and followed before it
-    n_passes : readings after the first one, before convergence is judged
-    tol      : share of the captured variance that may be missing; what is missing is judged by the last gain
+    Attributes
+    ----------
+    n_wanted, n_measured, n_followed : int
+        Directions wanted, measured in the last reading, and followed before it.
+    n_passes : int
+        Readings after the first one, before convergence is judged.
+    tol : float
+        Share of the captured variance that may be missing; what is missing is judged by the last gain.
+    seed : int
+        Of the random sample and the starting block.
     """
 
     n_wanted: int
@@ -181,9 +228,21 @@ class Search:
 
 
 def find_subspace(readings: Readings, search: Search, seen: list[Rows] | None = None) -> Subspace | None:
-    """The leading subspace of the rows; None when there are none.
+    """Find the leading subspace of the rows.
 
-    seen : when given, receives the rows of a stream in the coordinates of the subspace, (m, l) for each share
+    Parameters
+    ----------
+    readings : Readings
+        The rows.
+    search : Search
+        How hard to look.
+    seen : list, optional
+        Receives the rows of a stream in the coordinates of the subspace, (m, l) for each share.
+
+    Returns
+    -------
+    Subspace or None
+        None when there are no rows.
     """
     with one_blas_thread():
         return _found(readings, search, seen)
@@ -293,6 +352,7 @@ def _promising_directions(basis: Matrix, image: Matrix, width: int) -> Matrix:
     values, coefficients = ritz(basis, image)
     values, coefficients = values[:width], coefficients[:, :width]
     residuals = image @ coefficients - (basis @ coefficients) * values
+    # The floor keeps directions without variance, whose residuals are rounding errors, from looking promising.
     residuals /= np.sqrt(np.maximum(values, np.finfo(np.float32).eps * max(values[0], np.finfo(np.float32).tiny)))
     _, rotation = np.linalg.eigh(residuals.T @ residuals)
     return orthonormal_to(basis, residuals @ rotation[:, -REFINED_DIRECTIONS:])
@@ -315,7 +375,7 @@ def _measured(rows: _Centred, q: Matrix, seen: list[Rows] | None) -> Subspace:
         if seen is not None:
             seen += projected
     n = rows.readings.n_rows or 0
-    if not rows.explicit:
+    if not rows.explicit:  # the sum of squares was taken around zero: take out the mean's share
         total -= n * float(rows.mean @ rows.mean)
     scatter, rotation = np.linalg.eigh(gram)
     scatter, rotation = np.maximum(scatter[::-1], 0.0), rotation[:, ::-1]

@@ -17,9 +17,14 @@ Array = Any
 class Bridged(NamedTuple):
     """Spectra without bad pixels.
 
-    flux      : (n, p), no bad pixels left; a row that is not usable is all NaN
-    n_bridged : (n,) integers, how many pixels of the row were bad; in a usable row all of them have been bridged
-    usable    : (n,) bool, False where too few pixels are good
+    Attributes
+    ----------
+    flux : array
+        (n, p), no bad pixels left. A row that is not usable is all NaN.
+    n_bridged : array of int
+        (n,) how many pixels of the row were bad. In a usable row all of them have been bridged.
+    usable : array of bool
+        (n,) False where too few pixels are good.
     """
 
     flux: Array
@@ -28,14 +33,36 @@ class Bridged(NamedTuple):
 
 
 def bridge(flux: Array, bad: Array | None = None, min_good: float = 0.5) -> Bridged:
-    """Replace bad and non-finite pixels by linear interpolation between the nearest good ones of the same row.
+    """Replace bad pixels by the straight line between their nearest good neighbours in the same row.
 
-    flux : (n, p) float32 or float64
-    bad : (n, p) bool, True where a pixel must not be used; pixels that are not finite are bad in any case
-    min_good : share of the pixels that must be good; every usable row has one good pixel at least
+    Beyond the first and the last good pixel of a row its value is continued. Distances are counted in pixels. The
+    input is never changed, and it is returned as it is when nothing is bad.
 
-    Beyond the first and the last good pixel of a row its value is continued. The input is never changed, and it is
-    returned as it is when nothing is bad. Distances are counted in pixels.
+    Parameters
+    ----------
+    flux : array
+        Spectra, (n, p) float32 or float64. Pixels that are not finite are bad.
+    bad : array of bool, optional
+        True where a pixel must not be used either, (n, p).
+    min_good : float, optional
+        Share of good pixels that a row needs, from 0 to 1. Every usable row has at least one.
+
+    Returns
+    -------
+    Bridged
+        The spectra, how many pixels of each were bad, and which rows are usable.
+
+    Raises
+    ------
+    ValueError
+        If `min_good` is not a share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.features import bridge
+    >>> bridge(np.array([[1.0, np.nan, 3.0, np.nan]])).flux
+    array([[1., 2., 3., 3.]])
     """
     xp = array_namespace(flux)
     needed = least_good(min_good, flux.shape[1])
@@ -52,9 +79,19 @@ def bridge(flux: Array, bad: Array | None = None, min_good: float = 0.5) -> Brid
 
 
 class Bridge(RowStep):
-    """Bridge the bad pixels of each spectrum: the first step of a recipe without a median filter, which does it too.
+    """Bridge the bad pixels of each spectrum, for recipes without a median filter, which does it too.
 
-    min_good : share of good pixels that a spectrum needs; with fewer it comes out as a row of NaN
+    Parameters
+    ----------
+    min_good : float, optional
+        Share of good pixels that a spectrum needs. With fewer it comes out as a row of NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.features import Bridge
+    >>> Bridge().fit_transform(np.array([[1.0, np.nan, 3.0]]))
+    array([[1., 2., 3.]])
     """
 
     why_unusable = "too few good pixels"

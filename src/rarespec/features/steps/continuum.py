@@ -20,21 +20,35 @@ Array = Any
 
 
 class ContinuumNormalised(RowStep):
-    """Each spectrum divided by its continuum: 1 where there is no line. For objects rich in lines.
-
-    Parameters
-    ----------
-    method : "median", a running median much wider than any line; or "polynomial", a least-squares fit of low degree in
-        log wavelength
-    width_pixels : width of the running median
-    degree : degree of the polynomial
-    grid : wavelengths of the columns of X, for the polynomial. None: columns evenly spaced in log wavelength
-    floor : the continuum is never taken as lower than this share of the mean absolute flux, so that no pixel is divided
-        by almost nothing
-    min_good : share of good pixels that a spectrum needs
+    """Divide each spectrum by its continuum: 1 where there is no line. For objects rich in lines.
 
     Bad pixels are bridged to find the continuum, and come out as NaN. A spectrum is unusable when it is constant, has
     too few good pixels, or has a continuum that is nowhere above the floor, such as that of an empty sky fibre.
+
+    Parameters
+    ----------
+    method : {"median", "polynomial"}, optional
+        A running median much wider than any line, or a least-squares fit of low degree in log wavelength.
+    width_pixels : int, optional
+        Width of the running median.
+    degree : int, optional
+        Degree of the polynomial.
+    grid : WavelengthGrid, optional
+        Wavelengths of the columns of X, for the polynomial. By default columns are even in log wavelength.
+    floor : float, optional
+        Lowest continuum, as a share of the mean absolute flux, so that no pixel is divided by almost nothing.
+    min_good : float, optional
+        Share of good pixels that a spectrum needs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.features import ContinuumNormalised
+    >>> flux = np.linspace(10.0, 20.0, 200)[None, :]
+    >>> flux[0, 100] *= 0.5
+    >>> lines = ContinuumNormalised(method="polynomial").fit_transform(flux)
+    >>> int(lines[0].argmin()), round(float(lines[0, 100]), 1)
+    (100, 0.5)
     """
 
     why_unusable = "no continuum above the noise, no contrast, or too few good pixels"
@@ -87,11 +101,23 @@ class ContinuumNormalised(RowStep):
 
 
 def wide_median(flux: Array, width_pixels: int) -> Array:
-    """A smooth curve close to the running median of finite flux (n, p), at a fraction of its cost.
+    """Draw a smooth curve close to the running median, at a fraction of its cost.
 
-    Means of neighbouring pixels, so many that the window holds at most 31 of them; their exact running median; straight
-    lines between. Beyond the ends the first and the last mean are repeated, which follows the spectrum better than
-    repeating single noisy pixels would. With a window of up to 31 pixels this is the exact running median.
+    It takes means of neighbouring pixels, so many that the window holds at most 31 of them; their exact running median;
+    and straight lines between. Beyond the ends the first and the last mean are repeated, which follows the spectrum
+    better than repeating single noisy pixels would. Up to 31 pixels wide it is the exact running median.
+
+    Parameters
+    ----------
+    flux : array
+        Finite spectra, (n, p).
+    width_pixels : int
+        Width of the window.
+
+    Returns
+    -------
+    array
+        The curves, (n, p).
     """
     if width_pixels < 1:
         raise ValueError(f"width_pixels must be at least 1, not {width_pixels}")

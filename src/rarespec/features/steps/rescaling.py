@@ -59,13 +59,21 @@ class _Rescaling(RowStep):
 
 
 class MinMax(_Rescaling):
-    """Each spectrum from 0 at its lowest to 1 at its highest pixel, as in Du et al. (2016).
+    """Rescale each spectrum to 0 at its lowest and 1 at its highest pixel, as in Du et al. (2016).
 
     One spike that is left over squeezes all the rest of a spectrum: filter first.
 
     Parameters
     ----------
-    copy : False rescales a NumPy array of floating-point numbers in its own memory
+    copy : bool, optional
+        False rescales a NumPy array of floating-point numbers in its own memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.features import MinMax
+    >>> MinMax().fit_transform(np.array([[2.0, 4.0, 6.0]]))
+    array([[0. , 0.5, 1. ]])
     """
 
     def __init__(self, copy: bool = True) -> None:
@@ -82,7 +90,15 @@ class MinMax(_Rescaling):
 
 
 class UnitNorm(_Rescaling):
-    """Each spectrum divided by its Euclidean norm."""
+    """Divide each spectrum by its Euclidean norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.features import UnitNorm
+    >>> UnitNorm().fit_transform(np.array([[3.0, 4.0]]))
+    array([[0.6, 0.8]])
+    """
 
     def _offset_and_scale(self, xp: Any, rows: Array, good: Array | None) -> tuple[Array, Array]:
         low, high = _range(xp, rows, good)
@@ -94,11 +110,26 @@ class UnitNorm(_Rescaling):
 
 
 class RobustPercentiles(_Rescaling):
-    """Each spectrum from 0 at its `low` to 1 at its `high` percentile; the few pixels beyond lie outside [0, 1].
+    """Rescale each spectrum to 0 at its `low` and 1 at its `high` percentile; the few pixels beyond lie outside [0, 1].
 
     Parameters
     ----------
-    low, high : percentiles of the good pixels, interpolated linearly as `numpy.percentile` does
+    low : float, optional
+        Lower percentile of the good pixels, interpolated linearly as `numpy.percentile` does.
+    high : float, optional
+        Upper percentile.
+
+    Raises
+    ------
+    ValueError
+        On use, unless 0 <= low < high <= 100.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.features import RobustPercentiles
+    >>> RobustPercentiles(25, 75).fit_transform(np.array([[0.0, 1.0, 2.0, 3.0, 100.0]]))
+    array([[-0.5,  0. ,  0.5,  1. , 49.5]])
     """
 
     why_unusable = "no contrast between the two percentiles, or no good pixels"

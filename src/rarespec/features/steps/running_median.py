@@ -186,17 +186,41 @@ def median_filter(
     min_good: float = 0.5,
     n_threads: int | None = None,
 ) -> Array:
-    """The running median of each spectrum.
+    """Take the running median of each spectrum.
 
-    flux : (n, p) or (p,) float32 or float64; pixels that are not finite or masked are bridged first
-    grid : wavelengths of the p pixels; needed unless `width_pixels` is given
-    width_angstrom : width of the window; `pixel_widths` says how many pixels that is at each wavelength
-    width_pixels : an odd number of pixels, the same everywhere, instead of a width in Angstrom
-    bad : bool, of the shape of flux: further pixels that must be bridged
-    min_good : share of finite pixels that a spectrum needs; with fewer it comes out as NaN
-    n_threads : threads that share the rows of a NumPy array; None means one per core when there are many rows
+    Parameters
+    ----------
+    flux : array
+        Spectra, (n, p) or (p,), float32 or float64. Pixels that are not finite or masked are bridged first.
+    grid : WavelengthGrid, optional
+        Wavelengths of the p pixels. Needed unless `width_pixels` is given.
+    width_angstrom : float, optional
+        Width of the window; `pixel_widths` says how many pixels that is at each wavelength.
+    width_pixels : int, optional
+        An odd number of pixels, the same everywhere, instead of a width in Angstrom.
+    bad : array of bool, optional
+        Further pixels that must be bridged, of the shape of flux.
+    min_good : float, optional
+        Share of finite pixels that a spectrum needs. With fewer it comes out as NaN.
+    n_threads : int, optional
+        Threads that share the rows of a NumPy array. By default one per core when there are many rows.
 
-    Returns an array of the same shape, library and floating-point type. Where the median is zero, its sign may be lost.
+    Returns
+    -------
+    array
+        The medians, of the shape, library and floating-point type of flux. A median of zero may lose its sign.
+
+    Raises
+    ------
+    ValueError
+        If flux has no pixels, the width is not positive or not odd, or the grid is missing or of another length.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.features import median_filter
+    >>> median_filter(np.array([1.0, 1.0, 9.0, 1.0, 1.0]), width_pixels=3)
+    array([1., 1., 1., 1., 1.])
     """
     flux = unmasked(np.asarray(flux) if isinstance(flux, list | tuple) else flux)
     xp = array_namespace(flux)
@@ -210,10 +234,27 @@ def median_filter(
 
 
 def pixel_widths(grid: WavelengthGrid, width_angstrom: float) -> NDArray[np.intp]:
-    """Width of the window at each pixel of the grid, (p,) odd numbers of pixels.
+    """Return the width of the window at each pixel of the grid.
 
-    The odd number nearest to `width_angstrom` divided by the width of the pixel, and at least 1; of two equally near
-    ones the larger. 10 Angstrom on the paper's grid are 11 pixels at 3917 Angstrom and 5 pixels at 8974 Angstrom.
+    It is the odd number nearest to `width_angstrom` divided by the width of the pixel, and at least 1; of two equally
+    near ones the larger. 10 Angstrom on the paper's grid are 11 pixels at 3917 Angstrom and 5 at 8974 Angstrom.
+
+    Parameters
+    ----------
+    grid : WavelengthGrid
+        Wavelengths of the pixels.
+    width_angstrom : float
+        Width of the window.
+
+    Returns
+    -------
+    ndarray of int
+        Odd numbers of pixels, (p,).
+
+    Raises
+    ------
+    ValueError
+        If the width is not positive.
     """
     if not 0 < width_angstrom < float("inf"):
         raise ValueError(f"the width of a median filter must be positive, not {width_angstrom} Angstrom")
@@ -225,10 +266,21 @@ class MedianFilter(RowStep):
 
     Parameters
     ----------
-    grid : wavelengths of the columns of X; None means the paper's grid when X has its 3601 columns
-    width_angstrom : width of the window
-    width_pixels : an odd number of pixels instead of a width in Angstrom; needs no grid
-    min_good : share of good pixels that a spectrum needs; with fewer it comes out as a row of NaN
+    grid : WavelengthGrid, optional
+        Wavelengths of the columns of X. By default the paper's grid when X has its 3601 columns.
+    width_angstrom : float, optional
+        Width of the window.
+    width_pixels : int, optional
+        An odd number of pixels instead of a width in Angstrom; needs no grid.
+    min_good : float, optional
+        Share of good pixels that a spectrum needs. With fewer it comes out as a row of NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.features import MedianFilter
+    >>> MedianFilter(width_pixels=3).fit_transform(np.array([[1.0, 1.0, 9.0, 2.0, 2.0]]))
+    array([[1., 1., 2., 2., 2.]])
     """
 
     why_unusable = "too few good pixels"
@@ -246,7 +298,18 @@ class MedianFilter(RowStep):
         self.min_good = min_good
 
     def segments(self, n_pixels: int) -> tuple[Segment, ...]:
-        """The pixels that share a window width, in order, for rows of this length."""
+        """Return the pixels that share a window width, from blue to red.
+
+        Parameters
+        ----------
+        n_pixels : int
+            Length of the rows.
+
+        Returns
+        -------
+        tuple of Segment
+            Start, stop and width, in pixels.
+        """
         return _segments(n_pixels, self._grid_of(n_pixels), self.width_angstrom, self.width_pixels)
 
     def _transform_rows(self, X: Array) -> Array:

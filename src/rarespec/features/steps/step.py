@@ -48,16 +48,51 @@ class RowStep(OneToOneFeatureMixin, FluxStep):
     """Why the step may be unable to use a row, in the words of a report."""
 
     def fit(self, X: Array, y: Any = None) -> Self:
-        """Nothing is learned; the number of columns is remembered."""
+        """Check the input and remember its number of columns; nothing is learned.
+
+        Parameters
+        ----------
+        X : array
+            Rows, (n, p), NaN where a pixel is bad.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        RowStep
+            Itself.
+        """
         self._checked(X, reset=True)
         return self
 
     def transform(self, X: Array) -> Array:
-        """The rows of X, (n, p), treated one by one: (n, p), float32 when X is float32."""
+        """Treat the rows of X one by one.
+
+        Parameters
+        ----------
+        X : array
+            Rows, (n, p), NaN where a pixel is bad.
+
+        Returns
+        -------
+        array
+            Rows, (n, p), float32 when X is float32. A row that the step cannot use is all NaN.
+        """
         return self._transform_rows(self._checked(X, reset=False))
 
     def unusable(self, X: Array) -> Array:
-        """(n,) bool: the rows of X that this step cannot use and would turn into NaN."""
+        """Say which rows this step cannot use and would turn into NaN.
+
+        Parameters
+        ----------
+        X : array
+            Rows, (n, p), NaN where a pixel is bad.
+
+        Returns
+        -------
+        array of bool
+            One value per row, (n,).
+        """
         transformed = self.transform(X)
         xp = array_namespace(transformed)
         return xp.all(xp.isnan(transformed), axis=1)

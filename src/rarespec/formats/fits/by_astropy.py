@@ -45,9 +45,25 @@ def image_by_astropy(raw: bytes, header: Header) -> NDArray[Any]:
 def compressed_image_by_astropy(
     raw: bytes, heap: bytes, rows: NDArray[Any], layout: TableLayout, header: Header
 ) -> NDArray[Any]:
-    """A tile-compressed image, in physical values.
+    """Read a tile-compressed image, in physical values.
 
-    rows : the table of its tiles as stored, in the layout's `raw` dtype; their bytes are on the heap
+    Parameters
+    ----------
+    raw : bytes
+        The HDU's bytes as stored.
+    heap : bytes
+        The bytes of the tiles.
+    rows : ndarray
+        The table of the tiles as stored, in the layout's `raw` dtype.
+    layout : TableLayout
+        Where the columns of that table are.
+    header : Header
+        The HDU's header, parsed.
+
+    Returns
+    -------
+    ndarray
+        The image.
     """
     _check_declared_size(header, len(raw))
     for name in layout.var_length:
@@ -84,9 +100,23 @@ def _check_tile(packed: bytes, stored: int, header: Header) -> None:
 
 
 def table_by_astropy(raw: bytes, rows: NDArray[Any], layout: TableLayout, header: Header) -> NDArray[Any]:
-    """A table with unusual columns as a structured array; arrays of variable length become objects unless all equal.
+    """Read a table with unusual columns; arrays of variable length become objects unless all are equally long.
 
-    rows : the table as stored, in the layout's `raw` dtype
+    Parameters
+    ----------
+    raw : bytes
+        The HDU's bytes as stored.
+    rows : ndarray
+        The table as stored, in the layout's `raw` dtype.
+    layout : TableLayout
+        Where the columns are.
+    header : Header
+        The HDU's header, parsed.
+
+    Returns
+    -------
+    ndarray
+        A structured array.
     """
     _check_heap(rows, layout, len(raw), header)
     return _structured(_hdu_data(raw))

@@ -31,11 +31,18 @@ _MODIFIERS = re.compile(r"(?:TSCAL|TZERO|TDIM)\d+ *= ")
 class TableLayout:
     """Where the columns of a table are.
 
-    names      : as in the file
-    raw        : dtype of one row as stored
-    final      : dtype of one row as handed out; differs for logical and unsigned columns
-    plain      : False when a column needs astropy (variable length, bits, complex, scaled, multi-dimensional)
-    var_length : names of the columns that only hold a descriptor of an array on the heap
+    Attributes
+    ----------
+    names : tuple of str
+        As in the file.
+    raw : dtype
+        Of one row as stored.
+    final : dtype
+        Of one row as handed out; differs for logical and unsigned columns.
+    plain : bool
+        False when a column needs astropy (variable length, bits, complex, scaled, multi-dimensional).
+    var_length : tuple of str
+        Columns that only hold a descriptor of an array on the heap.
     """
 
     names: tuple[str, ...]

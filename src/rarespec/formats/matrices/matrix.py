@@ -66,7 +66,24 @@ def with_fields(arrays: Mapping[str, Sliceable]) -> dict[str, Sliceable]:
 def read_matrix(
     arrays: Mapping[str, Sliceable], source: Source, options: ReadOptions, unit: str | None = None
 ) -> Iterator[Spectra | Defect]:
-    """Stacks out of arrays `flux` (n, p) and `wavelength` or `loglam`, (p,) or (n, p); or (p,) both: one spectrum."""
+    """Yield stacks out of arrays that are called `flux`, and `wavelength` or `loglam`.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        Flux (n, p), wavelengths (p,) or (n, p); or both (p,): one spectrum.
+    source : Source
+        The file.
+    options : ReadOptions
+        What to do about wavelengths in air and about flags.
+    unit : str, optional
+        Unit of the wavelengths.
+
+    Yields
+    ------
+    Spectra or Defect
+        In the order of the file.
+    """
     arrays = with_fields(arrays)
     roles = Roles.among(arrays)
     if roles.wavelength is None:

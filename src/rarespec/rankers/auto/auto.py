@@ -56,11 +56,16 @@ class Auto(PreparingRanker):
 
     Attributes
     ----------
-    weights_ : dict of part -> share, which sum to 1
-    hidden_places_ : dict of part -> (h,) float64, places of the known examples that were hidden, 1 = first
-    hidden_scores_ : (h,) float64, the scores that these places give
-    leaning_ : float, how much is added to the score of a row for being unusual; 0 where nothing was refused
-    why_ : str, the same in words
+    weights_ : dict of str to float
+        Share of each part; they sum to 1.
+    hidden_places_ : dict of str to (h,) float64
+        Places that each part gives the known examples that were hidden; 1 = first.
+    hidden_scores_ : (h,) float64
+        The scores that these places give.
+    leaning_ : float
+        How much is added to the score of a row for being unusual; 0 where nothing was refused.
+    why_ : str
+        The same in words.
 
     Notes
     -----
@@ -71,6 +76,17 @@ class Auto(PreparingRanker):
     50 000 in all, and the other parts learn from 100 000 that are drawn. Beside X that takes some 350 bytes a row.
 
     Not to be confused with `rarespec.evaluation.Tuned`, which chooses the parameters of one ranker.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import Auto
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> X[:4] += 6.0  # four rare rows, of which two are known
+    >>> y = np.zeros(60, int)
+    >>> y[:2] = 1
+    >>> sorted(Auto().fit(X, y).rank(X)[:4].tolist())
+    [0, 1, 2, 3]
     """
 
     learns_from_non_members = True
@@ -105,13 +121,23 @@ class Auto(PreparingRanker):
         self.random_state = random_state
 
     def needs(self) -> Needs:
-        """The space of signal, unless it is a parameter."""
+        """Ask for the space of signal, unless it is a parameter."""
         return Needs(signal=self.n_neighbours if self.signal is None else None)
 
     def edge_scores(self, X: Any) -> Scores:
-        """How much of what is known has spread to each row, as a logarithm, (n,).
+        """Score rows by how much of what is known has spread to them, as a logarithm.
 
         Unlike the scores, which come from ranks, these fall steeply where a kind ends.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Feature vectors, all finite, with as many columns as in `fit`.
+
+        Returns
+        -------
+        (n,) float64
+            One score for each row.
         """
         check_is_fitted(self)
         rows = checked_rows(self, X, reset=False)
@@ -119,11 +145,22 @@ class Auto(PreparingRanker):
         return np.log(np.maximum(found, np.finfo(np.float32).tiny))
 
     def hidden_scores(self) -> Scores:
-        """Scores of known examples that were hidden in turn, (h,)."""
+        """Return the scores of known examples that were hidden in turn, (h,)."""
         return self.hidden_scores_
 
     def words(self, n_known: int) -> str:
-        """Which parts were used, and why."""
+        """Say which parts were used, and why.
+
+        Parameters
+        ----------
+        n_known : int
+            Makes no difference here.
+
+        Returns
+        -------
+        str
+            `why_`.
+        """
         return self.why_
 
     def _was_fitted_to(self, X: Rows) -> bool:

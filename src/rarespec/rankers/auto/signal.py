@@ -174,9 +174,21 @@ class Signal:
 
 
 def signal_of_rows(X: Rows, k: int = 5, neighbours: Neighbours | None = None) -> Signal:
-    """To be given to several `Auto` on the same X; noise is measured between k neighbours.
+    """Find the space of signal of rows, for several `Auto` on the same rows.
 
-    neighbours : what finds them for the graph, of rows and a number; a search that is nearly exact by default
+    Parameters
+    ----------
+    X : (n, d) array
+        Feature vectors, all finite.
+    k : int, optional
+        Neighbours between which noise is measured.
+    neighbours : callable, optional
+        Finds them for the graph, from rows and a number. By default a search that is nearly exact.
+
+    Returns
+    -------
+    Signal
+        The space, and the graph in it.
     """
     if len(X) <= WIDE:
         space = signal_space(X, k)

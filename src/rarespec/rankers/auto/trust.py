@@ -57,11 +57,23 @@ Places = Mapping[str, NDArray[np.float64]]
 def trust(
     places: Places, scores: Mapping[str, NDArray[Any]], unlabelled: NDArray[np.intp], seen: float
 ) -> dict[str, float]:
-    """Share of each part; those that would hardly count are set to 0.
+    """Return the share of each part; those that would hardly count are set to 0.
 
-    places : of hidden examples under each part, (h,); none when only one is known.
-    scores : of all rows, (n,).
-    seen : share of what tells the known from the survey that lies where the survey has signal.
+    Parameters
+    ----------
+    places : mapping of str to (h,) float
+        Places of hidden examples under each part; none when only one is known.
+    scores : mapping of str to (n,) float
+        Scores of all rows under each part.
+    unlabelled : (u,) int
+        Row numbers of the unlabelled rows.
+    seen : float
+        Share of what tells the known from the survey that lies where the survey has signal.
+
+    Returns
+    -------
+    dict of str to float
+        Part to share.
     """
     if any(len(found) for found in places.values()):
         shares = shares_by_places(places, prior_of(PRIOR, seen), len(unlabelled))

@@ -62,7 +62,24 @@ def best_step(bins: Bins, signed_weights: Array) -> tuple[int, int, float]:
 
 
 def step_sums(X: Rows, features: NDArray[np.intp], thresholds: Array, weights: Array) -> Array:
-    """Sum over the steps of weight where the feature exceeds the threshold, (n,); features and the rest are (t,)."""
+    """Sum the weights of the steps that each row passes.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        Rows.
+    features : (t,) int
+        Feature of each step.
+    thresholds : (t,) float64
+        A row passes a step when its feature exceeds this.
+    weights : (t,) float64
+        Weight of each step.
+
+    Returns
+    -------
+    (n,) float64
+        The sums.
+    """
     tables = [_table(thresholds[features == feature], weights[features == feature]) for feature in np.unique(features)]
     sums = np.zeros(len(X))
     for start in range(0, len(X), BLOCK_ROWS):
@@ -124,6 +141,7 @@ class BipartiteBoosting(Ranker):
     features_ : (t,) int
         Feature of each step, t <= `n_rounds`: fewer if no step tells anything any more.
     thresholds_ : (t,) float64
+        Threshold of each step.
     weights_ : (t,) float64
         Added to the score of a row whose feature is above the threshold; negative where low values are wanted.
     ranking_loss_ : (t,) float64
@@ -139,6 +157,17 @@ class BipartiteBoosting(Ranker):
     partially labeled data", SIGIR, 99.
     Y. Freund, R. Iyer, R. E. Schapire, Y. Singer (2003), "An efficient boosting algorithm for combining preferences",
     JMLR 4, 933: RankBoost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import BipartiteBoosting
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> X[:4] += 6.0  # four rare rows, of which two are known
+    >>> y = np.zeros(60, int)
+    >>> y[:2] = 1
+    >>> sorted(BipartiteBoosting().fit(X, y).rank(X)[:4].tolist())
+    [0, 1, 2, 3]
     """
 
     features_: NDArray[np.intp]

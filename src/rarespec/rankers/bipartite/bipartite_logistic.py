@@ -221,6 +221,17 @@ class BipartiteLogistic(LinearRanker):
     W. Kotlowski, K. Dembczynski, E. Huellermeier (2011), "Bipartite ranking through minimization of univariate loss",
     ICML, 1113.
     C. H. Lee, O. Koyejo, J. Ghosh (2013), EMBC, 3459.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import BipartiteLogistic
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> X[:4] += 6.0  # four rare rows, of which two are known
+    >>> y = np.zeros(60, int)
+    >>> y[:2] = 1
+    >>> sorted(BipartiteLogistic().fit(X, y).rank(X)[:4].tolist())
+    [0, 1, 2, 3]
     """
 
     gradient_norm_: float

@@ -90,10 +90,26 @@ class OrderedMatrix:
 def solve_in_blocks(
     A: OrderedMatrix, B: Block, solve_block: Callable[[Block, Operator], Solution], n_jobs: int | None = None
 ) -> Solution:
-    """Solutions for a few columns of B at a time, side by side.
+    """Solve for a few columns of B at a time, side by side.
 
-    `solve_block` gets columns, in the order of A, and the product with A. Several blocks are solved in threads of their
-    own; one alone has its products computed in threads, part by part of the rows. Either changes no digit.
+    Several blocks are solved in threads of their own; one alone has its products computed in threads, part by part of
+    the rows. Either changes no digit.
+
+    Parameters
+    ----------
+    A : OrderedMatrix
+        The matrix.
+    B : (n, q) float64
+        Right-hand sides.
+    solve_block : callable
+        `solve_block(columns, times)` gets columns in the order of A, and the product with A.
+    n_jobs : int, optional
+        Threads; by default one for each processor.
+
+    Returns
+    -------
+    Solution
+        Of all columns, in the order of B.
     """
     ordered, n_threads = B[A.order], available_cores() if n_jobs in (None, -1) else n_jobs
     starts = range(0, B.shape[1], COLUMNS_AT_ONCE)
@@ -144,6 +160,11 @@ def solve(
         Products after which a column is given up; `converged` then says so.
     inverse_diagonal : (n, q) float64, optional
         1 / diag(A) for the Jacobi preconditioner; without it there is none.
+
+    Returns
+    -------
+    Solution
+        X itself, and how good each column is.
     """
     least_share = np.where((B >= 0).all(axis=0) | (B <= 0).all(axis=0), LEAST_SHARE, 1.0)
     n_iter = np.zeros(B.shape[1], np.int64)
@@ -180,7 +201,7 @@ def _descend(
         R -= _scaled(Q, step, room)
         n_iter += going
         turn += 1
-        going = going & (n_iter < max_iter) & (step > 0)
+        going = going & (n_iter < max_iter) & (step > 0)  # a step of 0: solved to the last digit
         if turn % CHECK_EVERY == 0:
             going &= ~done(R, X)
         Z = _preconditioned(R, inverse_diagonal)

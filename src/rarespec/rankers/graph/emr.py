@@ -146,6 +146,7 @@ class EMR(GraphRanker):
     fitted_rows_ : (n, d)
         The rows.
     anchors_ : (p, d) float64
+        Centres of k-means.
     anchor_sums_ : (p,) float64
         Z'1, the weight that hangs on each anchor: new rows take their degree from it.
     anchor_scores_ : (p,) float64
@@ -169,6 +170,17 @@ class EMR(GraphRanker):
     References
     ----------
     B. Xu et al. 2011, Efficient Manifold Ranking for Image Retrieval, SIGIR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import EMR
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> X[:4] += 6.0  # four rare rows, of which two are known
+    >>> y = np.zeros(60, int)
+    >>> y[:2] = 1
+    >>> sorted(EMR(n_anchors=20, random_state=0).fit(X, y).rank(X)[:4].tolist())
+    [0, 1, 2, 3]
     """
 
     anchors_: NDArray[np.float64]

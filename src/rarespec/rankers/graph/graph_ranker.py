@@ -22,6 +22,17 @@ class GraphRanker(PreparingRanker):
     A row that equals a fitted row gets the score of that row (the highest one, where several fitted rows are equal);
     any other row is scored in the way the method's own page describes. The fitted matrix as a whole gets `scores_`:
     there, and in no other batch, each of several equal rows has a score of its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import LabelPropagation
+    >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0]])
+    >>> preparation = LabelPropagation(n_neighbours=1).prepare(X)
+    >>> queries = np.array([[1, 0], [0, 0], [0, 0], [0, 1], [0, 0]])
+    >>> (preparation.scores_for(queries) > 0).T.astype(int)  # the rows that each query reaches
+    array([[1, 1, 1, 0, 0],
+           [0, 0, 0, 1, 1]])
     """
 
     answers_together = True
@@ -71,7 +82,7 @@ class NeighbourGraphRanker(GraphRanker):
     graph: NeighbourGraph | None
 
     def needs(self) -> Needs:
-        """The neighbour graph, unless it is a parameter."""
+        """Ask for the neighbour graph, unless it is a parameter."""
         return Needs(graph=self.n_neighbours if self.graph is None else None)
 
     def _graph_for(self, X: Rows, k: int, kept: Kept) -> NeighbourGraph:

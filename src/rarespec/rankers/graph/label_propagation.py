@@ -75,8 +75,10 @@ class LabelPropagation(NeighbourGraphRanker):
         The rows, for placing new ones among them.
     scales_ : (n,) float64 or None
         s_i of each row when self-tuned.
-    n_iter_, residual_ : int, float
-        Products with S, and |y - (I - alpha S) f| / |f|.
+    n_iter_ : int
+        Products with S.
+    residual_ : float
+        |y - (I - alpha S) f| / |f|.
     n_isolated_ : int
         Rows whose weights all vanished; a warning says so.
     n_unreached_ : int
@@ -102,6 +104,17 @@ class LabelPropagation(NeighbourGraphRanker):
     L. Zelnik-Manor & P. Perona 2004, Self-Tuning Spectral Clustering, NIPS 17.
     O. Delalleau, Y. Bengio & N. Le Roux 2005, Efficient Non-Parametric Function Induction, AISTATS.
     J. Si et al. 2014, Search for carbon stars and DZ white dwarfs in SDSS spectra survey through machine learning.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import LabelPropagation
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> X[:4] += 6.0  # four rare rows, of which two are known
+    >>> y = np.zeros(60, int)
+    >>> y[:2] = 1
+    >>> sorted(LabelPropagation(n_neighbours=3, sigma="self-tuned").fit(X, y).rank(X)[:4].tolist())
+    [0, 1, 2, 3]
     """
 
     scales_: NDArray[np.float64] | None
@@ -155,7 +168,7 @@ class LabelPropagation(NeighbourGraphRanker):
         """
 
         def plus(V: Block) -> Block:
-            return 2.0 * V - times(V)
+            return 2.0 * V - times(V)  # I + alpha S = 2 I - (I - alpha S)
 
         return solve(lambda V: times(plus(V)), plus(Y), np.zeros_like(Y), rtol=self.tol, max_iter=MAX_ITER)
 
@@ -188,7 +201,24 @@ class LabelPropagation(NeighbourGraphRanker):
 def edge_weights(
     graph: NeighbourGraph, sigma: float | str, scales: NDArray[np.float64] | None = None, dtype: Any = np.float64
 ) -> csr_array:
-    """W, (n, n): exp(-d^2 / 2 sigma^2), or exp(-d^2 / s_i s_j), on the edges in both directions."""
+    """Compute W: exp(-d^2 / 2 sigma^2), or exp(-d^2 / s_i s_j), on the edges in both directions.
+
+    Parameters
+    ----------
+    graph : NeighbourGraph
+        The edges and their lengths d.
+    sigma : float or "self-tuned"
+        Width of the weights.
+    scales : (n,) float64, optional
+        s_i of each row, instead of sigma.
+    dtype : dtype, optional
+        Of the weights.
+
+    Returns
+    -------
+    csr_array
+        W, (n, n).
+    """
     n, k = graph.indices.shape
     weights = np.empty((n, k), dtype)
     for start in range(0, n, BLOCK_ROWS):
@@ -258,6 +288,8 @@ def _warn_of_residuals(residuals: NDArray[np.float64], tol: float) -> None:
 class ManifoldRanking(LabelPropagation):
     """Rank rows by their place on the manifold around the known examples, which are its queries.
 
+    What it learns has the names of `LabelPropagation`.
+
     Notes
     -----
     How it differs from `LabelPropagation`. The operator is the same, and so is the score (I - alpha S)^-1 y: given
@@ -273,20 +305,33 @@ class ManifoldRanking(LabelPropagation):
 
     Parameters
     ----------
-    n_neighbours, alpha, tol, graph
+    n_neighbours : int, default 5
         As in `LabelPropagation`.
     sigma : float or "self-tuned", default 1.25
         As in `LabelPropagation`; the value of the paper.
+    alpha : float, default 0.99
+        As in `LabelPropagation`.
     normalised : bool, default True
         Whether W is divided by the degrees on both sides, as in the paper's algorithm.
-
-    Attributes
-    ----------
-    As in `LabelPropagation`.
+    tol : float, default 1e-10
+        As in `LabelPropagation`.
+    graph : NeighbourGraph, optional
+        As in `LabelPropagation`.
 
     References
     ----------
     D. Zhou, J. Weston, A. Gretton, O. Bousquet & B. Schölkopf 2004, Ranking on Data Manifolds, NIPS 16.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import ManifoldRanking
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> X[:4] += 6.0  # four rare rows, of which two are known
+    >>> y = np.zeros(60, int)
+    >>> y[:2] = 1
+    >>> sorted(ManifoldRanking(n_neighbours=3, sigma="self-tuned").fit(X, y).rank(X)[:4].tolist())
+    [0, 1, 2, 3]
     """
 
     def __init__(

@@ -79,7 +79,26 @@ def alignment_matrix(X: Rows, neighbourhoods: NDArray[np.int32], lam: float) -> 
 def regressed_scores(
     X_new: Rows, X_fit: Rows, scores: NDArray[np.float64], neighbourhoods: NDArray[np.int32], lam: float
 ) -> NDArray[np.float64]:
-    """The ridge regression of the scores of each new row's neighbourhood, (m, k), evaluated at the new row, (m,)."""
+    """Evaluate, at each new row, the ridge regression of the scores of its neighbourhood.
+
+    Parameters
+    ----------
+    X_new : (m, d) array
+        New rows.
+    X_fit : (n, d) array
+        Fitted rows.
+    scores : (n,) float64
+        Their scores.
+    neighbourhoods : (m, k) int32
+        Fitted rows nearest to each new row.
+    lam : float
+        Strength of the ridge.
+
+    Returns
+    -------
+    (m,) float64
+        Scores of the new rows.
+    """
     vectors = X_fit[neighbourhoods].astype(np.float64)
     centres = vectors.mean(axis=1)
     vectors -= centres[:, None, :]
@@ -126,9 +145,27 @@ def _system_of(matrix: OrderedMatrix, factored: bool) -> AlignmentSystem:
 def align(system: AlignmentSystem, Y: Block, query_weight: float, rtol: float, max_iter: int) -> Solution:
     """Solve (L + U) f = U y for each column y of Y, with U = query_weight where y is not 0, and 1 elsewhere.
 
-    Conjugate gradients, preconditioned by the diagonal; from 0, or from the solution through the factors where there
-    are any: `n_iter` is 0 where these alone were exact enough. `residuals` bound the relative error of f, as no
+    It uses conjugate gradients, preconditioned by the diagonal; from 0, or from the solution through the factors where
+    there are any: `n_iter` is 0 where these alone were exact enough. `residuals` bound the relative error of f, as no
     eigenvalue of L + U is below 1.
+
+    Parameters
+    ----------
+    system : AlignmentSystem
+        L + I.
+    Y : (n, q) float64
+        Queries.
+    query_weight : float
+        How firmly known rows are held to y.
+    rtol : float
+        Residual of every row, relative to its score, at which a query is done.
+    max_iter : int
+        Products at most.
+
+    Returns
+    -------
+    Solution
+        Scores (n, q), and how good they are.
     """
     diagonal = system.matrix.matrix.diagonal()[:, None]
 
@@ -218,8 +255,10 @@ class LRGA(NeighbourGraphRanker):
         Scores of the fitted rows.
     fitted_rows_ : (n, d)
         The rows, for placing new ones among them.
-    n_iter_, residual_ : int, float
-        Products with L, and |U y - (L + U) f| / |f|, which bounds the relative error of the scores as a whole.
+    n_iter_ : int
+        Products with L.
+    residual_ : float
+        |U y - (L + U) f| / |f|, which bounds the relative error of the scores as a whole.
 
     Notes
     -----
@@ -248,6 +287,17 @@ class LRGA(NeighbourGraphRanker):
     References
     ----------
     Y. Yang et al. 2009, Ranking with Local Regression and Global Alignment for Cross Media Retrieval, ACM Multimedia.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import LRGA
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> X[:4] += 6.0  # four rare rows, of which two are known
+    >>> y = np.zeros(60, int)
+    >>> y[:2] = 1
+    >>> sorted(LRGA(n_neighbours=4).fit(X, y).rank(X)[:4].tolist())
+    [0, 1, 2, 3]
     """
 
     n_iter_: int

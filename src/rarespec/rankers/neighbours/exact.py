@@ -40,9 +40,27 @@ STRIDES = 16
 def exact_nearest(
     base: Rows, queries: Rows, k: int, progress: Progress | None = None, n_jobs: int | None = None
 ) -> tuple[Indices, Distances]:
-    """The k rows of `base` nearest to each query, nearest first, equally near ones by index.
+    """Find the k rows of `base` nearest to each query: nearest first, equally near ones by index.
 
-    Returns indices (m, k) int64 and Euclidean distances (m, k) float64. k is at most the number of rows of `base`.
+    Parameters
+    ----------
+    base : (n, d) array
+        Rows to search.
+    queries : (m, d) array
+        Rows whose neighbours are wanted.
+    k : int
+        At most n.
+    progress : callable, optional
+        Called with the number of queries done and in all.
+    n_jobs : int, optional
+        Threads; by default one for each processor.
+
+    Returns
+    -------
+    indices : (m, k) int64
+        Rows of `base`.
+    distances : (m, k) float64
+        Euclidean.
     """
     indices, distances = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
     base_rows = _CentredRows(base)
@@ -150,9 +168,27 @@ def lengths(rows: NDArray[np.float64]) -> Distances:
 def first_of_each(
     rows: Indices, candidates: Indices, distances: Distances, n_rows: int, k: int
 ) -> tuple[Indices, Distances]:
-    """The k nearest candidates of each row, (n_rows, k), nearest first, equally near ones by index.
+    """Choose the k nearest candidates of each row: nearest first, equally near ones by index.
 
-    `rows` says whose candidate each is; every row has at least k.
+    Parameters
+    ----------
+    rows : (c,) int
+        Whose candidate each is; every row has at least k.
+    candidates : (c,) int
+        The candidates.
+    distances : (c,) float64
+        How far they are.
+    n_rows : int
+        Number of rows.
+    k : int
+        How many to keep.
+
+    Returns
+    -------
+    indices : (n_rows, k) int64
+        The nearest candidates.
+    distances : (n_rows, k) float64
+        Their distances.
     """
     order = np.lexsort((candidates, distances, rows))
     counts = np.bincount(rows, minlength=n_rows)

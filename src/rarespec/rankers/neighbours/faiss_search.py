@@ -124,18 +124,27 @@ class FaissSearch:
 
     Parameters
     ----------
-    base, base_order : (n, d) rows and (n,) int64
-        The rows in an order that depends on their contents alone.
-    sample : (m, d)
-        Queries on which recall is measured; `own_first` says whether each is a row of `base` itself, and so its own
-        nearest: that one says nothing about recall.
-    k : neighbours that will be asked for.
+    base : (n, d) array
+        Rows to search.
+    base_order : (n,) int64
+        An order of them that depends on their contents alone.
+    sample : (m, d) array
+        Queries on which recall is measured.
+    k : int
+        Neighbours that will be wanted.
+    own_first : bool
+        Whether each query of the sample is a row of `base`, and so its own nearest: that one says nothing about recall.
     target_recall : float
         The share of the true neighbours that must be found, as far as the sample can tell.
+    seed : int
+        Of the cells.
+    n_jobs : int, optional
+        Threads; by default one for each processor.
 
     Attributes
     ----------
-    recall : float, of the sample
+    recall : float
+        Of the sample.
     """
 
     def __init__(
@@ -202,9 +211,39 @@ def faiss_nearest(
     progress: Progress | None = None,
     n_jobs: int | None = None,
 ) -> tuple[Indices, Distances, float]:
-    """The k rows of `base` nearest to each query, nearly always; as `exact_nearest`, and the recall that was measured.
+    """Find the k rows of `base` nearest to each query, nearly always, and measure how often.
 
-    The parameters are those of `FaissSearch`; `query_order` is to queries what `base_order` is to `base`.
+    Parameters
+    ----------
+    base : (n, d) array
+        Rows to search.
+    base_order : (n,) int64
+        An order of them that depends on their contents alone.
+    queries : (m, d) array
+        Rows whose neighbours are wanted.
+    query_order : (m,) int64
+        To queries what `base_order` is to `base`.
+    k : int
+        Neighbours of each query.
+    own_first : bool
+        Whether each query is a row of `base`, and so its own nearest.
+    target_recall : float
+        Share of the true neighbours that must be found, as far as a sample can tell.
+    seed : int
+        Of the cells and the sample.
+    progress : callable, optional
+        Called with the number of queries done and in all.
+    n_jobs : int, optional
+        Threads; by default one for each processor.
+
+    Returns
+    -------
+    indices : (m, k) int64
+        Rows of `base`.
+    distances : (m, k) float64
+        Euclidean.
+    recall : float
+        Of the sample.
     """
     drawn = np.random.RandomState(seed).permutation(len(queries))[:SAMPLE_ROWS]
     search = FaissSearch(

@@ -160,20 +160,34 @@ class GraphSummary:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NeighbourGraph:
-    """The nearest rows of each row, without the row itself, nearest first, equally near ones by index.
+    """The nearest rows of each row, without the row itself: nearest first, equally near ones by index.
 
     Not to be confused with a symmetric graph: j may be a neighbour of i without i being one of j. Methods that need
     symmetry make it themselves.
+
+    Parameters
+    ----------
+    indices : (n, k) int32
+        Row numbers of the neighbours.
+    distances : (n, k) float32
+        Euclidean, computed in double precision from the differences of the rows.
+    recall : float or None
+        Share of the true neighbours that were found in a sample of rows; 1.0 when the search was exact.
+    fingerprint : str
+        Of the feature matrix that the graph was built on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import build_neighbours
+    >>> build_neighbours(np.array([[0.0], [1.0], [3.0]]), 1)
+    <NeighbourGraph: 3 rows, 1 neighbours each, recall 1.0>
     """
 
     indices: NDArray[np.int32]
-    """(n, k) int32."""
     distances: NDArray[np.float32]
-    """(n, k) float32, Euclidean, computed in double precision from the differences of the rows."""
     recall: float | None
-    """Share of the true neighbours that were found in a sample of rows; 1.0 when the search was exact."""
     fingerprint: str
-    """Of the feature matrix that the graph was built on."""
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -183,10 +197,27 @@ class NeighbourGraph:
 
     @property
     def n_neighbours(self) -> int:
+        """Neighbours of each row, k."""
         return self.indices.shape[1]
 
     def nearest(self, k: int) -> NeighbourGraph:
-        """The graph cut to the k nearest neighbours of each row."""
+        """Cut the graph to the k nearest neighbours of each row.
+
+        Parameters
+        ----------
+        k : int
+            From 1 to `n_neighbours`.
+
+        Returns
+        -------
+        NeighbourGraph
+            The smaller graph; it shares memory with this one.
+
+        Raises
+        ------
+        ValueError
+            If the graph keeps fewer neighbours.
+        """
         if not isinstance(k, Integral) or not 1 <= int(k) <= self.n_neighbours:
             raise ValueError(
                 f"k = {k!r}: this graph keeps {self.n_neighbours} neighbours per row; ask for 1 to {self.n_neighbours}"
@@ -194,7 +225,13 @@ class NeighbourGraph:
         return NeighbourGraph(self.indices[:, :k], self.distances[:, :k], self.recall, self.fingerprint)
 
     def summary(self) -> GraphSummary:
-        """Duplicates, isolated rows and components."""
+        """Count duplicates, isolated rows and connected parts.
+
+        Returns
+        -------
+        GraphSummary
+            The counts; as text it is one line for people.
+        """
         n, k = self.indices.shape
         edges = csr_array((np.ones(n * k, np.int8), self.indices.ravel(), np.arange(n + 1) * k), (n, n))
         n_components, component = connected_components(edges, directed=False)
@@ -217,11 +254,11 @@ def build_neighbours(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> NeighbourGraph:
-    """The k nearest rows of each row of X.
+    """Find the k nearest rows of each row of X.
 
-    Exact below 20 000 different rows; above, found with faiss to a recall that is measured on 1000 rows. The result
-    depends neither on the number of threads nor, but for the choice among equally near rows, on the order of the rows.
-    Memory grows in proportion to the number of rows.
+    The search is exact below 20 000 different rows; above, it uses faiss, to a recall that is measured on 1000 rows.
+    The result depends neither on the number of threads nor, but for the choice among equally near rows, on the order
+    of the rows. Memory grows in proportion to the number of rows.
 
     Parameters
     ----------
@@ -238,6 +275,25 @@ def build_neighbours(
         Seed of the grouping of the rows into cells and of the sample.
     n_jobs : int, optional
         Threads; by default one for each processor.
+
+    Returns
+    -------
+    NeighbourGraph
+        The neighbours.
+
+    Raises
+    ------
+    ValueError
+        If X is not finite, or k or target_recall is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import build_neighbours
+    >>> build_neighbours(np.array([[0.0], [1.0], [3.0]]), 2).indices
+    array([[1, 2],
+           [0, 2],
+           [1, 0]], dtype=int32)
     """
     X = _checked(X)
     k = _possible(k, len(X) - 1)
@@ -254,10 +310,29 @@ def extend_neighbours(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> NeighbourGraph:
-    """The graph of X, whose first rows are those that `graph` was built on.
+    """Find the graph of X, whose first rows are those that `graph` was built on.
 
     New rows get their neighbours among all rows, and old rows those new ones that are nearer than what they had. Where
     search is exact the result is that of `build_neighbours`.
+
+    Parameters
+    ----------
+    graph : NeighbourGraph
+        Of the first rows of X.
+    X : (n, d) float32 or float64
+        Feature vectors, all finite.
+    progress, target_recall, random_state, n_jobs : object, optional
+        As in `build_neighbours`.
+
+    Returns
+    -------
+    NeighbourGraph
+        Of all rows.
+
+    Raises
+    ------
+    ValueError
+        If the first rows of X are not those of the graph.
     """
     X = _checked(X)
     n_old, k = graph.indices.shape
@@ -289,9 +364,25 @@ def neighbours_of(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """The k rows of X_fit nearest to each row of X_new: indices (m, k) int32, Euclidean distances (m, k) float32.
+    """Find the k rows of X_fit nearest to each row of X_new.
 
     A row of X_fit that equals the new row is among them, at distance 0.
+
+    Parameters
+    ----------
+    X_fit, X_new : array
+        Feature vectors, (n, d) and (m, d), float32 or float64, all finite.
+    k : int
+        Neighbours of each new row.
+    progress, target_recall, random_state, n_jobs : object, optional
+        As in `build_neighbours`.
+
+    Returns
+    -------
+    indices : (m, k) int32
+        Row numbers of X_fit, nearest first.
+    distances : (m, k) float32
+        Euclidean.
     """
     X_fit, X_new = _checked(X_fit), _checked(X_new)
     k = _possible(k, len(X_fit))

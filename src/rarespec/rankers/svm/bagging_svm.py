@@ -69,16 +69,37 @@ class BaggingSVM(Ranker):
 
     Attributes
     ----------
-    scores_ : (n,) float64, of the fitted rows, out of bag
-    coef_ : (d,) float64, mean weights for X as given; None for rbf
-    intercept_ : float, mean intercept
-    support_vectors_ : (s, d) float64, dual_coef_ : (s,) float64, gamma_ : float; for rbf, else None
-    converged_ : bool, whether every machine was solved; if not, a ConvergenceWarning was given as well
-    fingerprint_ : str, of the fitted matrix, by which it is recognised
+    scores_ : (n,) float64
+        Of the fitted rows, out of bag.
+    coef_ : (d,) float64 or None
+        Mean weights, for X as given; None for rbf.
+    intercept_ : float
+        Mean intercept.
+    support_vectors_ : (s, d) float64 or None
+        For rbf: the known and drawn rows with a weight.
+    dual_coef_ : (s,) float64 or None
+        For rbf: their weights.
+    gamma_ : float or None
+        For rbf: gamma of the kernel.
+    converged_ : bool
+        Whether every machine was solved; if not, a ConvergenceWarning was given as well.
+    fingerprint_ : str
+        Of the fitted matrix, by which it is recognised.
 
     References
     ----------
     Mordelet & Vert (2014), Pattern Recognition Letters 37, 201.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import BaggingSVM
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> X[:4] += 6.0  # four rare rows, of which two are known
+    >>> y = np.zeros(60, int)
+    >>> y[:2] = 1
+    >>> sorted(BaggingSVM(random_state=0).fit(X, y).rank(X)[:4].tolist())
+    [0, 1, 2, 3]
     """
 
     coef_: Any
@@ -109,7 +130,7 @@ class BaggingSVM(Ranker):
         self.random_state = random_state
 
     def feature_weights(self) -> Array | None:
-        """(d,) `coef_` of a linear kernel; None for rbf."""
+        """Return `coef_`, (d,), of a linear kernel; None for rbf."""
         weights: Array | None = self.coef_
         return weights
 

@@ -70,18 +70,40 @@ class BiasedSVM(Ranker):
 
     Attributes
     ----------
-    coef_ : (d,) float64, for X as given; None for rbf
+    coef_ : (d,) float64 or None
+        Weights for X as given; None for rbf.
     intercept_ : float
-    C_plus_, C_minus_ : float, the costs of the final machine
-    criterion_ : (p, 5) float64, a row for each pair tried: C+, C-, r, Pr(f = 1), r^2 / Pr(f = 1); p = 0 if none was
-    n_iter_ : int, Newton steps of the final machine (for rbf, libsvm's steps), at least 1
+        Added to the weighted sum.
+    C_plus_, C_minus_ : float
+        The costs of the final machine.
+    criterion_ : (p, 5) float64
+        A row for each pair tried: C+, C-, r, Pr(f = 1), r^2 / Pr(f = 1); p = 0 if none was.
+    n_iter_ : int
+        Newton steps of the final machine (for rbf, libsvm's steps), at least 1.
     converged_ : bool
-    support_vectors_ : (s, d) float64, dual_coef_ : (s,) float64, gamma_ : float; for rbf, else None
+        Whether the final machine was solved.
+    support_vectors_ : (s, d) float64 or None
+        For rbf: the rows with a weight.
+    dual_coef_ : (s,) float64 or None
+        For rbf: their weights.
+    gamma_ : float or None
+        For rbf: gamma of the kernel.
 
     References
     ----------
     Liu, Dai, Li, Lee & Yu (2003), ICDM, 179. Lee & Liu (2003), ICML, 448, for the criterion.
     Chapelle (2007), Neural Computation 19, 1155, for the solver.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import BiasedSVM
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> X[:4] += 6.0  # four rare rows, of which two are known
+    >>> y = np.zeros(60, int)
+    >>> y[:2] = 1
+    >>> sorted(BiasedSVM().fit(X, y).rank(X)[:4].tolist())
+    [0, 1, 2, 3]
     """
 
     coef_: Any
@@ -112,7 +134,7 @@ class BiasedSVM(Ranker):
         self.random_state = random_state
 
     def feature_weights(self) -> Array | None:
-        """(d,) `coef_` of a linear kernel; None for rbf."""
+        """Return `coef_`, (d,), of a linear kernel; None for rbf."""
         weights: Array | None = self.coef_
         return weights
 
@@ -214,6 +236,7 @@ def _criterion_table(
     random = check_random_state(random_state)
     unlabelled = np.flatnonzero(~known)
     chosen = random.choice(unlabelled, min(selection_size, len(unlabelled)), replace=False)
+    # each drawn row stands for several: costs and shares must be those of the whole survey, or C- would mean less
     stands_for = len(unlabelled) / len(chosen)
     rows = np.sort(np.concatenate([np.flatnonzero(known), chosen]))
     X, known = X[rows], known[rows]

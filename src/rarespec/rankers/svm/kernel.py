@@ -54,7 +54,24 @@ def squared_distances(rows: Rows, vectors: Array) -> Array:
 
 
 def kernel_sums(kernel: Kernel, X: Rows, vectors: Array, weights: Array) -> Array:
-    """Weighted sums of the kernels of each row of X with the vectors: weights (s,) give (n,), (s, t) give (n, t)."""
+    """Sum the kernels of each row with some vectors, weighted.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    X : (n, d) array
+        Rows.
+    vectors : (s, d) float64
+        Vectors.
+    weights : (s,) or (s, t) float64
+        Weights of the vectors.
+
+    Returns
+    -------
+    (n,) or (n, t) float64
+        The sums.
+    """
     sums = np.empty((len(X), *weights.shape[1:]))
     for block in _blocks(len(X), len(vectors)):
         sums[block] = kernel.between(X[block], vectors) @ weights
@@ -62,9 +79,25 @@ def kernel_sums(kernel: Kernel, X: Rows, vectors: Array, weights: Array) -> Arra
 
 
 def log_rbf_sums(gamma: float, X: Rows, vectors: Array, weights: Array) -> Array:
-    """Logarithm of the sum over vectors of weight times exp(-gamma |x - vector|^2), (n,); weights are positive.
+    """Compute the logarithm of the sum over vectors of weight times exp(-gamma |x - vector|^2).
 
     Far rows, whose kernels are too small for a double, still have a finite logarithm and keep their order.
+
+    Parameters
+    ----------
+    gamma : float
+        Of the kernel.
+    X : (n, d) array
+        Rows.
+    vectors : (s, d) float64
+        Vectors.
+    weights : (s,) float64
+        Weights of the vectors, all positive.
+
+    Returns
+    -------
+    (n,) float64
+        The logarithms.
     """
     logs = np.empty(len(X))
     for block in _blocks(len(X), len(vectors)):

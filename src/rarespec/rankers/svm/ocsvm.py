@@ -48,17 +48,35 @@ class OCSVM(Ranker):
 
     Attributes
     ----------
-    support_vectors_ : (s, d) float64, the known examples with a weight
-    dual_coef_ : (s,) float64, their weights, all > 0
-    offset_ : float, rho
-    gamma_ : float, or None for the linear kernel
-    coef_ : (d,) float64, or None for the rbf kernel
-    intercept_ : float, -rho
-    converged_ : bool; if not, a ConvergenceWarning was given as well
+    support_vectors_ : (s, d) float64
+        The known examples with a weight.
+    dual_coef_ : (s,) float64
+        Their weights, all > 0.
+    offset_ : float
+        rho.
+    gamma_ : float or None
+        Of the rbf kernel; None for the linear one.
+    coef_ : (d,) float64 or None
+        Weights of the linear kernel; None for rbf.
+    intercept_ : float
+        -rho.
+    converged_ : bool
+        Whether the machine was solved; if not, a ConvergenceWarning was given as well.
 
     References
     ----------
     Schölkopf, Platt, Shawe-Taylor, Smola & Williamson (2001), Neural Computation 13, 1443.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import OCSVM
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> X[:4] += 6.0  # four rare rows, of which two are known
+    >>> y = np.zeros(60, int)
+    >>> y[:2] = 1
+    >>> sorted(OCSVM().fit(X, y).rank(X)[:4].tolist())
+    [0, 1, 2, 3]
     """
 
     support_vectors_: Array
@@ -75,7 +93,7 @@ class OCSVM(Ranker):
         self.gamma = gamma
 
     def feature_weights(self) -> Array | None:
-        """(d,) `coef_` of a linear kernel; None for rbf."""
+        """Return `coef_`, (d,), of a linear kernel; None for rbf."""
         weights: Array | None = self.coef_
         return weights
 

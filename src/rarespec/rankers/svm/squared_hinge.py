@@ -43,7 +43,28 @@ class LinearMachine:
 def fit_squared_hinge(
     X: Rows, signs: Array, costs: Array, scaling: Scaling, tol: float = 1e-10, max_iter: int = 100
 ) -> LinearMachine:
-    """X (n, d), signs and costs (n,); stops when a step promises less than a share `tol` of f."""
+    """Fit a linear machine; stop when a step promises less than a share `tol` of f.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        Rows as given.
+    signs : (n,) float64
+        +1 or -1.
+    costs : (n,) float64
+        Cost of an error; rows of cost 0 take no part.
+    scaling : Scaling
+        Of the rows inside the machine.
+    tol : float, optional
+        As above.
+    max_iter : int, optional
+        Newton steps at most.
+
+    Returns
+    -------
+    LinearMachine
+        Weights for X as given.
+    """
     w_and_b, margins, converged = np.zeros(X.shape[1] + 1), np.zeros(len(X)), False
     for n_iter in range(1, max_iter + 1):  # noqa: B007 (the last value is reported)
         gradient, hessian = _derivatives(X, signs, costs, scaling, margins, w_and_b)

@@ -59,7 +59,24 @@ class Solution:
 
 
 def solve_svdd(gram: Array, upper: float, tol: float, max_iter: int) -> Solution:
-    """Weights (m,) of the smallest soft ball around m examples with kernel matrix `gram` (m, m); upper >= 1/m."""
+    """Find the smallest soft ball around m examples.
+
+    Parameters
+    ----------
+    gram : (m, m) float64
+        Kernel matrix of the examples.
+    upper : float
+        C, the largest weight of an example, at least 1/m.
+    tol : float
+        KKT violation at which to stop.
+    max_iter : int
+        Steps at most.
+
+    Returns
+    -------
+    Solution
+        Weights of the examples, and how good they are.
+    """
     search = _Search(_normalised(gram), upper)
     while search.violation() > tol and search.n_iter < max_iter:
         search.pair_steps(min(search.m, max_iter - search.n_iter), tol)
@@ -104,6 +121,7 @@ class _Search:
             excess = np.where(self.a > 0, self.g - self.g[i], 0.0)
             if excess.max() <= tol:
                 return
+            # Along (e_i - e_j) f falls by excess^2 / (4 curvature) at its minimum: take the j that gains most.
             curvature = np.maximum(self.k + self.k[i] - 2.0 * self.K[i], RIDGE)
             j = int((np.maximum(excess, 0.0) ** 2 / curvature).argmax())
             self._move(i, j, excess[j] / (2.0 * curvature[j]))
@@ -153,6 +171,7 @@ def _newton_direction(K_free: Array, g_free: Array) -> Any:
     """The p with sum 0 that minimises g'p + p'Kp."""
     factor = cho_factor(2.0 * K_free + RIDGE * len(K_free) * np.eye(len(K_free)))
     for_gradient, for_sum = cho_solve(factor, np.column_stack([g_free, np.ones(len(g_free))])).T
+    # Lagrange: p = H^-1 (v 1 - g) with v such that sum p = 0; the mean is what rounding has left of that sum
     p = for_sum * (for_gradient.sum() / for_sum.sum()) - for_gradient
     return p - p.mean()
 
@@ -183,6 +202,7 @@ class SVDD(Ranker):
     Parameters
     ----------
     kernel : "rbf" (default), "linear" or "poly"
+        The space in which the ball lies.
     nu : float in (0, 1], default 0.5
         At most this share of the known lies outside the ball; C = 1 / (nu m). As in `OCSVM`. A nu <= 1 / m gives the
         hard ball, which holds all of them.
@@ -200,20 +220,41 @@ class SVDD(Ranker):
 
     Attributes
     ----------
-    support_vectors_ : (s, d) float64, the known examples with a weight
-    dual_coef_ : (s,) float64, their weights, > 0 and of sum 1
-    squared_radius_ : float, R^2 in feature space
-    centre_squared_norm_ : float, a'Ka (for the linear kernel, measured from the mean of the known)
-    objective_ : float, the dual objective sum a_i K_ii - a'Ka
-    centre_ : (d,) float64 for the linear kernel, else None
-    gamma_ : float, or None for the linear kernel
-    kkt_violation_ : float, in the units of `tol`
-    n_iter_ : int, steps taken, at least 1
-    converged_ : bool, whether kkt_violation_ <= tol
+    support_vectors_ : (s, d) float64
+        The known examples with a weight.
+    dual_coef_ : (s,) float64
+        Their weights, > 0 and of sum 1.
+    squared_radius_ : float
+        R^2 in feature space.
+    centre_squared_norm_ : float
+        a'Ka (for the linear kernel, measured from the mean of the known).
+    objective_ : float
+        The dual objective sum a_i K_ii - a'Ka.
+    centre_ : (d,) float64 or None
+        For the linear kernel; None for the others.
+    gamma_ : float or None
+        Of the kernel; None for the linear one.
+    kkt_violation_ : float
+        In the units of `tol`.
+    n_iter_ : int
+        Steps taken, at least 1.
+    converged_ : bool
+        Whether kkt_violation_ <= tol.
 
     References
     ----------
     Tax & Duin (2004), Machine Learning 54, 45.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import SVDD
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> X[:4] += 6.0  # four rare rows, of which two are known
+    >>> y = np.zeros(60, int)
+    >>> y[:2] = 1
+    >>> sorted(SVDD().fit(X, y).rank(X)[:4].tolist())
+    [0, 1, 2, 3]
     """
 
     support_vectors_: Array
@@ -284,6 +325,7 @@ class SVDD(Ranker):
         if self.centre_ is not None:
             return self.squared_radius_ - _squared_distances_to(X, self.centre_)
         if self.kernel == "rbf":
+            # |phi(x) - c|^2 = 1 - 2 s(x) + a'Ka equals R^2 where s(x) is this
             on_boundary = (1.0 + self.centre_squared_norm_ - self.squared_radius_) / 2.0
             return log_rbf_sums(self.gamma_, X, self.support_vectors_, self.dual_coef_ / on_boundary)
         similarity = kernel_sums(self._kernel(), X, self.support_vectors_, self.dual_coef_)

@@ -44,7 +44,17 @@ class BaggingTopPush(LinearRanker):
         lam of the paper, its default. It has a meaning only relative to |x|^2, X after `scaling`: the default refers
         to the paper's features, 50 principal components of spectra scaled from 0 to 1, not whitened, whose median
         distance from their mean is about 15. See `TopPush`.
-    loss, top_k, scaling, solver, tol, max_iter
+    loss : {"truncated-quadratic", "exponential", "logistic"}
+        As in `TopPush`.
+    top_k : int, default 1
+        As in `TopPush`.
+    scaling : {"none", "standard", "whiten"}
+        As in `TopPush`.
+    solver : {"interior-point", "published"}
+        As in `TopPush`.
+    tol : float, optional
+        As in `TopPush`.
+    max_iter : int, optional
         As in `TopPush`.
     prevalence : float, optional
         Share of the wanted kind among the unlabelled rows, for bag_size="auto"; estimated when not given.
@@ -66,15 +76,31 @@ class BaggingTopPush(LinearRanker):
     converged_ : bool
         Whether all bags reached tol.
     bag_size_ : int
+        Rows in each bag.
     prevalence_ : float or None
         Given or estimated; None when there was no need or no way.
-    bag_coef_ : (n_bags, d) float64, bag_rows_ : (n_bags, bag_size_) int, origin_ : (d,) float64
-        With `keep_bags`: weights and rows of each bag, and the mean row.
+    bag_coef_ : (n_bags, d) float64
+        With `keep_bags`: weights of each bag.
+    bag_rows_ : (n_bags, bag_size_) int
+        With `keep_bags`: rows of each bag.
+    origin_ : (d,) float64
+        With `keep_bags`: the mean row.
 
     References
     ----------
     C. Du, A. Luo, H. Yang, W. Hou, Y. Guo (2016), "An efficient method for rare spectra retrieval in astronomical
     databases", PASP 128, 034502.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import BaggingTopPush
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> X[:4] += 6.0  # four rare rows, of which two are known
+    >>> y = np.zeros(60, int)
+    >>> y[:2] = 1
+    >>> sorted(BaggingTopPush(n_bags=5, bag_size=20, random_state=0).fit(X, y).rank(X)[:4].tolist())
+    [0, 1, 2, 3]
     """
 
     def __init__(
@@ -108,10 +134,21 @@ class BaggingTopPush(LinearRanker):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from feature vectors X, (n, d), and y, (n,): 1 = known, 0 = unlabelled.
+        """Learn from feature vectors and known examples.
 
-        X may be an array of another library, on a GPU for instance: all bags are then solved there, as one batch. What
-        is learned is the same up to the certified gap, and held in NumPy arrays.
+        Parameters
+        ----------
+        X : (n, d) array
+            Feature vectors, all finite. An array of another library, on a GPU for instance, is taken where it is:
+            all bags are solved there, as one batch. What is learned is the same up to the certified gap, and held in
+            NumPy arrays.
+        y : (n,) array
+            1 = known, 0 = unlabelled.
+
+        Returns
+        -------
+        BaggingTopPush
+            Itself.
         """
         if not is_other_array(X):
             return super().fit(X, y)
@@ -120,7 +157,23 @@ class BaggingTopPush(LinearRanker):
         return self
 
     def spread(self, X: Any) -> Scores:
-        """Standard deviation over the bags of each row's score above that of the mean row, (n,)."""
+        """Return how much the bags differ about each row.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Feature vectors, all finite.
+
+        Returns
+        -------
+        (n,) float64
+            Standard deviation over the bags of the row's score above that of the mean row.
+
+        Raises
+        ------
+        ValueError
+            If the bags were not kept; see `keep_bags`.
+        """
         self._require_bags()
         rows, offsets = checked_rows(self, X, reset=False), self.bag_coef_ @ self.origin_
         spread = np.empty(len(rows))
@@ -130,9 +183,22 @@ class BaggingTopPush(LinearRanker):
         return spread
 
     def out_of_bag_scores(self, X: Any) -> Scores:
-        """Scores of the rows of fit, (n,), each from the bags that did not draw it.
+        """Score the fitted rows, each by the bags that did not draw it.
 
-        X is the matrix given to fit. Known examples, and rows that every bag drew, have the score of all bags.
+        Parameters
+        ----------
+        X : (n, d) array
+            The matrix given to `fit`.
+
+        Returns
+        -------
+        (n,) float64
+            Scores. Known examples, and rows that every bag drew, have the score of all bags.
+
+        Raises
+        ------
+        ValueError
+            If X has another number of rows, or the bags were not kept; see `keep_bags`.
         """
         self._require_bags()
         rows = checked_rows(self, X, reset=False)
@@ -147,7 +213,7 @@ class BaggingTopPush(LinearRanker):
         return np.where(n_left > 0, total / np.maximum(n_left, 1) + origin, scores)
 
     def needs(self) -> Needs:
-        """A copy of the rows on a GPU, where there is one."""
+        """Ask for a copy of the rows on a GPU, where there is one."""
         return Needs(rows_on_device=True)
 
     def _prepare(self, X: Rows, kept: Kept) -> Any:

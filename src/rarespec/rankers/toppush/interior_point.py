@@ -1,6 +1,6 @@
 """TopPush by a primal-dual interior-point method (Mehrotra 1992), for many bags at once.
 
-Notation, beside that of `_push_problem`; the first axis of every array counts the B problems.
+Notation, beside that of `problem.py`; the first axis of every array counts the B problems.
     a, p        dual variable of a positive and the multiplier of a >= 0 (losses with a kink only)
     b, c        dual variable of a negative and the multiplier of b >= 0
     gamma, u    distance of b from its upper bound sum(a)/K and the multiplier of that bound (K > 1 only)
@@ -49,7 +49,26 @@ ILL_CONDITIONED = 1e8
 
 
 def solve(positives: Values, negatives: Values, objective: Objective, tol: float, max_iter: int) -> Solution:
-    """Solve B problems, positives (B, m, d) against negatives (B, n, d), until gap <= tol * primal value."""
+    """Solve B problems until gap <= tol * primal value.
+
+    Parameters
+    ----------
+    positives : (B, m, d) float64
+        Known rows.
+    negatives : (B, n, d) float64
+        Rows that they should come before.
+    objective : Objective
+        What to minimise.
+    tol : float
+        Relative gap at which a problem is done.
+    max_iter : int
+        Iterations at most.
+
+    Returns
+    -------
+    Solution
+        The best weights found, with their gaps.
+    """
     n = negatives.shape[1]
     if 1 < objective.top_k >= n:
         # the threshold is the mean score of all negatives, which is the score of their mean
@@ -123,8 +142,10 @@ def advance(problems: Problems, state: State) -> State:
     predicted = newton.direction([-x * y for x, y in pairs])
     mu = _mean_product(pairs)
     ahead = state.moved(predicted, at_most(_largest_step(problems, state, predicted), 1.0))
+    # Mehrotra's choice: aim low where the pure Newton step gets far, stay near the path where it does not
     target = ((_mean_product(problems.pairs(ahead)) / mu) ** 3 * mu)[:, None]
     changes = problems.pairs(predicted)
+    # dx dy is what the predicted step, which is linear, misses of the product
     targets = [target - x * y - dx * dy for (x, y), (dx, dy) in zip(pairs, changes, strict=True)]
     direction = newton.direction(targets)
     step = at_most(TO_THE_BOUNDARY * _largest_step(problems, state, direction), 1.0)

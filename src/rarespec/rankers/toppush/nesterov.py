@@ -1,6 +1,6 @@
 """TopPush as its authors solved it: Nesterov's accelerated projected gradient on the dual, with backtracking.
 
-Notation as in `_push_problem` (Li, Jin & Zhou 2014, Algorithm 1), truncated quadratic loss only. Two things differ from
+Notation as in `problem.py` (Li, Jin & Zhou 2014, Algorithm 1), truncated quadratic loss only. Two things differ from
 the published code: the projection is exact (the published one can return infeasible points when positives are few), and
 the duality gap of the result is reported. The step length starts at L0 = 1/m, as in the code; the paper prints 1/(m+n).
 """
@@ -60,11 +60,32 @@ class _Problem:
 def solve_published(
     positives: Values, negatives: Values, objective: Objective, tol: float, max_iter: int, until_gap: bool = False
 ) -> Solution:
-    """One problem, positives (m, d) against negatives (n, d); B = 1 in the solution.
+    """Solve one problem as published.
 
-    Stops when the relative change of g is at most `tol`, the published rule, which acts as a regulariser of its own:
-    the gap at that point can be large. With `until_gap` it stops when the gap is at most tol * primal value instead.
+    The published rule stops when the relative change of g is at most `tol`. It acts as a regulariser of its own: the
+    gap at that point can be large.
+
+    Parameters
+    ----------
+    positives : (m, d) float64
+        Known rows.
+    negatives : (n, d) float64
+        Rows that they should come before.
+    objective : Objective
+        What to minimise: truncated quadratic loss, top_k = 1.
+    tol : float
+        Of the stopping rule.
+    max_iter : int
+        Iterations at most.
+    until_gap : bool, optional
+        Stop when the gap is at most tol * primal value instead.
+
+    Returns
+    -------
+    Solution
+        B = 1.
     """
+    # sum(a) = sum(b), so a common offset of all rows leaves w as it is; without one products keep more digits
     centre = positives.mean(axis=0)
     problem = _Problem(positives - centre, negatives - centre, objective)
     finished = _gap_reached(problem, tol) if until_gap else _change_is_small(tol)
@@ -87,7 +108,7 @@ def _descend(problem: _Problem, finished: Finished, max_iter: int) -> tuple[_Poi
     before = now = problem.at(np.zeros(m), np.zeros(n))
     momentum_before, momentum, lipschitz = 0.0, 1.0, 1.0 / m
     for n_iter in range(1, max_iter + 1):
-        push = (momentum_before - 1) / momentum
+        push = (momentum_before - 1) / momentum  # no push in the first two rounds: the points are equal, then this is 0
         search = problem.at(now.a + push * (now.a - before.a), now.b + push * (now.b - before.b))
         before = now
         now, lipschitz = _backtracked(problem, search, lipschitz)

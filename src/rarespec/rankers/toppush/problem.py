@@ -173,9 +173,27 @@ def primal_value(objective: Objective, w: Values, s_positive: Values, t: Values)
 def duality_gap(
     objective: Objective, a: Values, b: Values, s_positive: Values, s_negative: Values, t: Values
 ) -> Values:
-    """Gaps (B,) of feasible (a, b), whose weights gave the scores; inf where they are not finite.
+    """Compute the gaps of feasible dual points; inf where they are not finite.
 
-    `s_negative` needs to hold the negatives with b > 0 only, when `t` is the threshold of all.
+    Parameters
+    ----------
+    objective : Objective
+        What is minimised.
+    a : (B, m) float64
+        Dual variables of the positives.
+    b : (B, n) float64
+        Dual variables of the negatives.
+    s_positive : (B, m) float64
+        Scores of the positives, under the weights of (a, b).
+    s_negative : (B, n) float64
+        Scores of the negatives; those with b > 0 are enough when `t` is the threshold of all.
+    t : (B,) float64
+        Thresholds.
+
+    Returns
+    -------
+    (B,) float64
+        The gaps.
     """
     xp, z = array_namespace(a), t[..., None] - s_positive
     of_positives = objective.loss.loss(z) + objective.loss.conjugate(a) - a * z

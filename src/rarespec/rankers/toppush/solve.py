@@ -96,7 +96,28 @@ def where_stopped(relative_gap: float, settings: PushSettings) -> str:
 def solve_bags(
     X: Rows, positives: Values, bags: NDArray[np.intp], scaled: LinearMap, settings: PushSettings, n_threads: int
 ) -> Solution:
-    """The scaled positives (m, d) against each bag of rows of X, bags (T, K)."""
+    """Solve the known examples against each bag of unlabelled rows.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        All rows; an array of another library is solved where it is.
+    positives : (m, d) float64
+        The known rows, scaled.
+    bags : (T, K) int
+        Row numbers of each bag.
+    scaled : LinearMap
+        The scaling of rows.
+    settings : PushSettings
+        What to minimise and how.
+    n_threads : int
+        Threads that share the bags.
+
+    Returns
+    -------
+    Solution
+        Of T problems.
+    """
     if is_other_array(X) and settings.solver == "interior-point":
         return _solved_there(X, positives, bags, scaled, settings)
     numbers = (len(positives) + bags.shape[1]) * X.shape[1]
@@ -140,7 +161,24 @@ def _batch_solved(positives: Array, negatives: Array, settings: PushSettings) ->
 
 
 def solve_all_rows(X: Rows, known: NDArray[np.bool_], scaled: LinearMap, settings: PushSettings) -> Solution:
-    """The known rows of X against all others; B = 1."""
+    """Solve the known rows against all other rows.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        All rows.
+    known : (n,) bool
+        Which are known.
+    scaled : LinearMap
+        The scaling of rows.
+    settings : PushSettings
+        What to minimise and how.
+
+    Returns
+    -------
+    Solution
+        Of one problem.
+    """
     positives, unlabelled = scaled.apply(X[known]), np.flatnonzero(~known)
     with threadpool_limits(1, user_api="blas"):  # the matrices are small, and threads could change the last digit
         if len(unlabelled) <= max(SOLVED_WHOLE, 2 * settings.objective.top_k) or settings.solver == "published":

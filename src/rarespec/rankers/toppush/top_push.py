@@ -57,13 +57,27 @@ class TopPush(LinearRanker):
     weight_error_ : float
         Upper bound of |w - w*| / |w|, w* the exact optimum, both in the scaled features.
     objective_ : float
+        What was minimised, at the weights.
     n_iter_ : int
+        Iterations of the solver.
     converged_ : bool
+        Whether the solver stopped by its own rule, and not at `max_iter`.
 
     References
     ----------
     N. Li, R. Jin, Z.-H. Zhou (2014), "Top rank optimization in linear time", NIPS, 1502.
     V. Macha, L. Adam, V. Smidl (2020), "Nonlinear classifiers for ranking problems based on kernelized SVM": TopPushK.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.rankers import TopPush
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> X[:4] += 6.0  # four rare rows, of which two are known
+    >>> y = np.zeros(60, int)
+    >>> y[:2] = 1
+    >>> sorted(TopPush().fit(X, y).rank(X)[:4].tolist())
+    [0, 1, 2, 3]
     """
 
     def __init__(
