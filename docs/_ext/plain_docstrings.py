@@ -75,7 +75,9 @@ def unwrapped(lines: list[str]) -> list[str]:
 
 
 def escaped(line: str) -> str:
-    """The line with markup outside of backticks made harmless."""
+    """The line with markup outside of backticks made harmless; code of an example stays as it is."""
+    if line.lstrip().startswith((">>> ", "... ")):
+        return line
     parts = LITERAL.split(line)
     return "".join(part if part.startswith("`") else MARKUP.sub(r"\\\g<0>", part) for part in parts)
 

@@ -48,7 +48,10 @@ class Paused:
         """Each call, before it happens; it happens when the next is asked for."""
         while call := self._calls.readline():
             yield call.decode().strip()
-            os.write(self._go_on, b".")
+            try:
+                os.write(self._go_on, b".")
+            except BrokenPipeError:  # it has died; `ended` says of what
+                return
 
     def ended(self) -> Ended:
         self._calls.close()
