@@ -151,6 +151,7 @@ class SurveyWriter:
             other[name] = commit.digest(name)
         blocks = self._all_blocks()
         arrays.resize(self._arrays(), sum(block.rows for block in blocks))
+        # The arrays' metadata holds their length, so it changes with every commit, even when only defects were added.
         other |= {name: commit.digest(name) for name in map(metadata_file, ARRAYS)}
         self.manifest = replace(
             self.manifest,
