@@ -139,6 +139,19 @@ def search_with_model(
     ------
     UsageError
         If the file is no model, or one for other wavelengths.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(rarespec.MockSky(60, {"carbon": 8}, seed=1))
+    ...     carbon = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
+    ...     file = rarespec.search(survey, carbon[:4], "matched_filter").save(f"{folder}/carbon.safetensors")
+    ...     ranking = rarespec.search_with_model(survey, file, top=5)
+    >>> len(ranking)
+    5
     """
     request = SearchRequest(model=model, top=top, selection=selection, engine=engine, device=device)
     return rank_survey(survey, request, progress)

@@ -105,13 +105,30 @@ N_NAMED = 6
 
 @dataclass(frozen=True)
 class Template:
-    """Weights on the filtered, rescaled flux: a spectrum scores high whose flux is high where the weights are.
+    """Weights on the filtered, rescaled flux: a spectrum scores high if its flux is high where the weights are.
 
-    wavelength : (p,) float64, vacuum Angstrom
-    weights : (p,) float64
-    typical : (p,) float64, the survey's mean spectrum, filtered and rescaled
-    agreement : how well the weighted sum repeats the ranking, 1 = the same order (see `agreement`)
-    said : what the weights are, in words
+    Parameters
+    ----------
+    wavelength : (p,) float64 array
+        Vacuum Angstrom.
+    weights : (p,) float64 array
+        The weight of each pixel.
+    typical : (p,) float64 array
+        The mean spectrum of the survey, filtered and rescaled.
+    agreement : float
+        How well the weighted sum repeats the ranking; 1 means the same order.
+    said : str
+        What the weights are, in words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec import PAPER_GRID
+    >>> from rarespec.searching import Template
+    >>> flat = np.ones(PAPER_GRID.n_pixels)
+    >>> template = Template(PAPER_GRID.wavelength, flat, flat, 1.0, "the weights of a matched filter")
+    >>> template.weights.shape
+    (3601,)
     """
 
     wavelength: Vector
@@ -123,10 +140,20 @@ class Template:
 
 @dataclass(frozen=True)
 class NoTemplate:
-    """There is no template in flux space; it counts as false.
+    """Says why a ranking has no template; it counts as false.
 
-    said : why, in words
-    weights : pairs of a feature's name and its weight times its spread, the largest first; empty without names
+    Parameters
+    ----------
+    said : str
+        Why, in words.
+    weights : tuple of (str, float)
+        Names of features, each with its weight times its spread, the largest first; empty without names.
+
+    Examples
+    --------
+    >>> from rarespec.searching import NoTemplate
+    >>> bool(NoTemplate("line indices are not weighted sums of the flux"))
+    False
     """
 
     said: str

@@ -175,7 +175,24 @@ def escaped(text: str, forbidden: re.Pattern[str]) -> str:
 
 
 def unescaped(text: str) -> str:
-    """What `escaped` was given."""
+    r"""Turn text that a table format could not hold, written as \uXXXX, back into what it was.
+
+    Parameters
+    ----------
+    text : str
+        A value from a table that `write_table` wrote.
+
+    Returns
+    -------
+    str
+        The original text.
+
+    Examples
+    --------
+    >>> from rarespec.searching import unescaped
+    >>> unescaped("Mira, \\u03b1 Ceti")
+    'Mira, α Ceti'
+    """
     return _ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
 
 

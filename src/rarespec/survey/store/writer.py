@@ -151,7 +151,7 @@ class SurveyWriter:
             other[name] = commit.digest(name)
         blocks = self._all_blocks()
         arrays.resize(self._arrays(), sum(block.rows for block in blocks))
-        # The arrays' metadata holds their length, so it changes with every commit, even when only defects were added.
+        # The metadata of the arrays holds their length: it must appear together with the rows that it counts.
         other |= {name: commit.digest(name) for name in map(metadata_file, ARRAYS)}
         self.manifest = replace(
             self.manifest,
