@@ -45,7 +45,15 @@ BLANKS = ("", "--")
 
 @dataclass(frozen=True)
 class TextRows:
-    """names : as in the file; rows : a text of each column, empty where nothing is said."""
+    """The rows of a table as text.
+
+    Parameters
+    ----------
+    names : list of str
+        Names of the columns, as in the file.
+    rows : list of dict
+        Column -> text, empty where nothing is said.
+    """
 
     names: list[str]
     rows: list[dict[str, str]]
@@ -130,7 +138,15 @@ TOLD = 5
 
 @dataclass(frozen=True)
 class LabelTable:
-    """events : in the order of the rows; left_out : one line for each kind of thing that was not taken over."""
+    """The labels in a table that was read.
+
+    Parameters
+    ----------
+    events : list of LabelEvent
+        In the order of the rows.
+    left_out : list of str
+        One line for each kind of thing that was not taken over.
+    """
 
     events: list[LabelEvent]
     left_out: list[str]
