@@ -109,7 +109,7 @@ def open_to_write(path: Path, file_system: str | None, shared: bool = False) -> 
     try:
         with told(path):
             _settle_journal(connection, path, is_network(file_system))
-            # With NORMAL, a write-ahead log may lose the last commits when the power fails; acknowledged labels must stay.
+            # With NORMAL, a write-ahead log may lose the last commits when the power fails; a stored label must stay.
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA fullfsync = ON")  # macOS: as far as the disk itself
             with writing(connection):
