@@ -43,9 +43,9 @@ class HatsPlan:
     sample : int
         How many spectra to learn from, drawn from all partitions in proportion to their size.
     workspace : path, optional
-        A new or empty directory where the survey to learn from and the model stay; by default they go.
+        A new or empty directory that keeps the survey to learn from and the model; by default both are deleted.
     save_model : path, optional
-        A file for what was model.
+        A file for what was learned.
     """
 
     grid: WavelengthGrid = PAPER_GRID
@@ -132,7 +132,24 @@ def rank_catalogue(
     plan: HatsPlan = PLAN,
     progress: Progress | None = None,
 ) -> HatsRanking:
-    """The ranking of a catalogue that is asked for."""
+    """Rank a HATS catalogue as a request asks.
+
+    Parameters
+    ----------
+    catalogue : Catalog or path
+        A catalogue of LSDB, or the directory or URL of one.
+    request : SearchRequest
+        The known examples, or a model, and the settings.
+    plan : HatsPlan
+        How to learn from a sample.
+    progress : callable, optional
+        Called with the partitions scored, and in all.
+
+    Returns
+    -------
+    HatsRanking
+        The candidates, and what became of every spectrum.
+    """
     _refuse_what_needs_a_survey(catalogue, request, plan)
     found = open_catalogue(catalogue)
     with _current_cluster(request.engine):

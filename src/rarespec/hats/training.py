@@ -140,9 +140,29 @@ def training_survey(
     sample: int = SAMPLE,
     progress: Progress | None = None,
 ) -> Survey:
-    """A new survey in this directory with all that is known by the request, and a sample of so many others.
+    """Make a new survey of all that is known by the request, and a sample of others.
 
     Spectra that cannot be used are left out here; whoever scores the catalogue accounts for them.
+
+    Parameters
+    ----------
+    catalogue : Catalog
+        A catalogue of LSDB.
+    request : SearchRequest
+        The known examples and non-members.
+    into : Path
+        Directory of the survey.
+    grid : WavelengthGrid
+        Its wavelengths.
+    sample : int
+        How many others.
+    progress : callable, optional
+        Called with the partitions done, and in all.
+
+    Returns
+    -------
+    Survey
+        The survey to learn from.
     """
     given = [request.known] if request.non_members is None else [request.known, request.non_members]
     words = frozenset[str]().union(*map(words_in, given))

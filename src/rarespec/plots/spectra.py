@@ -229,7 +229,25 @@ def draw_weights_on(
     wavelength: NDArray[np.floating],
     fontsize: float = 9.0,
 ) -> None:
-    """The spectra in the panel above, the weights in the one below; (p,) each."""
+    """Draw the spectra in the panel above and the weights in the one below.
+
+    Parameters
+    ----------
+    above : matplotlib.axes.Axes
+        For the spectra.
+    below : matplotlib.axes.Axes
+        For the weights.
+    weights : (p,) array
+        The weights.
+    known : (p,) array
+        Mean of the known spectra, filtered and rescaled.
+    typical : (p,) array
+        Mean of the survey, filtered and rescaled.
+    wavelength : (p,) array
+        Vacuum Angstrom.
+    fontsize : float
+        Of the labels, in points.
+    """
     above.plot(wavelength, typical, color=GREY, linewidth=1.0, label="mean of the survey")
     above.plot(wavelength, known, color=BLUE, linewidth=1.0, label="mean of the known examples")
     above.set_ylabel("rescaled flux", fontsize=fontsize)

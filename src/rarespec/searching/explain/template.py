@@ -164,17 +164,26 @@ class NoTemplate:
 
 
 def template_of(ranker: Ranker, X: Rows, scores: Vector, features: FeatureSet) -> Template | NoTemplate:
-    """What this ranker looked for when it gave these scores.
+    """Find what a ranker looked for when it gave these scores.
 
-    A ranker that is a weighted sum of the features (`coef_`) has exactly one template. For any other the template is a
-    stand-in: the weighted sum that repeats its ranking best, with the top of the list counting most.
+    A ranker that is a weighted sum of the features (`coef_`) has exactly one template. For any other the template is an
+    approximation: the weighted sum that repeats its ranking best, with the top of the list counting most.
 
     Parameters
     ----------
-    ranker : a fitted ranker
-    X : (n, d) finite features of the rows that were scored
-    scores : (n,), of these rows
-    features : the feature set from which X was taken
+    ranker : Ranker
+        Fitted.
+    X : (n, d) array
+        Finite features of the rows that were scored.
+    scores : (n,) float64 array
+        The scores of these rows.
+    features : FeatureSet
+        From which X was taken.
+
+    Returns
+    -------
+    Template or NoTemplate
+        The weights, or why there are none.
     """
     require_finite(X)
     if scores.shape != (len(X),) or not np.isfinite(scores).all():

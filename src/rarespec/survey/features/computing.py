@@ -186,9 +186,27 @@ def features_by(
     engine: AnyEngine = None,
     device: str | None = None,
 ) -> FeatureSet:
-    """The features of this survey under a recipe that learned elsewhere: those that a model of another survey needs.
+    """Compute the features that a model of another survey needs: under a recipe that learned elsewhere.
 
     They are kept until `features_of` makes room; then they are computed again when asked for.
+
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    recipe : Recipe
+        Fitted on another survey.
+    progress : callable, optional
+        Called with the blocks done, and in all.
+    engine : address, client or engine, optional
+        Where the blocks are computed.
+    device : str, optional
+        "cuda" for a GPU.
+
+    Returns
+    -------
+    FeatureSet
+        The features, in the order of the survey.
     """
     state = Survey(survey.path, survey.manifest)
     content = npz(recipe.state())
