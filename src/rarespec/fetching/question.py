@@ -106,7 +106,7 @@ def paper_sample(
     seed : int
         Same seed, same sample.
     progress : callable
-        Called with the parts of the sky done, and in all.
+        Called with the groups of plates asked for, in all, and a note.
     n_carbon : int
         How many carbon stars.
     n_others : int

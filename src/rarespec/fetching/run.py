@@ -71,7 +71,7 @@ def run_all(
     done : callable
         Called with each result as it comes, by this thread.
     progress : callable
-        Called with the tasks done, and in all.
+        Called with the files done, in all, and how many failed.
 
     Returns
     -------

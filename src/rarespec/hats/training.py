@@ -188,6 +188,7 @@ def apportion(sizes: dict[str, int], total: int) -> dict[str, int]:
     if n <= total:
         return sizes
     exact = {name: total * size / n for name, size in sizes.items()}
+    # Largest remainders: what rounding down leaves over goes to those who lost most by it.
     share = {name: int(part) for name, part in exact.items()}
     for name in sorted(exact, key=lambda name: share[name] - exact[name])[: total - sum(share.values())]:
         share[name] += 1
@@ -196,6 +197,7 @@ def apportion(sizes: dict[str, int], total: int) -> dict[str, int]:
 
 def draw(partition: pd.DataFrame, pixel: Any, drawing: Drawing) -> list[Spectra]:
     """The spectra of the rows that are wanted or drawn, on the grid."""
+    # By the partition, not by its turn: the sample is the same on any number of workers.
     rng = np.random.default_rng([drawing.seed, pixel.order, pixel.pixel])
     n = min(drawing.share.get(name_of(pixel), 0), len(partition))
     drawn = rng.choice(len(partition), n, replace=False, shuffle=False) if n else np.empty(0, np.intp)

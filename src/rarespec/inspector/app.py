@@ -40,6 +40,8 @@ PAGE = "index.html"
 
 
 class StaticFile(NamedTuple):
+    """A file that the page loads, and its media type."""
+
     content: bytes
     content_type: str
 

@@ -99,6 +99,7 @@ def expected_remaining(ranking: Ranking, left: NDArray[np.bool_]) -> Remaining |
     curve = ranking.yield_curve
     if not curve.can_tell:
         return None
+    # The curve is older than these labels: they take the share that was expected of them off all three numbers.
     looked_at = float(curve.chance[: len(left)][~left].sum())
     share = max(0.0, 1 - looked_at / curve.n_total) if curve.n_total > 0 else 0.0
     return float(np.floor(share * curve.n_total_low)), share * curve.n_total, float(np.ceil(share * curve.n_total_high))

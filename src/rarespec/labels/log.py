@@ -241,6 +241,7 @@ class LabelLog:
 
     @contextmanager
     def _using(self) -> Iterator[None]:
+        # SQLite forbids a connection after a fork: parent and child would share its locks and damage the file.
         if os.getpid() != self._process:
             raise UsageError(f"{self.path}: opened by another process; open the log again after a fork")
         with self._lock, told(self.path):

@@ -96,6 +96,7 @@ def _blurred(flux: NDArray[np.float32], pixels: float) -> NDArray[np.float32]:
 
 def at_pixels(flux: NDArray[np.float32], pixel: NDArray[np.float64], shift: NDArray[np.float64]) -> NDArray[np.float32]:
     """Linear interpolation of each row at `pixel - shift of that row`."""
+    # A little short of the last pixel, so that there always is one to the right.
     position = np.clip(pixel - shift[:, None], 0, flux.shape[1] - 1.001)
     left = position.astype(np.intp)
     part = (position - left).astype(np.float32)

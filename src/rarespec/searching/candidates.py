@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Meaning:
+    """UCD, description and unit of a column."""
+
     ucd: str
     description: str
     unit: str = ""

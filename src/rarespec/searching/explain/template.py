@@ -216,6 +216,7 @@ def stand_in(X: Rows, scores: Vector) -> Vector:
     blocks = (slice(start, start + BLOCK_ROWS) for start in starts)
     with_scores = sum(wanted[block] @ X[block].astype(np.float64) for block in blocks) / len(X)
     root = inverse_square_root(covariance)
+    # covariance^-1 times the covariance with the wanted scores: the normal equations of the ridge regression.
     return root @ (root @ with_scores)
 
 

@@ -157,6 +157,7 @@ class BroadShape:
 def measure_broad_shape(spectra: ArtefactSpectra) -> BroadShape:
     log_wavelength = np.log10(spectra.grid.wavelength)
     width = max(BIN, float(np.diff(log_wavelength).max()))
+    # The factor keeps rounding from putting the first pixel of a bin into the bin before.
     bin_of = np.floor((log_wavelength - log_wavelength[0]) / width * (1 + 1e-9)).astype(int)
     starts = np.flatnonzero(np.diff(bin_of, prepend=-1))
     n_pixels = np.diff(np.append(starts, len(bin_of)))

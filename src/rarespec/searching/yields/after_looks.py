@@ -58,6 +58,7 @@ def _left(whole: YieldCurve, n_looked: int, n_found: int, n_hidden: int) -> Yiel
     chance = whole.chance[n_looked:]
     expected = np.cumsum(chance)
     k = np.arange(1.0, len(chance) + 1)
+    # What was found is certain: it comes off both ends, and the interval must still hold the expected number.
     low = np.clip(whole.low[n_looked:] - n_found, 0, np.floor(expected))
     high = np.minimum(np.maximum(whole.high[n_looked:] - n_found, np.ceil(expected)), k)
     stop = int(np.searchsorted(-chance, -WORTH_A_LOOK, side="right"))

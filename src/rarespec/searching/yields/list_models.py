@@ -161,6 +161,7 @@ class ListModels:
         chosen = np.minimum(np.searchsorted(np.cumsum(weights), steps), weights.size - 1)
         members = self.members.ravel()[chosen, None]
         curves = self.recall.reshape(-1, len(self.depths))[chosen // len(SHARES)]
+        # There cannot be more members than places.
         return np.minimum(members * curves, self.depths)
 
 

@@ -26,6 +26,8 @@ FIRST_BYTES = 64 << 10
 
 
 class ByteRanges(Protocol):
+    """A file of which parts can be read."""
+
     size: int
 
     def read(self, places: Sequence[tuple[int, int]]) -> list[bytes]:
@@ -42,6 +44,8 @@ def opened_ranges(path: Path) -> Iterator[ByteRanges]:
 
 
 class OnDisk:
+    """An open file."""
+
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.size = os.fstat(file.fileno()).st_size
@@ -55,6 +59,8 @@ class OnDisk:
 
 
 class InMemory:
+    """The content of a file that was read as a whole."""
+
     def __init__(self, content: bytes) -> None:
         self._content = content
         self.size = len(content)
@@ -64,6 +70,8 @@ class InMemory:
 
 
 class OnStore:
+    """A file on an object store; its first bytes are fetched at once."""
+
     def __init__(self, path: Path) -> None:
         self._path = path
         self.size = size_of(path)
