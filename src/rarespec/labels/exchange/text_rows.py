@@ -146,6 +146,12 @@ class LabelTable:
         In the order of the rows.
     left_out : list of str
         One line for each kind of thing that was not taken over.
+
+    Examples
+    --------
+    >>> from rarespec.labels.exchange import LabelTable
+    >>> LabelTable([], ["2 rows without a label"]).left_out
+    ['2 rows without a label']
     """
 
     events: list[LabelEvent]

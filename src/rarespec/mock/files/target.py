@@ -99,6 +99,12 @@ class Layout:
         Takes a stack on `grid`, its targets and a directory; writes files and returns their paths.
     summary : str
         What these files are, in a few words.
+
+    Examples
+    --------
+    >>> from rarespec.mock.files import LAYOUTS
+    >>> LAYOUTS["sdss"].grid.n_pixels > 3000
+    True
     """
 
     grid: WavelengthGrid
