@@ -119,10 +119,12 @@ class FetchReport:
 
     @property
     def counts(self) -> Counter[str]:
+        """Outcome -> how many objects."""
         return Counter(map(str, self.objects.values()))
 
     @property
     def failures(self) -> list[Result]:
+        """The files that could not be fetched."""
         return [result for result in self.results if result.outcome == Outcome.FAILED]
 
     @property

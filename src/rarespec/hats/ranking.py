@@ -94,7 +94,24 @@ class Scoring:
 
 
 def score_partition(partition: pd.DataFrame, pixel: Any, scoring: Scoring) -> tuple[list[dict[str, Any]], Account]:
-    """The best `top` rows of this partition, and the account of all."""
+    """Score the spectra of one partition.
+
+    Parameters
+    ----------
+    partition : pandas.DataFrame
+        As LSDB hands it out.
+    pixel : HealpixPixel
+        Which partition it is.
+    scoring : Scoring
+        The model, and how many candidates to keep.
+
+    Returns
+    -------
+    rows : list of dict
+        The best candidates.
+    account : Account
+        What became of every spectrum.
+    """
     best, account = Best(scoring.top), Account(read=len(partition))
     for found in spectra_in(partition, name_of(pixel), scoring.model.grid):
         if isinstance(found, Defect):

@@ -61,7 +61,22 @@ class Targets:
 
 
 def find_targets(given: Iterable[Any], words: frozenset[str], radius: float) -> Targets:
-    """What ids, tables, positions and files mean; `words` are those that the catalogue has as ids."""
+    """Find out what ids, tables, positions and files mean.
+
+    Parameters
+    ----------
+    given : iterable
+        Known examples and non-members, in any form that `rarespec.search` takes.
+    words : frozenset of str
+        Those words that the catalogue has as ids.
+    radius : float
+        How far from a given position a spectrum may be, in arcsec.
+
+    Returns
+    -------
+    Targets
+        Ids and positions to look for.
+    """
     ids: set[str] = set()
     places = [np.empty((0, 3))]
     for one in given:

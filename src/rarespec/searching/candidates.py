@@ -238,7 +238,24 @@ class CandidateTables:
         self._examining = Lock()
 
     def make(self, rows: SearchRows, best: Numbers, scores: NDArray[np.float64], curve: YieldCurve) -> Table:
-        """Of these places, best first; `scores` are theirs. Flags are those of spectra that were examined before."""
+        """Make the table of these candidates; flags are those of spectra that were examined before.
+
+        Parameters
+        ----------
+        rows : SearchRows
+            All rows of the search.
+        best : (k,) intp array
+            Places of the candidates, best first.
+        scores : (k,) float64 array
+            Their scores.
+        curve : YieldCurve
+            Gives their chances.
+
+        Returns
+        -------
+        astropy.table.Table
+            The table.
+        """
         listed = self._catalogue_at(rows.survey_rows[best])
         ids = np.array(listed.pop("id"), dtype=str)
         judged = {

@@ -56,7 +56,29 @@ class Listing:
 
 
 def list_rows(rows: SearchRows, fit: Fit, chosen: Chosen, scores: Scores | None = None) -> Listing:
-    """The rows in the order of a fitted ranker; `scores`, (n,), where they are known already."""
+    """List the rows in the order of a fitted ranker.
+
+    Parameters
+    ----------
+    rows : SearchRows
+        All rows.
+    fit : Fit
+        The fitted ranker.
+    chosen : Chosen
+        Which spectra of the survey may be listed.
+    scores : (n,) float64 array, optional
+        The scores of all rows, where they are known already.
+
+    Returns
+    -------
+    Listing
+        The list.
+
+    Raises
+    ------
+    UsageError
+        If nothing is left to list.
+    """
     listed = rows.listed(chosen.mask)
     if not listed.any():
         why = "; ".join(chosen.said) or "every usable spectrum is known or a non-member"

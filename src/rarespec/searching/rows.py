@@ -127,7 +127,29 @@ class SearchRows:
 
 
 def gather_rows(features: FeatureSet, known: Examples, refused: Examples | None = None) -> tuple[SearchRows, list[str]]:
-    """The rows of a search, and what is wrong with examples; a UsageError when no known example has features."""
+    """Gather the rows of a search.
+
+    Parameters
+    ----------
+    features : FeatureSet
+        Of the survey.
+    known : Examples
+        The known examples.
+    refused : Examples, optional
+        The known non-members.
+
+    Returns
+    -------
+    rows : SearchRows
+        The usable spectra of the survey, and last the examples from elsewhere.
+    problems : list of str
+        What is wrong with the examples, one line each.
+
+    Raises
+    ------
+    UsageError
+        If no known example has features, or every usable spectrum is known.
+    """
     values, elsewhere, problems = _features_elsewhere(features, known.spectra)
     matrix = FeatureMatrix(features, values)
     place, rows = matrix.place_of, matrix.survey_rows

@@ -85,7 +85,27 @@ class PreparedSearch:
 def prepare_search(
     survey: Survey | str | os.PathLike[str], request: SearchRequest, progress: Progress | None = None
 ) -> PreparedSearch:
-    """All that comes before the ranker learns."""
+    """Do all that comes before the ranker learns.
+
+    Parameters
+    ----------
+    survey : Survey or path
+        The survey, or its directory.
+    request : SearchRequest
+        The known examples and the settings.
+    progress : callable, optional
+        Called with the blocks of features done, and in all.
+
+    Returns
+    -------
+    PreparedSearch
+        Rows, ranker, and what is wrong with the examples.
+
+    Raises
+    ------
+    UsageError
+        If no example can be used.
+    """
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
     device = usable_device(request.device)
     known = examples_of(opened, request.known, request.radius_arcsec)

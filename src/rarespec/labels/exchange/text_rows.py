@@ -164,7 +164,29 @@ Row = dict[str, str]
 def labels_of(
     path: Path, rows: Iterable[Row], event_of: Callable[[Row], LabelEvent | None], left_out: list[str]
 ) -> LabelTable:
-    """The labels of rows, each of which is a label, none at all (None), or wrong (a UsageError)."""
+    """Turn rows into labels.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    rows : iterable of dict
+        Column -> text.
+    event_of : callable
+        Row -> LabelEvent, or None for a row without a label; a UsageError if the row is wrong.
+    left_out : list of str
+        What was not taken over before.
+
+    Returns
+    -------
+    LabelTable
+        The labels.
+
+    Raises
+    ------
+    UsageError
+        If a row is wrong; the message names the rows, and nothing is read.
+    """
     events, problems, n_empty = [], [], 0
     for number, row in enumerate(rows, 1):
         try:

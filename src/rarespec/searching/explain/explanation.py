@@ -113,7 +113,27 @@ def contributions(template: Template, rescaled_flux: NDArray[np.floating]) -> Ve
 
 
 def explain_score(template: Template | NoTemplate, spectrum: Spectrum, features: FeatureSet) -> Explanation:
-    """What this template finds in a spectrum that is on the grid of the features' survey."""
+    """Explain what a template finds in a spectrum.
+
+    Parameters
+    ----------
+    template : Template or NoTemplate
+        Of the ranking.
+    spectrum : Spectrum
+        On the grid of the survey that the features are of.
+    features : FeatureSet
+        Of the search.
+
+    Returns
+    -------
+    Explanation
+        The contribution of each pixel, and the ranges that matter most.
+
+    Raises
+    ------
+    UsageError
+        If there is no template, or the spectrum has other pixels or no features.
+    """
     if isinstance(template, NoTemplate):
         raise UsageError(f"{spectrum.id}: no explanation by wavelength. {template.said}")
     if len(spectrum.flux) != len(template.wavelength):
@@ -149,7 +169,22 @@ def _band(wavelength: Vector, smooth: Vector, start: int, stop: int, everything:
 
 
 def smoothed(wavelength: Vector, values: Vector, width_angstrom: float = SMOOTHING_ANGSTROM) -> Vector:
-    """Each value, (p,), spread evenly over the pixels within half the width: the sum stays the same."""
+    """Spread each value evenly over the pixels within half the width; the sum stays the same.
+
+    Parameters
+    ----------
+    wavelength : (p,) float64 array
+        Rising.
+    values : (p,) float64 array
+        To be smoothed.
+    width_angstrom : float
+        The width.
+
+    Returns
+    -------
+    (p,) float64 array
+        The smoothed values.
+    """
     first = np.searchsorted(wavelength, wavelength - width_angstrom / 2)
     last = np.searchsorted(wavelength, wavelength + width_angstrom / 2)
     spread = np.zeros(len(values) + 1)

@@ -101,10 +101,24 @@ def mean_known(ranking: Ranking) -> NDArray[np.float64]:
 
 
 def on_scale_of(filtered: Vector, known: Vector, offset_is_free: bool = False) -> Vector | None:
-    """A known spectrum with the median of the other, (p,) each, NaN where bad; None when there is nothing to compare.
+    """Scale a known spectrum so that it has the median of another.
 
     A free offset is one that a rescaling has taken away; then the spread is made the same as well. So it is where a
     median is not positive, as it happens in noise.
+
+    Parameters
+    ----------
+    filtered : (p,) array
+        The other spectrum, NaN where bad.
+    known : (p,) array
+        The known spectrum, NaN where bad.
+    offset_is_free : bool
+        Whether the spectra may be shifted against each other.
+
+    Returns
+    -------
+    (p,) array or None
+        The known spectrum, scaled; None when there is nothing to compare.
     """
     medians = np.array([np.nanmedian(one) if np.isfinite(one).any() else np.nan for one in (filtered, known)])
     if not np.isfinite(medians).all():
