@@ -105,7 +105,7 @@ def search(
     engine: AnyEngine = None,
     device: str | None = None,
 ) -> Any:
-    """Rank the spectra of a survey, or of a HATS catalogue, by how alike they are to the known examples.
+    """Rank the spectra of a survey, or of a HATS catalogue, by how much they resemble the known examples.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def search(
         The known examples: ids; a table, or a file with one, of ids or positions; spectra, or files of spectra of any
         survey.
     method : str
-        Name of the ranker; "auto" chooses and combines by how well the known examples are found again.
+        Name of the ranker; "auto" chooses and combines rankers by how well each finds the known examples again.
     top : int
         How many candidates the table holds.
     seed : int
@@ -127,12 +127,12 @@ def search(
     recipe : Recipe or str
         The features; a name or a recipe.
     selection : Selection, optional
-        Which spectra are listed; by default every one. The ranker learns from all. Not of a HATS catalogue: filter
+        Which spectra are listed; by default every one. The ranker learns from all. Not for a HATS catalogue: filter
         that with LSDB.
     radius_arcsec : float
         How far from a given position a spectrum may be.
     progress : callable, optional
-        Called with the blocks of features done, and in all; of a HATS catalogue, with the partitions scored.
+        Called with the blocks of features done, and in all; for a HATS catalogue, with the partitions scored.
     engine : address, client or engine, optional
         Where to compute: in this process by default, or on a Dask cluster, given by its address, its client or as a
         DaskCluster. The ranking is the same.
@@ -148,12 +148,26 @@ def search(
     Raises
     ------
     UsageError
-        If something is asked for that cannot be, before anything is computed; or if no example can be used.
+        If a setting is wrong, before anything is computed; or if no example can be used.
 
     See Also
     --------
     search_with_model : Rank with what an earlier search learned.
-    search_hats : Say besides how to learn from a HATS catalogue.
+    search_hats : Search a HATS catalogue, with settings for how to learn from it.
+
+    Examples
+    --------
+    Hide half of eight simulated carbon stars among sixty common objects, and find them again.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(rarespec.MockSky(60, {"carbon": 8}, seed=1))
+    ...     carbon = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
+    ...     ranking = rarespec.search(survey, carbon[:4], "matched_filter", top=5)
+    >>> len(set(ranking.table["id"]) & set(carbon[4:])) > 2
+    True
     """
     from rarespec.hats.catalogue import is_catalogue
     from rarespec.searching.request import EVERYTHING, SearchRequest

@@ -73,12 +73,19 @@ MANY_SPECTRA_BYTES = 8 << 30
 class Wanted:
     """One file of an archive.
 
-    asked     : ids for which it is fetched, as the user wrote them
-    name      : its place in the folder of fetched files
-    addresses : where it may be; the next is asked when the archive says that it is not there
-    most_bytes : a longer file is not taken
-    checksums : name of the list of checksums in the directory of the file; a pattern (*.sha1sum) is looked for in the
-        listing of the directory; none when empty
+    Parameters
+    ----------
+    asked : tuple of str
+        Ids for which it is fetched, as the user wrote them.
+    name : str
+        Its place in the folder of fetched files.
+    addresses : tuple of str
+        Where it may be; the next is asked when the archive says that it is not there.
+    checksums : str
+        Name of the list of checksums in the directory of the file. A pattern (``*.sha1sum``) is looked for in the
+        listing of the directory. Empty when there is no list.
+    most_bytes : int
+        A longer file is not taken.
     """
 
     asked: tuple[str, ...]

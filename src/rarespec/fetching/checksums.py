@@ -22,6 +22,8 @@ LINK = re.compile(r"""href\s*=\s*["']?([^"'\s>?#]+)""", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Checksum:
+    """A checksum as an archive publishes it, such as sha1 and its hexadecimal digits."""
+
     algorithm: str
     digest: str
 

@@ -17,11 +17,20 @@ from rarespec.errors import RarespecError
 class FaultError(RarespecError):
     """One request that did not give what was asked for.
 
-    passing : whether another try may help
-    absent  : whether the archive says that there is no such file
-    busy    : whether the archive has too much to do, so that everyone should leave it alone for a while
-    wait    : seconds that the archive asks us to wait
-    status  : the HTTP status, where that was the fault
+    Parameters
+    ----------
+    reason : str
+        What happened, in words.
+    passing : bool
+        Whether another try may help.
+    absent : bool
+        Whether the archive says that there is no such file.
+    busy : bool
+        Whether the archive has too much to do, so that everyone should leave it alone for a while.
+    wait : float, optional
+        Seconds that the archive asks us to wait.
+    status : int
+        The HTTP status, where that was the fault; else 0.
     """
 
     def __init__(
@@ -78,9 +87,24 @@ class Clock:
 
 @dataclass
 class Patience:
-    """Tries, and the waits between them: 1, 2, 4 ... seconds up to `longest`, each shortened at random by up to half.
+    """How often to try again, and how long to wait between tries.
 
-    too_long : an archive that asks for more seconds than this is not waited for
+    The waits are 1, 2, 4 ... seconds up to `longest`, each shortened at random by up to half.
+
+    Parameters
+    ----------
+    tries : int
+        Tries in all.
+    first : float
+        The first wait in seconds.
+    longest : float
+        The longest wait in seconds.
+    too_long : float
+        An archive that asks for more seconds than this is not waited for.
+    clock : Clock
+        Tells the time and waits.
+    chance : callable
+        Gives a random number from 0 to 1.
     """
 
     tries: int = 6

@@ -46,11 +46,18 @@ def silent(stage: str) -> Progress:
 class Place:
     """Where the files go, and how.
 
-    out         : folder for the files; beside the survey, with the ending .files, when it is not given
-    into        : survey that is made or grown from them
-    archives    : TOML file with addresses that replace the built-in ones
-    connections : requests to the archive at the same time
-    checksums   : whether the lists of checksums that archives publish are asked for
+    Parameters
+    ----------
+    out : Path or None
+        Folder for the files; by default beside the survey, with the ending .files.
+    into : Path or None
+        Survey that is made or grown from them.
+    archives : Path or None
+        TOML file with addresses that replace the built-in ones.
+    connections : int
+        Requests to the archive at the same time.
+    checksums : bool
+        Whether the lists of checksums that archives publish are asked for.
     """
 
     out: Path | None = None

@@ -95,7 +95,28 @@ OTHERS = f"{COLUMNS} AND subclass NOT LIKE 'Carbon%' AND plate BETWEEN {{first}}
 def paper_sample(
     archive: Archive, web: Web, seed: int, progress: Progress, n_carbon: int = N_CARBON, n_others: int = N_OTHERS
 ) -> list[Asked]:
-    """The carbon stars, then the others, each in the order of their ids."""
+    """Draw the sample of the paper: the carbon stars, then the others, each in the order of their ids.
+
+    Parameters
+    ----------
+    archive : Archive
+        SDSS, with its addresses.
+    web : Web
+        Asks the archive.
+    seed : int
+        Same seed, same sample.
+    progress : callable
+        Called with the groups of plates asked for, in all, and a note.
+    n_carbon : int
+        How many carbon stars.
+    n_others : int
+        How many other stars.
+
+    Returns
+    -------
+    list of Asked
+        The objects.
+    """
     carbon = drawn(rows_of(CARBON, archive, web), n_carbon, seed, "carbon stars")
     others: list[Asked] = []
     starts = range(0, LAST_PLATE, PLATES_AT_A_TIME)
@@ -124,12 +145,26 @@ ARCHIVES = ("sdss", "lamost", "desi", "sparcl")
 
 @dataclass(frozen=True)
 class Question:
-    """The objects are given by ids, a table, a query or the paper's choice; ids and a table may be joined.
+    """Which objects to fetch: by ids, a table, a query or the paper's choice; ids and a table may be joined.
 
-    table : path of a table of objects
-    sql   : a query to SkyServer (SDSS)
-    paper : the sample of the paper (SDSS), drawn with `seed`
-    run2d : the reduction of SDSS, when a table does not tell it
+    Parameters
+    ----------
+    archive : str
+        "sdss", "lamost", "desi" or "sparcl".
+    ids : tuple of str
+        Ids of objects.
+    table : Path or None
+        A table of objects.
+    sql : str or None
+        A query to SkyServer (SDSS).
+    paper : bool
+        The sample of the paper (SDSS), drawn with `seed`.
+    seed : int
+        Same seed, same sample.
+    release : str or None
+        Release of the archive.
+    run2d : str or None
+        The reduction of SDSS, when a table does not have it.
     """
 
     archive: str

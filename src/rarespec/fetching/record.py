@@ -46,11 +46,28 @@ WORST_FIRST = (Outcome.FAILED, Outcome.FETCHED, Outcome.ALREADY_THERE)
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one file, or of an id for which no file could even be named (`name` is empty).
+    """What became of one file, or of an id for which no file could even be named.
 
-    digest   : "sha1:..." of what was fetched
-    verified : whether the archive publishes that digest
-    cause    : of a failure
+    Parameters
+    ----------
+    asked : tuple of str
+        Ids of the objects that need the file.
+    outcome : Outcome
+        Fetched, already there, or failed.
+    name : str
+        The file, relative to the folder; empty when it could not be named.
+    address : str
+        Where it comes from.
+    reason : str
+        Why it failed, in words.
+    n_bytes : int
+        Its size.
+    digest : str
+        "sha1:..." of what was fetched.
+    verified : bool
+        Whether the archive publishes that digest.
+    cause : Cause
+        Of a failure.
     """
 
     asked: tuple[str, ...]
@@ -77,8 +94,14 @@ def failed(asked: Iterable[str], reason: str, name: str = "", address: str = "",
 class FetchReport:
     """The account of one fetch.
 
-    folder : where the files are
-    ingest : what became of them in the survey, when they were stored in one
+    Parameters
+    ----------
+    folder : Path
+        Where the files are.
+    results : list of Result
+        What became of each file.
+    ingest : IngestReport or None
+        What became of the files in the survey, when they were stored in one.
     """
 
     folder: Path
@@ -96,10 +119,12 @@ class FetchReport:
 
     @property
     def counts(self) -> Counter[str]:
+        """Outcome -> how many objects."""
         return Counter(map(str, self.objects.values()))
 
     @property
     def failures(self) -> list[Result]:
+        """The files that could not be fetched."""
         return [result for result in self.results if result.outcome == Outcome.FAILED]
 
     @property

@@ -56,9 +56,27 @@ def run_all(
     done: Callable[[Result], None],
     progress: Progress,
 ) -> list[Result]:
-    """The results of all tasks, in their order; `done` is called with each as it comes, by this thread.
+    """Run all tasks, several at the same time.
 
     An interruption, or a fault that is not the archive's, calls `stop`, which ends all waiting, and is raised again.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        What to fetch.
+    connections : int
+        Tasks at the same time.
+    stop : callable
+        Ends all waiting.
+    done : callable
+        Called with each result as it comes, by this thread.
+    progress : callable
+        Called with the files done, in all, and how many failed.
+
+    Returns
+    -------
+    list of Result
+        In the order of the tasks.
     """
     results: list[list[Result]] = [[] for _ in tasks]
     streak = Streak()

@@ -24,8 +24,20 @@ HEADS = 200
 class Preview:
     """The files that a fetch would ask for.
 
-    sizes     : name -> bytes, of those whose size the archive told
-    looked_at : names of those whose size was asked for
+    Parameters
+    ----------
+    folder : Path
+        Where they would go.
+    missing : list of Wanted
+        Files to fetch.
+    there : list of Result
+        Files that are there already.
+    failures : list of Result
+        Ids and files that cannot be fetched.
+    sizes : dict
+        Name -> bytes, where the archive told the size.
+    looked_at : frozenset of str
+        Names of the files whose size was asked for.
     """
 
     folder: Path

@@ -107,7 +107,22 @@ def name_of(pixel: Any) -> str:
 
 
 def spectra_in(partition: pd.DataFrame, name: str, grid: WavelengthGrid) -> Iterator[Spectra | Defect]:
-    """All spectra on this grid as an ingest would store them, and what is wrong with the others."""
+    """Read all spectra of a partition on this grid, as an ingest would store them, and what is wrong with the others.
+
+    Parameters
+    ----------
+    partition : pandas.DataFrame
+        As LSDB hands it out.
+    name : str
+        Of the partition; spectra name it as their source.
+    grid : WavelengthGrid
+        On which the spectra are put.
+
+    Yields
+    ------
+    Spectra or Defect
+        In the order of the rows.
+    """
     if not len(partition):
         return
     table = _arrow(partition)
@@ -174,10 +189,33 @@ def over_partitions(
     shared: Any,
     progress: Progress | None = None,
 ) -> Iterator[tuple[str, Outcome | Failed]]:
-    """`function(partition, pixel, shared)` of each partition, with its name and in the order of the sky.
+    """Compute `function(partition, pixel, shared)` for each partition, in the order of the sky.
 
-    With a Dask client active its workers do it, and `shared` travels to each of them once. A SurveyError when no
-    partition at all could be read.
+    With a Dask client active its workers do it, and `shared` travels to each of them once. A partition that cannot be
+    read does not stop the others.
+
+    Parameters
+    ----------
+    catalogue : Catalog
+        A catalogue of LSDB.
+    function : callable
+        Of (partition, pixel, shared).
+    shared : object
+        What every call needs.
+    progress : callable, optional
+        Called with the partitions done, and in all.
+
+    Yields
+    ------
+    name : str
+        Of the partition.
+    outcome : object
+        What the function returned; `Failed` if the partition could not be read.
+
+    Raises
+    ------
+    SurveyError
+        If no partition at all could be read.
     """
     client = _active_client()
     travelling = client.scatter(shared, broadcast=True, hash=False) if client else shared

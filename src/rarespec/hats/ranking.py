@@ -94,7 +94,24 @@ class Scoring:
 
 
 def score_partition(partition: pd.DataFrame, pixel: Any, scoring: Scoring) -> tuple[list[dict[str, Any]], Account]:
-    """The best `top` rows of this partition, and the account of all."""
+    """Score the spectra of one partition.
+
+    Parameters
+    ----------
+    partition : pandas.DataFrame
+        As LSDB hands it out.
+    pixel : HealpixPixel
+        Which partition it is.
+    scoring : Scoring
+        The model, and how many candidates to keep.
+
+    Returns
+    -------
+    rows : list of dict
+        The best candidates.
+    account : Account
+        What became of every spectrum.
+    """
     best, account = Best(scoring.top), Account(read=len(partition))
     for found in spectra_in(partition, name_of(pixel), scoring.model.grid):
         if isinstance(found, Defect):
@@ -125,20 +142,42 @@ TOLD = 5
 
 @dataclass(frozen=True, eq=False)
 class HatsRanking:
-    """Candidates of one search, best first.
+    """The candidates of a search in a HATS catalogue, best first.
 
-    Not to be confused with `rarespec.searching.ranking.Ranking`, which has a survey behind it.
+    It has no survey behind it, as a `Ranking` has.
 
-    Attributes
+    Parameters
     ----------
-    table : astropy Table: rank, id, ra, dec, class, subclass, z, snr, score, and the catalogue's own columns
-    account : what became of every spectrum that was read
-    unread : partitions that could not be read, each with the reason; nothing is known of their spectra
-    empty : partitions without a spectrum
-    method, why : the ranker, and what it did, in words
-    examples_lost : whether an example that was given could not be used
-    sample_yield : how many true objects are expected in the sample that was learned from; None with a model
-    provenance : what the ranking depends on
+    table : astropy.table.Table
+        The candidates: rank, id, ra, dec, class, subclass, z, snr, score, and the catalogue's own columns.
+    account : Account
+        What became of every spectrum that was read.
+    unread : dict
+        Partitions that could not be read, each with the reason; nothing is known of their spectra.
+    empty : list of str
+        Partitions without a spectrum.
+    method : str
+        Name of the ranker.
+    why : str
+        What the ranker did, in words.
+    lesson_problems : list of str
+        What was wrong with the examples, one line each.
+    examples_lost : bool
+        Whether an example could not be used.
+    sample_yield : YieldCurve or None
+        How many true objects to expect in the sample that was learned from; None with a model.
+    provenance : mapping
+        What the ranking depends on.
+
+    Examples
+    --------
+    >>> from astropy.table import Table
+    >>> from rarespec.hats import HatsRanking
+    >>> from rarespec.hats.ranking import Account
+    >>> account = Account(read=10, scored=9, not_listed=1)
+    >>> ranking = HatsRanking(Table({"rank": [1]}), account, {}, [], "auto", "", [], False, None, {})
+    >>> ranking.n_listed
+    8
     """
 
     table: Table
@@ -184,7 +223,18 @@ class HatsRanking:
         return [f"the catalogue has duplicate ids; {n} of them appear more than once in the list"] if n else []
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """The table as .hats, .ecsv, .csv, .fits, .vot or .parquet, with where it comes from."""
+        """Write the table, with its provenance.
+
+        Parameters
+        ----------
+        path : path or str
+            The file; its name ends in .ecsv, .csv, .fits, .vot or .parquet, or .hats for a catalogue.
+
+        Returns
+        -------
+        Path
+            The file, or the directory of the catalogue.
+        """
         if os.fspath(path).endswith(".hats"):
             from rarespec.hats.writing import write_hats
 

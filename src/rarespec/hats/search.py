@@ -43,9 +43,9 @@ class HatsPlan:
     sample : int
         How many spectra to learn from, drawn from all partitions in proportion to their size.
     workspace : path, optional
-        A new or empty directory where the survey to learn from and the model stay; by default they go.
+        A new or empty directory that keeps the survey to learn from and the model; by default both are deleted.
     save_model : path, optional
-        A file for what was model.
+        A file for what was learned.
     """
 
     grid: WavelengthGrid = PAPER_GRID
@@ -75,10 +75,10 @@ def search_hats(
     progress: Progress | None = None,
     **settings: Any,
 ) -> HatsRanking:
-    """Rank the spectra of a HATS catalogue (Multimodal Universe layout) by how alike they are to the known examples.
+    """Rank the spectra of a HATS catalogue (Multimodal Universe layout) by how much they resemble the known examples.
 
-    `rarespec.search` takes a catalogue as well; here can be said besides how to learn from it. Every partition is read
-    and scored by itself, on the workers of the Dask client where one is active, and only its best rows come back.
+    `rarespec.search` takes a catalogue as well; here you can also say how to learn from it. Every partition is read and
+    scored by itself, on the workers of the Dask client where one is active, and only its best rows come back.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def search_hats(
         A catalogue of LSDB, filtered or not, or the directory or URL of one.
     known : ids, table, positions, spectra or files
         The examples, in any form that `rarespec.search` takes. They and a sample of the catalogue are put in a
-        survey, a search on which learns what is then used on all.
+        survey; a search on it learns what is then used on all.
     model : path, optional
         Instead of `known`, a file saved by a search; the spectra are put on its wavelength grid.
     top : int
@@ -96,12 +96,12 @@ def search_hats(
     sample : int
         How many spectra to learn from, drawn from all partitions in proportion to their size.
     workspace : path, optional
-        A new or empty directory where the survey to learn from and the model stay; by default they go.
+        A new or empty directory that keeps the survey to learn from and the model; by default both are deleted.
     save_model : path, optional
-        A file for what was model.
+        A file for what was learned.
     progress : callable, optional
         Called with the partitions scored, and in all.
-    **settings
+    **settings : dict
         Everything else that a `SearchRequest` takes, by name: method, seed, non_members, params, recipe,
         radius_arcsec, engine.
 
@@ -113,7 +113,14 @@ def search_hats(
     Raises
     ------
     UsageError
-        If something is asked for that a catalogue does not have: a selection, a device.
+        If a setting is not possible for a catalogue: a selection, a device.
+
+    Examples
+    --------
+    >>> from rarespec import search_hats
+    >>> ranking = search_hats("desi.hats", known="carbon-stars.csv", top=300, sample=20_000)  # doctest: +SKIP
+    >>> ranking.write("candidates.hats")  # doctest: +SKIP
+    PosixPath('candidates.hats')
     """
     request = SearchRequest(known, top=top, model=model, **settings)
     return rank_catalogue(catalogue, request, HatsPlan(grid, sample, workspace, save_model), progress)
@@ -125,7 +132,24 @@ def rank_catalogue(
     plan: HatsPlan = PLAN,
     progress: Progress | None = None,
 ) -> HatsRanking:
-    """The ranking of a catalogue that is asked for."""
+    """Rank a HATS catalogue as a request asks.
+
+    Parameters
+    ----------
+    catalogue : Catalog or path
+        A catalogue of LSDB, or the directory or URL of one.
+    request : SearchRequest
+        The known examples, or a model, and the settings.
+    plan : HatsPlan
+        How to learn from a sample.
+    progress : callable, optional
+        Called with the partitions scored, and in all.
+
+    Returns
+    -------
+    HatsRanking
+        The candidates, and what became of every spectrum.
+    """
     _refuse_what_needs_a_survey(catalogue, request, plan)
     found = open_catalogue(catalogue)
     with _current_cluster(request.engine):

@@ -61,7 +61,22 @@ class Targets:
 
 
 def find_targets(given: Iterable[Any], words: frozenset[str], radius: float) -> Targets:
-    """What ids, tables, positions and files mean; `words` are those that the catalogue has as ids."""
+    """Find out what ids, tables, positions and files mean.
+
+    Parameters
+    ----------
+    given : iterable
+        Known examples and non-members, in any form that `rarespec.search` takes.
+    words : frozenset of str
+        Those words that the catalogue has as ids.
+    radius : float
+        How far from a given position a spectrum may be, in arcsec.
+
+    Returns
+    -------
+    Targets
+        Ids and positions to look for.
+    """
     ids: set[str] = set()
     places = [np.empty((0, 3))]
     for one in given:
@@ -140,9 +155,29 @@ def training_survey(
     sample: int = SAMPLE,
     progress: Progress | None = None,
 ) -> Survey:
-    """A new survey in this directory with all that is known by the request, and a sample of so many others.
+    """Make a new survey of all that is known by the request, and a sample of others.
 
     Spectra that cannot be used are left out here; whoever scores the catalogue accounts for them.
+
+    Parameters
+    ----------
+    catalogue : Catalog
+        A catalogue of LSDB.
+    request : SearchRequest
+        The known examples and non-members.
+    into : Path
+        Directory of the survey.
+    grid : WavelengthGrid
+        Its wavelengths.
+    sample : int
+        How many others.
+    progress : callable, optional
+        Called with the partitions done, and in all.
+
+    Returns
+    -------
+    Survey
+        The survey to learn from.
     """
     given = [request.known] if request.non_members is None else [request.known, request.non_members]
     words = frozenset[str]().union(*map(words_in, given))
@@ -168,6 +203,7 @@ def apportion(sizes: dict[str, int], total: int) -> dict[str, int]:
     if n <= total:
         return sizes
     exact = {name: total * size / n for name, size in sizes.items()}
+    # Largest remainders: what rounding down leaves over goes to those who lost most by it.
     share = {name: int(part) for name, part in exact.items()}
     for name in sorted(exact, key=lambda name: share[name] - exact[name])[: total - sum(share.values())]:
         share[name] += 1
@@ -176,6 +212,7 @@ def apportion(sizes: dict[str, int], total: int) -> dict[str, int]:
 
 def draw(partition: pd.DataFrame, pixel: Any, drawing: Drawing) -> list[Spectra]:
     """The spectra of the rows that are wanted or drawn, on the grid."""
+    # By the partition, not by its turn: the sample is the same on any number of workers.
     rng = np.random.default_rng([drawing.seed, pixel.order, pixel.pixel])
     n = min(drawing.share.get(name_of(pixel), 0), len(partition))
     drawn = rng.choice(len(partition), n, replace=False, shuffle=False) if n else np.empty(0, np.intp)

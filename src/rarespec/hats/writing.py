@@ -119,10 +119,36 @@ def write_hats(
     path: str | os.PathLike[str],
     provenance: Mapping[str, Any] | None = None,
 ) -> Path:
-    """A HATS catalogue in this directory, whatever its name, that `lsdb.open_catalog` opens and crossmatches.
+    """Write candidates as a HATS catalogue, which `lsdb.open_catalog` opens and crossmatches.
 
     The directory appears whole or not at all; a HATS catalogue that is there is replaced. Rows without a position are
-    left out, with a warning. `provenance` is that of the ranking, if it is one.
+    left out, with a warning.
+
+    Parameters
+    ----------
+    candidates : Ranking, HatsRanking or astropy.table.Table
+        The candidates, with `ra` and `dec` in degrees.
+    path : path or str
+        The directory of the catalogue; any name will do.
+    provenance : mapping, optional
+        What the table depends on; by default that of the ranking.
+
+    Returns
+    -------
+    Path
+        The directory.
+
+    Raises
+    ------
+    UsageError
+        If the parent directory does not exist, or something else is there.
+
+    Examples
+    --------
+    >>> from astropy.table import Table
+    >>> from rarespec import write_hats
+    >>> write_hats(Table({"id": ["a"], "ra": [150.1], "dec": [2.2]}), "found.hats")  # doctest: +SKIP
+    PosixPath('found.hats')
     """
     is_ranking = isinstance(candidates, Ranking | HatsRanking)
     table = candidates.table if is_ranking else candidates

@@ -40,6 +40,8 @@ PAGE = "index.html"
 
 
 class StaticFile(NamedTuple):
+    """A file that the page loads, and its media type."""
+
     content: bytes
     content_type: str
 
@@ -71,11 +73,31 @@ def app_for(
     relearn_every: int = RELEARN_EVERY,
     blind: bool = False,
 ) -> Starlette:
-    """The application for this port; `app.state.inspection` is what it shows, to be closed at the end.
+    """Make the application for this port; `app.state.inspection` is what it shows, to be closed at the end.
 
-    lines : the user's own, at rest
-    relearn_every : labels after which the page asks for the ranking to be learned again; 0 for never by itself
-    blind : whether what others say is hidden until this person has labelled the same spectrum, and not learned from
+    Parameters
+    ----------
+    campaign : Campaign
+        Lists candidates and learns.
+    log : LabelLog
+        Where labels go.
+    person : str
+        Who labels.
+    secrets : Secrets
+        What a request must know to be answered.
+    port : int
+        Of this machine.
+    lines : sequence of SpectralFeature
+        The user's own, at rest.
+    relearn_every : int
+        Labels after which the page asks for the ranking to be learned again; 0 for never by itself.
+    blind : bool
+        Whether the labels of others are hidden until this person has labelled the same spectrum, and not learned from.
+
+    Returns
+    -------
+    Starlette
+        The application.
     """
     inspection = Inspection(campaign, log, person, lines, relearn_every, blind)
     app = Starlette(

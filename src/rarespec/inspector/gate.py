@@ -25,7 +25,15 @@ N_BYTES = 32
 
 @dataclass(frozen=True)
 class Secrets:
-    """token : opens the page, and is then the cookie; xsrf : has to come with whatever changes something."""
+    """Secrets of one run of the inspector.
+
+    Parameters
+    ----------
+    token : str
+        Opens the page, and is then the cookie.
+    xsrf : str
+        Has to come with every request that changes something.
+    """
 
     token: str
     xsrf: str

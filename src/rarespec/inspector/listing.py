@@ -21,9 +21,24 @@ Facts = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """ids : in the order chosen; facts : of each of them; moved : id -> the rank before the last learning, or None.
+    """The list that the page shows.
 
-    ranked : ids that the newest ranking ranks; the others have left it, as they are examples now or were refused
+    Parameters
+    ----------
+    revision : int
+        Number of the ranking.
+    ranking : Ranking
+        The ranking.
+    order : str
+        The order chosen.
+    ids : tuple of str
+        In this order.
+    facts : mapping
+        Id -> its row of the table.
+    moved : mapping
+        Id -> the rank before the last learning, or None.
+    ranked : frozenset of str
+        Ids that the newest ranking ranks; the others have left it, as they are examples now or were refused.
     """
 
     revision: int
@@ -42,10 +57,25 @@ def listing_of(
     facts_before: Mapping[str, Facts],
     moved: Mapping[str, int | None],
 ) -> Listing:
-    """The newest revision of a campaign in this order.
+    """List the newest revision of a campaign in this order.
 
-    seen : labels that stand; they tell rank and score of spectra that have left the ranking
-    facts_before : what was shown of spectra that have left the ranking since
+    Parameters
+    ----------
+    campaign : Campaign
+        The campaign.
+    order : str
+        "likely" or "informative".
+    seen : mapping
+        (spectrum, person) -> label that stands; it tells rank and score of spectra that have left the ranking.
+    facts_before : mapping
+        Id -> what was shown of a spectrum that has left the ranking since.
+    moved : mapping
+        Id -> the rank before the last learning, or None.
+
+    Returns
+    -------
+    Listing
+        The list that the page shows.
     """
     revision = campaign.now
     ids, ranked = tuple(revision.listed(order)), table_rows(revision.ranking)
@@ -78,7 +108,10 @@ def _of_the_past(before: Facts | None, event: LabelEvent | None, now: Facts) -> 
 class Said:
     """What everyone has said up to some moment.
 
-    events : all of them, the oldest first
+    Parameters
+    ----------
+    events : tuple of LabelEvent
+        All of them, the oldest first.
     """
 
     events: tuple[LabelEvent, ...]

@@ -114,8 +114,27 @@ def serve(
 ) -> None:
     """Serve the page until Ctrl-C; then finish what was begun and return.
 
-    listener : of `listening`; it is taken before the search, so that nobody waits for one to hear that a port is in use
-    say : called with the address of the page, which has the token in it, and with the port
+    Parameters
+    ----------
+    campaign : Campaign
+        Lists candidates and learns.
+    log : LabelLog
+        Where labels go.
+    person : str
+        Who labels.
+    listener : socket
+        Of `listening`. It is taken before the search, so that a port in use is known before anybody waits for a
+        ranking.
+    open_browser : bool
+        Open the page in a browser.
+    lines : sequence of SpectralFeature, optional
+        The user's own, at rest.
+    relearn_every : int
+        Labels after which the page asks for the ranking to be learned again; 0 for never by itself.
+    say : callable, optional
+        Called with the address of the page, which has the token in it, and with the port.
+    blind : bool
+        Whether the labels of others are hidden until this person has labelled the same spectrum, and not learned from.
     """
     secrets, port = Secrets.new(), listener.getsockname()[1]
     app = app_for(campaign, log, person, secrets, port, lines or (), relearn_every, blind)

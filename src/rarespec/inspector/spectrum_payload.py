@@ -218,9 +218,23 @@ ALIGNMENT = 8
 
 
 def spectrum_payload(ranking: Ranking, shelf: Shelf, spectrum: Spectrum, facts: Mapping[str, Any]) -> bytes:
-    """Header and curves of a spectrum, seen by this ranking.
+    """Pack header and curves of a spectrum, seen by this ranking.
 
-    facts : the spectrum's row of the table of candidates, as far as there is one
+    Parameters
+    ----------
+    ranking : Ranking
+        The newest ranking.
+    shelf : Shelf
+        Spectra that were read before.
+    spectrum : Spectrum
+        The spectrum.
+    facts : mapping
+        Its row of the table of candidates, as far as there is one.
+
+    Returns
+    -------
+    bytes
+        What the page unpacks.
     """
     nearest = str(facts.get("nearest_known") or "")
     known, note = known_curve(ranking, shelf, spectrum, nearest)

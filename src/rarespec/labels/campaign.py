@@ -42,25 +42,78 @@ Places = Mapping[str, int]
 
 @dataclass(frozen=True, eq=False)
 class Revision:
-    """One state of a campaign; it never changes, but for flags that are added to the table."""
+    """One state of a campaign; it never changes, except that flags are added to its table.
+
+    Parameters
+    ----------
+    number : int
+        0 for the first ranking; one more each time that the campaign learns.
+    ranking : Ranking
+        The ranking.
+    labels : mapping
+        Id -> label, those that it learned from.
+    places : mapping
+        Order -> id -> place in the list, of the labelled spectra.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(rarespec.MockSky(60, {"carbon": 8}, seed=1))
+    ...     carbon = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
+    ...     revision = rarespec.Campaign.start(survey, carbon[:4], "matched_filter", top=5).now
+    >>> revision.number, len(revision.listed())
+    (0, 5)
+    """
 
     number: int
     ranking: Ranking
     labels: Labels
-    """Those that it learned from."""
     places: Mapping[str, Places]
-    """Order -> where the labelled spectra stand in it."""
 
     def listed(self, order: str = "likely") -> list[str]:
+        """List the ids in the order in which to look at them.
+
+        Parameters
+        ----------
+        order : str
+            "likely" (best first) or "informative" (even chances first).
+
+        Returns
+        -------
+        list of str
+            Ids; labelled spectra stay where they stood when they were labelled.
+        """
         table = self.ranking.table
         looked_at = in_order(order, np.asarray(table["chance"]))
         return arranged(table["id"][looked_at].tolist(), self.places[order])
 
 
 class Campaign:
-    """Looks for the others of the known, and learns from what people say of the candidates.
+    """A search that learns from what people say of its candidates.
 
-    All methods may be called from any thread. While one learns, the others see the revision before.
+    Make one with `Campaign.start` or `Campaign.resume`. All methods may be called from any thread. While one learns,
+    the others see the revision before.
+
+    Parameters
+    ----------
+    relearning : Relearning
+        Ranks again with more labels.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(rarespec.MockSky(60, {"carbon": 8}, seed=1))
+    ...     carbon = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
+    ...     campaign = rarespec.Campaign.start(survey, carbon[:4], "matched_filter", top=5)
+    ...     change = campaign.relearn({campaign.listed()[0]: rarespec.Label.YES})
+    >>> change.revision, change.n_yes
+    (1, 1)
     """
 
     def __init__(self, relearning: Relearning) -> None:
@@ -95,8 +148,18 @@ class Campaign:
             How many candidates to list.
         progress : callable, optional
             Called with the blocks of features done, and in all.
-        **settings
+        **settings : dict
             Everything else that a `SearchRequest` takes, by name.
+
+        Returns
+        -------
+        Campaign
+            At revision 0.
+
+        Raises
+        ------
+        UsageError
+            If a setting is wrong, or no example can be used.
         """
         return cls.from_request(survey, SearchRequest(known, method, top, **settings), progress)
 
@@ -107,7 +170,27 @@ class Campaign:
         request: SearchRequest,
         progress: FeaturesDone | None = None,
     ) -> Campaign:
-        """Rank for the first time, as this request asks."""
+        """Rank for the first time, as this request asks.
+
+        Parameters
+        ----------
+        survey : Survey or path
+            The survey, or its directory.
+        request : SearchRequest
+            The known examples and the settings.
+        progress : callable, optional
+            Called with the blocks of features done, and in all.
+
+        Returns
+        -------
+        Campaign
+            At revision 0.
+
+        Raises
+        ------
+        UsageError
+            If the request has a model instead of known examples, or no example can be used.
+        """
         if request.model is not None:
             raise UsageError(f"{request.model}: a campaign learns from known examples, not from a model")
         return cls(Relearning(prepare_search(survey, request, progress)))
@@ -135,8 +218,15 @@ class Campaign:
             Where the campaign was kept; beside the survey by default.
         progress : callable, optional
             Called with the blocks of features done, and in all.
-        engine, device : optional
+        engine : address, client or engine, optional
             Where to compute, as for `rarespec.search`; it is not kept.
+        device : str, optional
+            "cuda" for a GPU; it is not kept.
+
+        Returns
+        -------
+        Campaign
+            With these labels learned.
 
         Raises
         ------
@@ -157,9 +247,24 @@ class Campaign:
         return campaign
 
     def keep(self, path: str | os.PathLike[str] | None = None, blind: bool = False) -> Path:
-        """Write what the campaign was started with, by default beside the survey; labels are kept in their own log.
+        """Write what the campaign was started with; labels are kept in their own log.
 
-        blind : whether people who go on with it are to label without knowing what others say
+        Parameters
+        ----------
+        path : path, optional
+            The file; by default beside the survey.
+        blind : bool
+            Whether people who go on with it label without knowing what others say.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        UsageError
+            If the examples or the settings cannot be written to a file.
         """
         place = Path(path) if path else start_beside(self._relearning.survey)
         CampaignStart.of(self._relearning.start, blind).write(place)
@@ -172,51 +277,106 @@ class Campaign:
 
     @property
     def ranking(self) -> Ranking:
+        """The newest ranking."""
         return self._now.ranking
 
     @property
     def revision(self) -> int:
+        """Number of the newest ranking, from 0."""
         return self._now.number
 
     @property
     def known_ids(self) -> list[str]:
-        """Of the examples given at the start."""
+        """Ids of the examples given at the start."""
         return list(self._relearning.start.rows.known_ids)
 
     def listed(self, order: str = "likely") -> list[str]:
-        """Ids in the order in which to look at them; see `rarespec.labels.campaign_progress`.
+        """List the ids in the order in which to look at them.
 
         Labelled spectra stay at the place where they stood when they were labelled, so that nobody loses their place
         when the ranking learns; the candidates of the newest ranking fill the places between and after them.
+
+        Parameters
+        ----------
+        order : str
+            "likely" (best first) or "informative" (even chances first).
+
+        Returns
+        -------
+        list of str
+            Ids of candidates and of labelled spectra.
         """
         return self._now.listed(order)
 
     def relearn(self, labels: Labels) -> Change:
-        """Rank again by these labels, which are all that stand.
+        """Rank again by these labels.
 
-        Those labelled yes are known from now on, those labelled no are known non-members. Bad data is taken off the
-        list, and nothing is learned from it. Unsure changes nothing. Flags of candidates that are new to the list are
-        not looked for yet: `examine` does that.
+        Spectra labelled yes are known examples from now on, those labelled no are known non-members. Bad data is taken
+        off the list, and nothing is learned from it. Unsure changes nothing. Candidates that are new to the list have
+        no flags yet: call `examine`.
+
+        Parameters
+        ----------
+        labels : mapping
+            Id -> label, all that stand, in the order of the looks.
+
+        Returns
+        -------
+        Change
+            What moved.
         """
         with self._learning:
             return self._learn(labels, {order: _places_in(self._now.listed(order)) for order in ORDERS})
 
     def recall(self, labels: Labels) -> Change:
-        """Rank by labels of earlier sessions: they stand first in the list, in their order, as they were looked at."""
+        """Rank by labels of earlier sessions; these spectra come first in the list, in the order of the labels.
+
+        Parameters
+        ----------
+        labels : mapping
+            Id -> label, all that stand, in the order of the looks.
+
+        Returns
+        -------
+        Change
+            What moved.
+        """
         with self._learning:
             return self._learn(labels, dict.fromkeys(ORDERS, _places_in(list(labels))))
 
     def examine(self) -> None:
-        """Find the flags of candidates and labelled spectra; those that are new have to be read, which takes time."""
+        """Find the flags of candidates and labelled spectra; this takes time, as new ones have to be read."""
         now = self._now
         self._relearning.examine(now.ranking, now.labels)
 
     def describe(self, ids: list[str]) -> dict[str, dict[str, Any]]:
-        """What the table would say of spectra of the survey that have left the list: all but rank and score."""
+        """Say what the table would say of spectra that have left the list: all but rank and score.
+
+        Parameters
+        ----------
+        ids : list of str
+            Ids of spectra of the survey.
+
+        Returns
+        -------
+        dict
+            Id -> column -> value.
+        """
         return self._relearning.describe(self._now.ranking, ids)
 
     def progress(self, labels: Labels) -> CampaignProgress:
-        """How far these labels, which are all that stand, have come."""
+        """Count how far these labels have come.
+
+        Parameters
+        ----------
+        labels : mapping
+            Id -> label, all that stand, in the order of the looks.
+
+        Returns
+        -------
+        CampaignProgress
+            Counts, how many members to expect among the rest, and whether to go on.
+        """
         return progress_of(self._now.ranking, labels)
 
     def _learn(self, labels: Labels, stood: Mapping[str, Places]) -> Change:
@@ -228,6 +388,7 @@ class Campaign:
                 ranking = self._relearning.ranking(yes, no, bad)
         number = before.number + (ranking is not before.ranking)
         places = {order: self._places(labels, stood[order]) for order in ORDERS}
+        # One assignment: a thread that reads meanwhile sees the old revision or the new one, never half of each.
         self._now = Revision(number, ranking, dict(labels), places)
         moved = self._moved(before.ranking, ranking)
         return Change(number, moved, len(yes), len(no), perf_counter() - started)

@@ -29,10 +29,31 @@ Remaining = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class CampaignProgress:
-    """Counts of spectra that were labelled at all, and yes, unsure, bad data and no.
+    """How far a campaign has come: counts of labelled spectra, and whether to go on.
 
-    expected_remaining : low, middle and high of the members among those not labelled; None if it cannot be told
-    suggestion         : whether to go on, and why, in words
+    Parameters
+    ----------
+    inspected : int
+        Spectra with a label.
+    found : int
+        Labelled yes.
+    unsure : int
+        Labelled unsure.
+    bad : int
+        Labelled as bad data.
+    refused : int
+        Labelled no.
+    expected_remaining : tuple of float or None
+        Low, middle and high of the number of members not labelled yet; None if there is no estimate.
+    suggestion : str
+        Whether to go on, and why, in words.
+
+    Examples
+    --------
+    >>> from rarespec.labels import CampaignProgress
+    >>> progress = CampaignProgress(30, 12, 1, 0, 17, (2.0, 5.5, 11.0), "Continue: the next 8 are worth a look.")
+    >>> progress.found
+    12
     """
 
     inspected: int
@@ -61,13 +82,24 @@ def progress_of(ranking: Ranking, labels: Mapping[str, Label]) -> CampaignProgre
 
 
 def expected_remaining(ranking: Ranking, left: NDArray[np.bool_]) -> Remaining | None:
-    """Members in the whole list but for those candidates that were labelled since it was ranked.
+    """Estimate how many members are left in the list, without the candidates that were labelled since it was ranked.
 
-    left : (k,) bool, which candidates of the table are not labelled
+    Parameters
+    ----------
+    ranking : Ranking
+        The newest ranking.
+    left : (k,) bool array
+        Which candidates of the table have no label.
+
+    Returns
+    -------
+    tuple of float or None
+        Low, middle and high; None if the yield curve has no estimate.
     """
     curve = ranking.yield_curve
     if not curve.can_tell:
         return None
+    # The curve is older than these labels: they take the share that was expected of them off all three numbers.
     looked_at = float(curve.chance[: len(left)][~left].sum())
     share = max(0.0, 1 - looked_at / curve.n_total) if curve.n_total > 0 else 0.0
     return float(np.floor(share * curve.n_total_low)), share * curve.n_total, float(np.ceil(share * curve.n_total_high))
@@ -100,14 +132,27 @@ def _suggestion(ranking: Ranking, left: NDArray[np.bool_], remaining: Remaining 
 
 @dataclass(frozen=True)
 class Change:
-    """From one revision of a ranking to the next.
+    """What a campaign changed when it learned.
 
-    revision : the new one
-    moved    : id -> rank before and now, of the candidates listed now whose rank is another. Both count the spectra
-        that are listed now alone, so taking labelled ones off the list moves nothing. None: it was not ranked before
-    n_yes    : spectra labelled yes
-    n_no     : spectra labelled no
-    seconds  : it took
+    Parameters
+    ----------
+    revision : int
+        Number of the new ranking.
+    moved : dict
+        Id -> (rank before, rank now) of the candidates whose rank changed. Both ranks count only the spectra listed
+        now, so taking labelled ones off the list moves nothing. None means that it was not ranked before.
+    n_yes : int
+        Spectra labelled yes.
+    n_no : int
+        Spectra labelled no.
+    seconds : float
+        How long it took.
+
+    Examples
+    --------
+    >>> from rarespec.labels import Change
+    >>> Change(revision=2, moved={"a": (7, 3), "b": (None, 9)}, n_yes=4, n_no=6, seconds=0.1).moved["a"]
+    (7, 3)
     """
 
     revision: int
@@ -130,15 +175,30 @@ ORDERS = ("likely", "informative")
 
 
 def in_order(order: str, chance: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Places in the list, (k,), in the order in which to look at them.
+    """Order the places of the list for looking.
 
-    - "likely": best first. Most members for the looks.
-    - "informative": the even chances first, that is those of the likely candidates whose chance is nearest
-      to 1/2. The answer to a question whose answer is nearly sure teaches nothing; the one that is as likely to be yes
-      as no teaches most (uncertainty sampling, Lewis & Gale 1994), and here it says where the members end. Candidates
-      that are not worth a look come last, best first. Where the yield curve cannot tell, the order is "likely".
+    - "likely": best first. It finds most members for the looks.
+    - "informative": candidates with even chances first, that is those of the likely candidates whose chance is nearest
+      to 1/2. A question whose answer is nearly sure teaches nothing; one that is as likely to be yes as no teaches most
+      (uncertainty sampling, Lewis & Gale 1994), and here it says where the members end. Candidates that are not worth a
+      look come last, best first. Where the yield curve has no estimate, the order is "likely".
 
-    chance : (k,) chance of each place, best first; NaN where it cannot be told
+    Parameters
+    ----------
+    order : str
+        "likely" or "informative".
+    chance : (k,) float64 array
+        Chance of each place, best first; NaN without an estimate.
+
+    Returns
+    -------
+    (k,) intp array
+        Places, from 0, in the order in which to look at them.
+
+    Raises
+    ------
+    UsageError
+        If there is no such order.
     """
     if order not in ORDERS:
         raise UsageError(f"there is no order {order!r}; choose from {', '.join(ORDERS)}")

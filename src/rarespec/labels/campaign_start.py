@@ -27,10 +27,14 @@ KEPT = tuple(one.name for one in fields(SearchRequest) if one.name not in NOT_KE
 
 @dataclass(frozen=True)
 class CampaignStart:
-    """What was asked for, and how people look.
+    """What a campaign was started with, and how people look.
 
-    request : its examples are ids of the survey; when examples are from elsewhere, the ids and files that were given
-    blind   : whether nobody sees what others say before they have said something themselves
+    Parameters
+    ----------
+    request : SearchRequest
+        Its examples are ids of the survey; when examples come from elsewhere, the ids and files that were given.
+    blind : bool
+        Whether nobody sees the labels of others before giving one.
     """
 
     request: SearchRequest

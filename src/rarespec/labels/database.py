@@ -109,6 +109,7 @@ def open_to_write(path: Path, file_system: str | None, shared: bool = False) -> 
     try:
         with told(path):
             _settle_journal(connection, path, is_network(file_system))
+            # With NORMAL, a write-ahead log may lose the last commits when the power fails; a stored label must stay.
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA fullfsync = ON")  # macOS: as far as the disk itself
             with writing(connection):
@@ -148,6 +149,8 @@ def _how_to_read(path: Path) -> str:
 @contextmanager
 def writing(connection: sqlite3.Connection) -> Iterator[None]:
     """One transaction of the only writer; all or nothing."""
+    # Takes the lock for writing at once. A plain BEGIN reads first and asks for it later; of two such transactions one
+    # must fail with SQLITE_BUSY, however long it would wait.
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -202,6 +205,7 @@ def _connected(path: Path, how: str) -> sqlite3.Connection:
         uri = f"{path.absolute().as_uri()}?{how}"
         connection = sqlite3.connect(uri, timeout=WAIT_S, isolation_level=None, check_same_thread=False, uri=True)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_LENGTH)
+        # The file may come from anybody: its schema may call no function with effects, and damaged pages are refused.
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
         return connection

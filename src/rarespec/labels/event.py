@@ -18,6 +18,17 @@ from rarespec.errors import UsageError
 
 
 class Label(StrEnum):
+    """What a person may say about a spectrum: yes, no, unsure, or bad data.
+
+    Examples
+    --------
+    >>> from rarespec import Label
+    >>> Label("yes") is Label.YES
+    True
+    >>> [str(label) for label in Label]
+    ['yes', 'no', 'unsure', 'bad']
+    """
+
     YES = "yes"
     NO = "no"
     UNSURE = "unsure"
@@ -65,14 +76,37 @@ MAX_COMMENT = 4000
 
 @dataclass(frozen=True)
 class LabelEvent:
-    """A label, or an undo; never changed once it is in a log.
+    """A label that somebody gave, or an undo; it never changes once it is in a log.
 
-    event_id : a UUID made by who labels, so that an event sent twice counts once
-    spectrum : id of the spectrum; an undo may leave it empty, the log fills it in
-    label    : None for an undo
-    undoes   : event_id of the event that is taken back, which may be an undo; None for a label
-    at       : UTC, ISO 8601, such as 2025-03-01T20:15:00.000000Z; the log sets it when it is empty
-    rank, score, revision : place and score that the person saw, and in which ranking of the campaign; None when unknown
+    Parameters
+    ----------
+    event_id : str
+        A UUID made by whoever labels, so that an event sent twice counts once; see `new_event_id`.
+    spectrum : str
+        Id of the spectrum. An undo may leave it empty; the log fills it in.
+    label : Label or None
+        The label; None for an undo.
+    undoes : str, optional
+        `event_id` of the event that is taken back, which may be an undo; None for a label.
+    person : str
+        Who says so.
+    at : str
+        Time in ISO 8601 with a time zone, such as 2025-03-01T20:15:00Z; the log sets it when it is empty.
+    rank : int, optional
+        Rank that the person saw.
+    score : float, optional
+        Score that the person saw.
+    revision : int, optional
+        In which ranking of the campaign they saw it.
+    comment : str
+        What else they say.
+
+    Examples
+    --------
+    >>> from rarespec.labels import Label, LabelEvent, new_event_id
+    >>> event = LabelEvent(new_event_id(), "0355-51788-0579", Label.YES, person="Ada", comment="strong C2 bands")
+    >>> str(event.label)
+    'yes'
     """
 
     event_id: str
@@ -88,6 +122,19 @@ class LabelEvent:
 
 
 def new_event_id() -> str:
+    """Make an id for a new event.
+
+    Returns
+    -------
+    str
+        A random UUID.
+
+    Examples
+    --------
+    >>> from rarespec.labels import new_event_id
+    >>> len(new_event_id())
+    36
+    """
     return str(uuid4())
 
 

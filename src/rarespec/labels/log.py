@@ -29,9 +29,25 @@ RESTORE = "restore it from a backup"
 
 
 def path_beside(survey: str | os.PathLike[str]) -> Path:
-    """Where the labels of a survey are kept unless said otherwise: beside its directory, whatever link led there.
+    """Say where the labels of a survey are kept by default: beside its directory, whatever link led there.
 
-    A database cannot live on an object store: those of a survey under a URL are kept in the current directory.
+    A database cannot live on an object store: the labels of a survey under a URL are kept in the current directory.
+
+    Parameters
+    ----------
+    survey : path or str
+        The directory or URL of the survey.
+
+    Returns
+    -------
+    Path
+        The file, which need not exist.
+
+    Examples
+    --------
+    >>> from rarespec.labels import path_beside
+    >>> path_beside("sdss.survey").name
+    'sdss.survey.labels.sqlite'
     """
     return local_neighbour(survey, ".labels.sqlite")
 
@@ -45,14 +61,44 @@ def check_place(path: Path) -> None:
 
 
 class LabelLog:
-    """Events in one SQLite file, for any number of threads and processes; one writes at a time, the others wait.
+    """A log of labels in one SQLite file; events are added and never changed.
+
+    Any number of threads and processes may use it: one writes at a time, the others wait. Use it in a `with` block, or
+    call `close`.
 
     Parameters
     ----------
-    path : created when it does not exist
-    read_only : open what exists, also where this user may not write
-    file_system : says of what type the file system of a path is
-    shared : a new log is open to its group too, for several people who label; otherwise it is its maker's alone
+    path : path or str
+        The file; it is created when it does not exist.
+    read_only : bool
+        Open an existing log, also where this user may not write.
+    file_system : callable
+        Says of what type the file system of a path is.
+    shared : bool
+        Make a new log readable and writable for its group too, for several people who label. By default it belongs to
+        its maker alone.
+
+    Attributes
+    ----------
+    journal : str
+        The journal of SQLite: "wal", or "delete" (a rollback journal) on network file systems.
+
+    Raises
+    ------
+    UsageError
+        If the file is no log of labels, or cannot be opened.
+    LabelLogError
+        If the log is damaged, or another program holds it.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rarespec.labels import Label, LabelEvent, LabelLog, new_event_id
+    >>> with TemporaryDirectory() as folder, LabelLog(f"{folder}/labels.sqlite") as log:
+    ...     stored = log.append(LabelEvent(new_event_id(), "a", Label.YES, person="Ada"))
+    ...     undo = log.append(LabelEvent(new_event_id(), "", None, undoes=stored.event_id, person="Ada"))
+    ...     print(len(log.events()), undo.spectrum)
+    2 a
     """
 
     def __init__(
@@ -74,26 +120,91 @@ class LabelLog:
 
     @classmethod
     def beside(cls, survey: Survey) -> LabelLog:
-        """At `<survey directory>.labels.sqlite`, next to the survey's directory."""
+        """Open the log next to the directory of a survey, `<survey directory>.labels.sqlite`.
+
+        Parameters
+        ----------
+        survey : Survey
+            The survey.
+
+        Returns
+        -------
+        LabelLog
+            The log, created when there is none.
+        """
         return cls(path_beside(survey.path))
 
     def append(self, event: LabelEvent) -> LabelEvent:
-        """The event as stored; when this returns, it is on the disk. The same event again is answered the same.
+        """Store an event; when this returns, the event is on the disk.
 
-        A DifferentEventError when the log has other content under its id, a UsageError when it cannot be (an undo of
-        nothing, or of what another person did), a LabelLogError when it could not be stored. Then nothing has changed.
+        The same event again is answered the same and stored once. After an error nothing has changed.
+
+        Parameters
+        ----------
+        event : LabelEvent
+            A label, or an undo.
+
+        Returns
+        -------
+        LabelEvent
+            The event as stored, with its time and spectrum filled in.
+
+        Raises
+        ------
+        DifferentEventError
+            If the log has another event under this id.
+        UsageError
+            If the event is not valid: an undo of nothing, or of what another person did.
+        LabelLogError
+            If the event could not be stored.
         """
         with self._writing():
             return self._stored(checked(event))[0]
 
     def add(self, events: Iterable[LabelEvent]) -> int:
-        """Append all of them or, on an error, none; how many the log did not have."""
+        """Store all of these events or, on an error, none.
+
+        Parameters
+        ----------
+        events : iterable of LabelEvent
+            Labels and undos, in their order.
+
+        Returns
+        -------
+        int
+            How many the log did not have.
+
+        Raises
+        ------
+        DifferentEventError
+            If the log has another event under one of the ids.
+        UsageError
+            If an event is not valid.
+        LabelLogError
+            If the events could not be stored.
+        """
         ready = [checked(event) for event in events]
         with self._writing():
             return sum(self._stored(event)[1] for event in ready)
 
     def events(self, after: int = 0) -> list[tuple[int, LabelEvent]]:
-        """(sequence number, event) of all events behind this number, in the order in which they were stored."""
+        """Read the events in the order in which they were stored.
+
+        Parameters
+        ----------
+        after : int
+            Only events behind this sequence number.
+
+        Returns
+        -------
+        list of (int, LabelEvent)
+            Sequence numbers, rising, and events.
+
+        Raises
+        ------
+        LabelLogError
+            If the log is damaged.
+        """
         with self._using():
             rows = self._connection.execute(f"{_SELECT} WHERE sequence > ? ORDER BY sequence", (after,))
             return list(self._checked(after, rows))
@@ -118,6 +229,7 @@ class LabelLog:
         return same
 
     def close(self) -> None:
+        """Close the file; what was stored stays."""
         with self._lock:
             self._connection.close()
 
@@ -129,6 +241,7 @@ class LabelLog:
 
     @contextmanager
     def _using(self) -> Iterator[None]:
+        # SQLite forbids a connection after a fork: parent and child would share its locks and damage the file.
         if os.getpid() != self._process:
             raise UsageError(f"{self.path}: opened by another process; open the log again after a fork")
         with self._lock, told(self.path):

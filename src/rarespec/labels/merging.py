@@ -18,9 +18,27 @@ Events: TypeAlias = Iterable[LabelEvent | tuple[int, LabelEvent]]
 
 
 def standing_labels(events: Events) -> dict[tuple[str, str], LabelEvent]:
-    """(spectrum, person) -> the label that stands, earliest first.
+    """Find the labels that stand: the last of each person about each spectrum that no undo has taken back.
 
     The time counts, not the place in the log: logs that were merged are in no order of time.
+
+    Parameters
+    ----------
+    events : iterable of LabelEvent or (int, LabelEvent)
+        In the order of the log, with or without their sequence numbers.
+
+    Returns
+    -------
+    dict
+        (spectrum, person) -> the event, earliest first.
+
+    Examples
+    --------
+    >>> from rarespec.labels import Label, LabelEvent, new_event_id, standing_labels
+    >>> first = LabelEvent(new_event_id(), "a", Label.UNSURE, person="Ada", at="2025-03-01T20:15:00Z")
+    >>> second = LabelEvent(new_event_id(), "a", Label.YES, person="Ada", at="2025-03-01T20:16:00Z")
+    >>> str(standing_labels([first, second])["a", "Ada"].label)
+    'yes'
     """
     found: dict[tuple[str, str], LabelEvent] = {}
     for event in labels_left(events):
@@ -58,10 +76,22 @@ def _taken_back(events: list[LabelEvent]) -> set[str]:
 class Merged:
     """What people say together about a spectrum.
 
-    label    : None when the rule does not decide
-    by       : person -> label that stands
-    disagree : whether not all say the same
-    comments : person -> comment, of those who made one
+    Parameters
+    ----------
+    label : Label or None
+        The label by the rule; None when the rule does not decide.
+    by : dict
+        Person -> label that stands.
+    disagree : bool
+        Whether not all say the same.
+    comments : dict
+        Person -> comment, of those who made one.
+
+    Examples
+    --------
+    >>> from rarespec.labels import Label, Merged
+    >>> Merged(None, {"Ada": Label.YES, "Bea": Label.NO}, disagree=True, comments={}).disagree
+    True
     """
 
     label: Label | None
@@ -71,7 +101,36 @@ class Merged:
 
 
 def merge_labels(events: Events, rule: str = "majority") -> dict[str, Merged]:
-    """Spectrum -> what people say together, in the order of their earliest labels that stand."""
+    """Merge the labels of several people into one for each spectrum, by a rule.
+
+    Parameters
+    ----------
+    events : iterable of LabelEvent or (int, LabelEvent)
+        In the order of the log, with or without their sequence numbers.
+    rule : str
+        "majority" (no label in a tie), "latest", "unanimous" (no label unless all agree), or "any_yes" (yes if one
+        person says so, else the majority).
+
+    Returns
+    -------
+    dict
+        Spectrum -> Merged, in the order of the earliest labels that stand.
+
+    Raises
+    ------
+    UsageError
+        If there is no such rule.
+
+    Examples
+    --------
+    >>> from rarespec.labels import Label, LabelEvent, merge_labels, new_event_id
+    >>> at = "2025-03-01T20:15:00Z"
+    >>> said = {"Ada": Label.YES, "Bea": Label.YES, "Cleo": Label.NO}
+    >>> events = [LabelEvent(new_event_id(), "a", label, person=name, at=at) for name, label in said.items()]
+    >>> merged = merge_labels(events)["a"]
+    >>> str(merged.label), merged.disagree
+    ('yes', True)
+    """
     if rule not in RULES:
         raise UsageError(f"there is no rule {rule!r}; choose from {', '.join(RULES)}")
     of_spectrum: dict[str, list[LabelEvent]] = {}

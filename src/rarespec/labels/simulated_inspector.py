@@ -25,15 +25,43 @@ class Listing(Protocol):
 def simulate_looks(
     campaign: Listing, truth: Collection[str], n_looks: int, relearn_every: int = 10, order: str = "likely"
 ) -> NDArray[np.bool_]:
-    """Whether each look found a member, (n_looks,): always at the next that was not looked at, answered from truth.
+    """Go through a list as an inspector would who knows the truth, and say what each look finds.
+
+    Each look is at the next spectrum that was not looked at yet.
 
     Parameters
     ----------
-    campaign : lists and learns.
-    truth : ids of all members.
-    n_looks : how many are looked at.
-    relearn_every : looks after which the campaign learns.
-    order : in which the list is gone through.
+    campaign : Campaign
+        Lists candidates and learns; anything with `listed` and `relearn` will do.
+    truth : collection of str
+        Ids of all members.
+    n_looks : int
+        How many spectra to look at.
+    relearn_every : int
+        After how many looks the campaign learns again.
+    order : str
+        In which order to look: "likely" or "informative".
+
+    Returns
+    -------
+    (n_looks,) bool array
+        Whether each look found a member.
+
+    Raises
+    ------
+    UsageError
+        If the list is shorter than `n_looks`.
+
+    Examples
+    --------
+    >>> from rarespec.labels import simulate_looks
+    >>> class FixedList:
+    ...     def listed(self, order):
+    ...         return ["a", "b", "c"]
+    ...     def relearn(self, labels):
+    ...         pass
+    >>> simulate_looks(FixedList(), truth={"a", "c"}, n_looks=3).tolist()
+    [True, False, True]
     """
     if n_looks < 1 or relearn_every < 1:
         raise UsageError(f"n_looks and relearn_every must be at least 1, not {n_looks} and {relearn_every}")

@@ -96,7 +96,19 @@ CAUGHT_COSMIC_RAYS, MISSED_COSMIC_RAYS = 2.5, 0.8
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """flux, ivar : (n, p) float32, 1e-17 erg/s/cm2/A and its inverse variance; bad : (n, p) bool; snr : (n,)."""
+    """n spectra of p pixels as a telescope sees them.
+
+    Parameters
+    ----------
+    flux : (n, p) float32 array
+        1e-17 erg/s/cm2/A.
+    ivar : (n, p) float32 array
+        Inverse variance of the flux; 0 where a pixel is bad.
+    bad : (n, p) bool array
+        Bad pixels.
+    snr : (n,) float32 array
+        Median signal-to-noise ratio per good pixel.
+    """
 
     flux: Flux
     ivar: Flux
@@ -116,7 +128,24 @@ class Instrument:
         self.errors = _calibration_patterns(wavelength)
 
     def observe(self, emitted: Flux, ebv: Values, snr: Values, rng: np.random.Generator) -> Observed:
-        """Observe objects of these colour excesses at these S/N; rows of zeros are sky fibres."""
+        """Observe objects through dust, sky and spectrograph.
+
+        Parameters
+        ----------
+        emitted : (n, p) float32 array
+            Flux before dust, in any unit; a row of zeros is a sky fibre.
+        ebv : (n,) float64 array
+            Colour excess E(B-V).
+        snr : (n,) float64 array
+            Signal-to-noise ratio to reach.
+        rng : numpy.random.Generator
+            Gives noise, cosmic rays and errors of the calibration.
+
+        Returns
+        -------
+        Observed
+            The spectra.
+        """
         flux = emitted * np.exp(ebv.astype(np.float32)[:, None] * self.log_extinction)
         flux *= np.exp(_mixture(self.errors, rng.normal(0, 1, (len(self.errors), len(flux)))))
         sky = DARK_SKY_NOISE * np.exp(rng.normal(0, 0.2, len(flux)))
@@ -197,6 +226,7 @@ def _brightness(flux: Flux, snr: Values, sky: Values) -> Values:
     """The factor that gives a flux of mean F the S/N asked for: F^2 / snr^2 = sky^2 + PHOTON_NOISE * F."""
     mean = flux.mean(axis=1, dtype=np.float64)
     photons = PHOTON_NOISE * snr**2
+    # The positive root of F^2 - photons F - (snr sky)^2 = 0.
     level = 0.5 * (photons + np.sqrt(photons**2 + 4 * (snr * sky) ** 2))
     return np.divide(level, mean, out=np.zeros(len(mean)), where=mean > 0)
 

@@ -21,8 +21,12 @@ Amounts = dict[str, NDArray[np.float64]]
 class Light:
     """n photospheres: ln F = ln B(temperature) - sum of amount * absorber.
 
-    temperature : (n,) float64 kelvin; infinity means no thermal continuum (quasars bring their own)
-    amounts     : absorber -> (n,) float64, negative for emission
+    Parameters
+    ----------
+    temperature : (n,) float64 array
+        Kelvin; infinity means no thermal continuum (quasars bring their own).
+    amounts : mapping
+        Absorber -> (n,) float64, negative for emission.
     """
 
     temperature: NDArray[np.float64]
@@ -36,13 +40,22 @@ class Light:
 class Population:
     """n objects of one class as they leave the star, before anything stands between it and the detector.
 
-    lights   : one or more components per object, each a stack of n
-    shares   : (n,) per component, its share of the mean flux
-    subclass : n strings
-    teff     : (n,) float64 kelvin, NaN where it has no meaning
-    redshift : (n,) float64, velocities included
-    snr      : typical S/N relative to the survey's
-    blur     : pixels of extra Doppler broadening
+    Parameters
+    ----------
+    lights : tuple of Light
+        One or more components per object, each a stack of n.
+    shares : tuple of (n,) float64 arrays
+        For each component, its share of the mean flux.
+    subclass : list of str
+        n of them.
+    teff : (n,) float64 array
+        Kelvin, NaN where it has no meaning.
+    redshift : (n,) float64 array
+        Velocities included.
+    snr : float
+        Typical S/N relative to the survey's.
+    blur : float
+        Pixels of extra Doppler broadening.
     """
 
     lights: tuple[Light, ...]
@@ -83,6 +96,7 @@ def _blurred(flux: NDArray[np.float32], pixels: float) -> NDArray[np.float32]:
 
 def at_pixels(flux: NDArray[np.float32], pixel: NDArray[np.float64], shift: NDArray[np.float64]) -> NDArray[np.float32]:
     """Linear interpolation of each row at `pixel - shift of that row`."""
+    # A little short of the last pixel, so that there always is one to the right.
     position = np.clip(pixel - shift[:, None], 0, flux.shape[1] - 1.001)
     left = position.astype(np.intp)
     part = (position - left).astype(np.float32)

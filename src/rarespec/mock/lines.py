@@ -109,11 +109,18 @@ BLUEWARDS, REDWARDS = -1, +1
 class Band:
     """One sequence of band heads that appear together.
 
-    heads    : (wavelength in air, relative strength) of each head
-    degrades : BLUEWARDS or REDWARDS
-    reach    : Angstrom over which the absorption falls by e
-    grass    : rms of the unresolved rotational structure relative to the band
-    softness : Angstrom over which the head itself is washed out
+    Parameters
+    ----------
+    heads : tuple of (float, float)
+        Wavelength in air and relative strength of each head.
+    degrades : int
+        BLUEWARDS or REDWARDS.
+    reach : float
+        Angstrom over which the absorption falls by e.
+    grass : float
+        Rms of the unresolved rotational structure relative to the band.
+    softness : float
+        Angstrom over which the head itself is washed out.
     """
 
     heads: tuple[tuple[float, float], ...]

@@ -24,14 +24,35 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class SkyChoice:
-    """What to simulate: common objects, rare ones by class, and the seed on which everything depends."""
+    """What to simulate; everything depends on these settings alone.
+
+    Parameters
+    ----------
+    n : int
+        Common objects.
+    rare : tuple of (str, int)
+        Rare classes, each with how many objects.
+    seed : int
+        Same seed, same survey.
+    median_snr : float
+        Median signal-to-noise ratio.
+    layout : str, optional
+        A layout of survey files, whose pixels are then simulated; by default those of `grid`.
+    grid : WavelengthGrid
+        The pixels that are simulated without a layout.
+
+    Examples
+    --------
+    >>> from rarespec.mock import SkyChoice
+    >>> SkyChoice(1000, (("carbon", 20),), seed=3, layout="sdss").layout
+    'sdss'
+    """
 
     n: int
     rare: tuple[tuple[str, int], ...] = ()
     seed: int = 0
     median_snr: float = 12.0
     layout: str | None = None
-    """A layout of survey files, whose pixels are then simulated; by default those of `grid`."""
     grid: WavelengthGrid = field(default=PAPER_GRID)
 
 
@@ -44,7 +65,39 @@ def sky_of(choice: SkyChoice) -> MockSky:
 def simulate_survey(
     choice: SkyChoice, into: str | os.PathLike[str], jobs: int | None = None, progress: Progress | None = None
 ) -> Survey:
-    """The mock sky as a new survey in this directory; one that the same simulation began, and was killed, is ended."""
+    """Make a new survey of a mock sky.
+
+    If the same simulation was killed before it ended, it is finished.
+
+    Parameters
+    ----------
+    choice : SkyChoice
+        What to simulate.
+    into : path or str
+        The directory of the survey.
+    jobs : int, optional
+        Worker processes; by default one per core.
+    progress : callable, optional
+        Called with the spectra done, and in all.
+
+    Returns
+    -------
+    Survey
+        The survey.
+
+    Raises
+    ------
+    UsageError
+        If something else is in this directory.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rarespec.mock import SkyChoice, simulate_survey
+    >>> with TemporaryDirectory() as folder:
+    ...     print(len(simulate_survey(SkyChoice(20, (("carbon", 2),)), f"{folder}/mock.survey", jobs=1)))
+    22
+    """
     action = f"simulate {choice}"
     survey = _begun(into, action, choice.grid) or Survey.create(into, choice.grid)
     sky = sky_of(choice)
@@ -78,7 +131,38 @@ def _begun(into: str | os.PathLike[str], action: str, grid: WavelengthGrid) -> S
 def simulate_files(
     choice: SkyChoice, out: str | os.PathLike[str], jobs: int | None = None, progress: Progress | None = None
 ) -> list[Path]:
-    """The mock sky as survey files in this directory; returns their paths."""
+    """Write a mock sky as survey files.
+
+    Parameters
+    ----------
+    choice : SkyChoice
+        What to simulate; it must have a layout.
+    out : path or str
+        The directory, made if it does not exist.
+    jobs : int, optional
+        Worker processes; by default one per core.
+    progress : callable, optional
+        Called with the spectra done, and in all.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Raises
+    ------
+    ValueError
+        If there is no layout.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rarespec.mock import SkyChoice, simulate_files
+    >>> with TemporaryDirectory() as folder:
+    ...     paths = simulate_files(SkyChoice(2, layout="sdss"), folder, jobs=1)
+    ...     print(len(paths), paths[0].suffix)
+    2 .fits
+    """
     if choice.layout is None:
         raise ValueError("simulated files need a layout, such as sdss")
     Path(out).mkdir(parents=True, exist_ok=True)

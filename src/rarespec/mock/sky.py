@@ -68,9 +68,39 @@ EXTRAGALACTIC = ("QSO", "GALAXY")
 
 
 class MockSky:
-    """n common objects in a survey-like mix, plus the rare ones scattered among them (never first).
+    """A simulated survey: n common objects in the mix of a real survey, with rare ones scattered among them.
 
-    A block depends only on the arguments and its own number: any order, any number of workers, the same survey.
+    Iterate over it to get stacks of spectra. A block depends only on the arguments and its own number: in any order,
+    with any number of workers, the survey is the same.
+
+    Parameters
+    ----------
+    n : int
+        Common objects.
+    rare : mapping, optional
+        Class -> how many rare objects of it; the names are in `rarespec.mock.CLASSES`. A rare object is never first.
+    seed : int
+        Same seed, same survey.
+    wavelength : (p,) float64 array, optional
+        Pixel centres in vacuum Angstrom, from 3500 to 10900; by default the paper's grid.
+    median_snr : float
+        Median signal-to-noise ratio.
+    block_rows : int
+        Spectra in each block.
+
+    Raises
+    ------
+    ValueError
+        If a class does not exist, or the wavelengths cannot be simulated.
+
+    Examples
+    --------
+    >>> import rarespec
+    >>> sky = rarespec.MockSky(20, {"carbon": 2}, seed=1)
+    >>> len(sky), sky.n_blocks
+    (22, 1)
+    >>> sky.block(0).flux.shape
+    (22, 3601)
     """
 
     def __init__(
@@ -106,13 +136,30 @@ class MockSky:
 
     @property
     def n_blocks(self) -> int:
+        """How many blocks the survey has."""
         return -(-len(self) // self.block_rows)
 
     def __iter__(self) -> Iterator[Spectra]:
         return (self.block(i) for i in range(self.n_blocks))
 
     def block(self, i: int) -> Spectra:
-        """Rows i * block_rows and following."""
+        """Simulate one block.
+
+        Parameters
+        ----------
+        i : int
+            Its number, from 0.
+
+        Returns
+        -------
+        Spectra
+            Rows i * block_rows and following.
+
+        Raises
+        ------
+        IndexError
+            If there is no such block.
+        """
         if not 0 <= i < self.n_blocks:
             raise IndexError(f"block {i} of {self.n_blocks}")
         rows = np.arange(i * self.block_rows, min((i + 1) * self.block_rows, len(self)))

@@ -27,7 +27,27 @@ MOST_PANELS = 50
 
 
 def plot_spectrum(spectrum: Spectrum, ax: Axes | None = None) -> Axes:
-    """Flux, its running mean, gaps where pixels are bad."""
+    """Plot a spectrum: its flux, the running mean, and gaps where pixels are bad.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        The spectrum.
+    ax : matplotlib.axes.Axes, optional
+        Where to plot; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The plot.
+
+    Examples
+    --------
+    >>> import rarespec
+    >>> ax = rarespec.plot_spectrum(rarespec.MockSky(1, seed=1).block(0)[0])
+    >>> "wavelength" in ax.get_xlabel().lower()
+    True
+    """
     (panel,) = _new_panels(1, 2.8) if ax is None else [ax]
     draw_spectrum(panel, spectrum)
     panel.margins(x=0)
@@ -37,7 +57,31 @@ def plot_spectrum(spectrum: Spectrum, ax: Axes | None = None) -> Axes:
 
 
 def plot_spectra(spectra: Sequence[Spectrum] | Spectra, axes: Sequence[Axes] | None = None) -> list[Axes]:
-    """One panel per spectrum, one above the other."""
+    """Plot several spectra, one above the other.
+
+    Parameters
+    ----------
+    spectra : Spectra or sequence of Spectrum
+        The spectra; not too many to tell apart.
+    axes : sequence of matplotlib.axes.Axes, optional
+        Where to plot, one for each; by default a new figure.
+
+    Returns
+    -------
+    list of matplotlib.axes.Axes
+        One for each spectrum.
+
+    Raises
+    ------
+    UsageError
+        If there is no spectrum, or too many, or not as many axes.
+
+    Examples
+    --------
+    >>> import rarespec
+    >>> len(rarespec.plot_spectra(rarespec.MockSky(3, seed=1).block(0)))
+    3
+    """
     if not 0 < len(spectra) <= MOST_PANELS:
         raise UsageError(f"{len(spectra)} spectra: choose between 1 and {MOST_PANELS} to plot at once")
     panels = _new_panels(len(spectra), 1.5) if axes is None else _as_many(axes, len(spectra), "spectra")
@@ -49,7 +93,34 @@ def plot_spectra(spectra: Sequence[Spectrum] | Spectra, axes: Sequence[Axes] | N
 
 
 def plot_yield(ranking: Ranking | YieldCurve, ax: Axes | None = None) -> Axes:
-    """How many true objects are expected in the first k; a UsageError where that cannot be told."""
+    """Plot how many true objects to expect in the first k candidates.
+
+    Parameters
+    ----------
+    ranking : Ranking or YieldCurve
+        The answer of a search, or its yield curve.
+    ax : matplotlib.axes.Axes, optional
+        Where to plot; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The plot.
+
+    Raises
+    ------
+    UsageError
+        If there is no estimate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rarespec
+    >>> from rarespec.searching.yields.yield_curve import yield_curve
+    >>> curve = yield_curve(-np.log(np.arange(1, 1001)), hidden_places=[1, 3, 5], n_known=3)
+    >>> rarespec.plot_yield(curve).get_ylabel()
+    'expected true objects'
+    """
     curve = ranking.yield_curve if isinstance(ranking, Ranking) else ranking
     if not curve.can_tell:
         raise UsageError(f"no yield curve to plot. {curve.why}")
@@ -59,7 +130,39 @@ def plot_yield(ranking: Ranking | YieldCurve, ax: Axes | None = None) -> Axes:
 
 
 def plot_template(ranking: Ranking, axes: Sequence[Axes] | None = None) -> list[Axes]:
-    """Above the mean of the known examples and of the survey, below what counts in favour and against."""
+    """Plot what a ranking looks for.
+
+    Above: the mean of the known examples and of the survey. Below: what counts in favour and against.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        The answer of a search.
+    axes : sequence of matplotlib.axes.Axes, optional
+        Two panels; by default a new figure.
+
+    Returns
+    -------
+    list of matplotlib.axes.Axes
+        The two panels.
+
+    Raises
+    ------
+    UsageError
+        If the ranking has no template.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(rarespec.MockSky(60, {"carbon": 8}, seed=1))
+    ...     carbon = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
+    ...     axes = rarespec.plot_template(rarespec.search(survey, carbon[:4], "matched_filter", top=5))
+    >>> len(axes)
+    2
+    """
     template = ranking.template
     if isinstance(template, NoTemplate):
         raise UsageError(f"no template to plot. {template.said}")
@@ -74,7 +177,39 @@ def plot_template(ranking: Ranking, axes: Sequence[Axes] | None = None) -> list[
 
 
 def plot_candidate(ranking: Ranking, rank: int = 1, ax: Axes | None = None) -> Axes:
-    """The candidate at this place of the table before the nearest known example, with the lines to look at."""
+    """Plot a candidate in front of the nearest known example, with the lines to look at.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        The answer of a search.
+    rank : int
+        Rank of the candidate, from 1.
+    ax : matplotlib.axes.Axes, optional
+        Where to plot; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The plot.
+
+    Raises
+    ------
+    UsageError
+        If the table has no such rank.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(rarespec.MockSky(60, {"carbon": 8}, seed=1))
+    ...     carbon = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
+    ...     ax = rarespec.plot_candidate(rarespec.search(survey, carbon[:4], "matched_filter", top=5), rank=2)
+    >>> ax.get_title(loc="left").startswith("2.")
+    True
+    """
     if not 1 <= rank <= len(ranking):
         raise UsageError(f"rank {rank}: choose from 1 to {len(ranking)}, the number of candidates")
     (portrait,) = portraits_of(ranking, 1, first=rank - 1)

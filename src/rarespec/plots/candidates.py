@@ -27,7 +27,31 @@ MARK, SKY_MARK = "0.35", "0.7"
 
 
 def draw_candidate(panel: Axes, portrait: Portrait) -> None:
-    """Observed flux grey, filtered flux blue, the nearest known example orange behind it; gaps where pixels are bad."""
+    """Draw a candidate into a panel.
+
+    Grey is the observed flux, blue the filtered flux, and orange, behind it, the nearest known example; there are gaps
+    where pixels are bad.
+
+    Parameters
+    ----------
+    panel : matplotlib.axes.Axes
+        Where to draw.
+    portrait : Portrait
+        What is shown of the candidate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from rarespec import PAPER_GRID
+    >>> from rarespec.plots import draw_candidate
+    >>> from rarespec.searching.explain.portrait import Portrait
+    >>> flux = np.linspace(1, 2, PAPER_GRID.n_pixels)
+    >>> panel = Figure().subplots()
+    >>> draw_candidate(panel, Portrait({"id": "a"}, PAPER_GRID.wavelength, flux, flux, None, "", (), (), ()))
+    >>> len(panel.lines)
+    2
+    """
     wavelength = portrait.wavelength
     panel.plot(*extreme_points(wavelength, portrait.observed, POINTS), color=GREY, linewidth=0.35)
     if portrait.known is not None:

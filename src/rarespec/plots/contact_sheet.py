@@ -45,7 +45,28 @@ def write_contact_sheet(
 ) -> Path:
     """Write a PDF: a page with the yield curve and the template, then the candidates in their order.
 
-    progress : called with the number of pages done and in all.
+    Parameters
+    ----------
+    ranking : Ranking
+        The answer of a search.
+    portraits : sequence of Portrait
+        The candidates to show; see `portraits_of`.
+    path : path or str
+        The PDF.
+    progress : callable, optional
+        Called with the pages done, and in all.
+
+    Returns
+    -------
+    Path
+        The PDF.
+
+    Examples
+    --------
+    >>> from rarespec.plots import write_contact_sheet
+    >>> from rarespec.searching.explain.portrait import portraits_of
+    >>> write_contact_sheet(ranking, portraits_of(ranking, 40), "sheet.pdf")  # doctest: +SKIP
+    PosixPath('sheet.pdf')
     """
     from matplotlib import rc_context
     from matplotlib.backends.backend_pdf import PdfPages

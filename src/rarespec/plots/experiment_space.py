@@ -35,18 +35,25 @@ FOUND: Look = {"marker": "o", "s": 4, "color": RIGHT_COLOUR, "linewidths": 0, "z
 def draw_figure_5(
     results: Results, X: NDArray[np.floating], rare: NDArray[np.bool_], folder: str | os.PathLike[str]
 ) -> list[Path]:
-    """For each method and number of known: components 1 and 2 above, 1 and 3 below.
+    """Draw Figure 5: for each method and number of known examples, components 1 and 2 above, 1 and 3 below.
 
     Two plane views instead of the paper's one in perspective, in which the rare objects stand before each other.
 
     Parameters
     ----------
-    X : (n, d) features, the first of which are the principal components; d >= 2.
-    rare : (n,) bool, which rows are of the rare class.
+    results : Results
+        Of the experiment.
+    X : (n, d) array
+        Features, the first of which are the principal components; d >= 2.
+    rare : (n,) bool array
+        Which rows are of the rare class.
+    folder : path or str
+        Where the files go.
 
     Returns
     -------
-    The files that were written, none when no ranking is shown.
+    list of Path
+        The files; none when no ranking is shown.
     """
     return save_both(space_figure(results, X, rare), folder, "figure-5") if results.shown else []
 

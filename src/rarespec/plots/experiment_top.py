@@ -55,16 +55,25 @@ def draw_figure_6(
     rare: NDArray[np.bool_],
     folder: str | os.PathLike[str],
 ) -> list[Path]:
-    """One column for each method: a known example, and below it the best 20 of its list, filtered and rescaled.
+    """Draw Figure 6: for each method a known example, and below it the best 20 of its list, filtered and rescaled.
 
     Parameters
     ----------
-    rows_in_survey : (n,) row of the survey of each row that was ranked.
-    rare : (n,) bool, which of the rows that were ranked are of the rare class.
+    results : Results
+        Of the experiment.
+    survey : Survey
+        The survey that was ranked.
+    rows_in_survey : (n,) intp array
+        Row of the survey of each row that was ranked.
+    rare : (n,) bool array
+        Which of the rows that were ranked are of the rare class.
+    folder : path or str
+        Where the files go.
 
     Returns
     -------
-    The files that were written, none when no ranking is shown.
+    list of Path
+        The files; none when no ranking is shown.
     """
     return save_both(top_figure(results, survey, rows_in_survey, rare), folder, "figure-6") if results.shown else []
 

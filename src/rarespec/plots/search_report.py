@@ -37,10 +37,44 @@ def write_report(
     n: int = 100,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Path]:
-    """Write report.html and contact-sheet.pdf with the best n candidates into the folder, which is made if absent.
+    """Write report.html and contact-sheet.pdf with the best candidates.
 
-    Both stand alone: the page has its pictures in itself and loads nothing. `progress` is called with the number of
-    printed pages done and in all.
+    Both stand alone: the page has its pictures in itself and loads nothing.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        The answer of a search.
+    folder : path or str
+        Where to write, made if it does not exist.
+    n : int
+        How many candidates to show.
+    progress : callable, optional
+        Called with the printed pages done, and in all.
+
+    Returns
+    -------
+    list of Path
+        The page and the contact sheet.
+
+    Raises
+    ------
+    UsageError
+        If n is below 1.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> from rarespec.plots import write_report
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(rarespec.MockSky(60, {"carbon": 8}, seed=1))
+    ...     carbon = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
+    ...     ranking = rarespec.search(survey, carbon[:4], "matched_filter", top=5)
+    ...     files = write_report(ranking, f"{folder}/report", n=1)
+    >>> [file.name for file in files]
+    ['report.html', 'contact-sheet.pdf']
     """
     if n < 1:
         raise UsageError(f"n must be at least 1, not {n}")

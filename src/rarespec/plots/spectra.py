@@ -24,7 +24,32 @@ SMOOTHING = 7
 
 
 def draw_spectra(spectra: Sequence[Spectrum] | Spectra, path: str | os.PathLike[str], title: str = "") -> list[Axes]:
-    """A picture with one panel per spectrum: flux, its running mean, gaps where pixels are bad."""
+    """Write a picture with one panel per spectrum: flux, its running mean, gaps where pixels are bad.
+
+    Parameters
+    ----------
+    spectra : Spectra or sequence of Spectrum
+        The spectra.
+    path : path or str
+        The file; its name says the format.
+    title : str
+        A title above all panels.
+
+    Returns
+    -------
+    list of matplotlib.axes.Axes
+        One for each spectrum.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rarespec import MockSky
+    >>> from rarespec.plots import draw_spectra
+    >>> with TemporaryDirectory() as folder:
+    ...     panels = draw_spectra(MockSky(2, seed=1).block(0), f"{folder}/two.png", title="Two stars")
+    >>> len(panels)
+    2
+    """
     figure, panels = stacked_panels(len(spectra))
     for panel, spectrum in zip(panels, iter(spectra), strict=True):
         draw_spectrum(panel, spectrum)
@@ -61,7 +86,33 @@ def _caption(spectrum: Spectrum) -> str:
 
 
 def draw_filtering(spectrum: Spectrum, filtered: NDArray[np.floating], path: str | os.PathLike[str]) -> Axes:
-    """The paper's Figure 1: a spectrum as observed and after the median filter, (p,) each."""
+    """Write the paper's Figure 1: a spectrum as observed and after the median filter.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        The spectrum, of p pixels.
+    filtered : (p,) array
+        Its flux after the filter.
+    path : path or str
+        The file; its name says the format.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The plot.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rarespec import MockSky
+    >>> from rarespec.plots import draw_filtering
+    >>> spectrum = MockSky(1, seed=1).block(0)[0]
+    >>> with TemporaryDirectory() as folder:
+    ...     panel = draw_filtering(spectrum, spectrum.flux, f"{folder}/filtering.png")
+    >>> len(panel.lines) > 1
+    True
+    """
     figure, (panel,) = stacked_panels(1, height=3.6)
     draw_before_and_after(panel, spectrum, filtered)
     panel.set_ylabel(FLUX, fontsize=9)
@@ -80,7 +131,35 @@ def draw_before_and_after(panel: Axes, spectrum: Spectrum, filtered: NDArray[np.
 def draw_components(
     components: NDArray[np.floating], shares: NDArray[np.floating], grid: WavelengthGrid, path: str | os.PathLike[str]
 ) -> list[Axes]:
-    """Principal components (k, p) as spectra, with the share of the variance (k,) that each explains."""
+    """Write a picture of principal components as spectra.
+
+    Parameters
+    ----------
+    components : (k, p) array
+        The components.
+    shares : (k,) array
+        The share of the variance that each explains, from 0 to 1.
+    grid : WavelengthGrid
+        The wavelengths of the p pixels.
+    path : path or str
+        The file; its name says the format.
+
+    Returns
+    -------
+    list of matplotlib.axes.Axes
+        One for each component.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from rarespec import PAPER_GRID
+    >>> from rarespec.plots import draw_components
+    >>> with TemporaryDirectory() as folder:
+    ...     panels = draw_components(np.ones((2, 3601)), np.array([0.6, 0.1]), PAPER_GRID, f"{folder}/pca.png")
+    >>> panels[0].get_title(loc="left")
+    'component 1: 60.00 % of the variance'
+    """
     figure, panels = stacked_panels(len(components), height=1.25)
     for number, (panel, component, share) in enumerate(zip(panels, components, shares, strict=True), start=1):
         panel.axhline(0, color="0.8", linewidth=0.6)
@@ -101,9 +180,39 @@ def draw_weights(
     grid: WavelengthGrid,
     path: str | os.PathLike[str],
 ) -> tuple[Axes, Axes]:
-    """Weights on the pixels (p,), the mean known spectrum and the mean of the survey (p,), filtered and rescaled.
+    """Write a picture of the weights on the pixels, under the mean known spectrum and the mean of the survey.
 
     Flux counts in favour of a spectrum where the weights are positive, and against it where they are negative.
+
+    Parameters
+    ----------
+    weights : (p,) array
+        The weights.
+    known : (p,) array
+        Mean of the known spectra, filtered and rescaled.
+    typical : (p,) array
+        Mean of the survey, filtered and rescaled.
+    grid : WavelengthGrid
+        The wavelengths of the p pixels.
+    path : path or str
+        The file; its name says the format.
+
+    Returns
+    -------
+    tuple of matplotlib.axes.Axes
+        The panel above and the panel below.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from rarespec import PAPER_GRID
+    >>> from rarespec.plots import draw_weights
+    >>> flat = np.ones(3601)
+    >>> with TemporaryDirectory() as folder:
+    ...     above, below = draw_weights(flat, flat, flat, PAPER_GRID, f"{folder}/weights.png")
+    >>> len(above.lines) > 1
+    True
     """
     figure, (above, below) = stacked_panels(2, height=2.2)
     draw_weights_on(above, below, weights, known, typical, grid.wavelength)
@@ -120,7 +229,25 @@ def draw_weights_on(
     wavelength: NDArray[np.floating],
     fontsize: float = 9.0,
 ) -> None:
-    """The spectra in the panel above, the weights in the one below; (p,) each."""
+    """Draw the spectra in the panel above and the weights in the one below.
+
+    Parameters
+    ----------
+    above : matplotlib.axes.Axes
+        For the spectra.
+    below : matplotlib.axes.Axes
+        For the weights.
+    weights : (p,) array
+        The weights.
+    known : (p,) array
+        Mean of the known spectra, filtered and rescaled.
+    typical : (p,) array
+        Mean of the survey, filtered and rescaled.
+    wavelength : (p,) array
+        Vacuum Angstrom.
+    fontsize : float
+        Of the labels, in points.
+    """
     above.plot(wavelength, typical, color=GREY, linewidth=1.0, label="mean of the survey")
     above.plot(wavelength, known, color=BLUE, linewidth=1.0, label="mean of the known examples")
     above.set_ylabel("rescaled flux", fontsize=fontsize)

@@ -25,14 +25,65 @@ SHORTEST = 100
 
 
 def yield_figure(curve: YieldCurve, width: float = 4.8) -> Figure:
-    """A figure of its own; only for a curve that can tell."""
+    """Draw a yield curve as a figure of its own.
+
+    Parameters
+    ----------
+    curve : YieldCurve
+        A curve that has an estimate.
+    width : float
+        Width in inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ValueError
+        If the curve has no estimate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.plots import yield_figure
+    >>> from rarespec.searching.yields.yield_curve import yield_curve
+    >>> figure = yield_figure(yield_curve(-np.log(np.arange(1, 1001)), hidden_places=[1, 3, 5], n_known=3))
+    >>> len(figure.axes)
+    1
+    """
     figure = empty_figure(width, 0.62 * width)
     draw_yield_curve(figure.subplots(), curve)
     return figure
 
 
 def draw_yield_curve(panel: Axes, curve: YieldCurve) -> None:
-    """Expected number over depth with its interval, the line on which all are true, and where to stop."""
+    """Draw a yield curve with its interval, the line on which all candidates are true, and where to stop.
+
+    Parameters
+    ----------
+    panel : matplotlib.axes.Axes
+        Where to draw.
+    curve : YieldCurve
+        A curve that has an estimate.
+
+    Raises
+    ------
+    ValueError
+        If the curve has no estimate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from rarespec.plots import draw_yield_curve
+    >>> from rarespec.searching.yields.yield_curve import yield_curve
+    >>> panel = Figure().subplots()
+    >>> draw_yield_curve(panel, yield_curve(-np.log(np.arange(1, 1001)), hidden_places=[1, 3, 5], n_known=3))
+    >>> panel.get_xlabel()
+    'number of candidates inspected'
+    """
     if not curve.can_tell:
         raise ValueError(f"no yield curve to plot. {curve.why}")
     depth = np.arange(1, depth_drawn(curve) + 1)
@@ -80,10 +131,30 @@ BAND_OPACITY = 0.12
 
 
 def looks_figure(found: Mapping[int, Looks], n_members: int, title: str = "") -> Figure:
-    """One panel for each number of known examples, one line for each way.
+    """Draw members found over looks: one panel for each number of known examples, one line for each way of looking.
 
-    found : number known -> way -> looks
-    n_members : in the survey, known ones included
+    Parameters
+    ----------
+    found : mapping
+        Number of known examples -> way of looking, one of `WAYS` -> (draws, looks) bool array, whether each look found
+        a member.
+    n_members : int
+        Members in the survey, the known ones included.
+    title : str
+        A title above all panels.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.plots import looks_figure
+    >>> found = np.array([[True, True, False, True]])
+    >>> len(looks_figure({3: {"learning": found}, 10: {"learning": found}}, n_members=20).axes)
+    2
     """
     figure, (row,) = panels(1, len(found), height=3.1, sharex=True, sharey=True)
     for panel, (n_known, looks) in zip(row, found.items(), strict=True):

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Meaning:
+    """UCD, description and unit of a column."""
+
     ucd: str
     description: str
     unit: str = ""
@@ -82,16 +84,25 @@ class Nearest(NamedTuple):
 
 
 def nearest_known(candidates: Rows, known: Rows, unlabelled: Rows) -> Nearest:
-    """The known example in whose direction each candidate differs from the survey: the largest cosine after whitening.
+    """Find the known example in whose direction each candidate differs from the survey: the largest cosine after
+    whitening.
 
     As `MatchedFilter(method="cosine")`, with every known example by itself instead of their mean. Of equally near ones
     the first is taken.
 
     Parameters
     ----------
-    candidates : (k, d) features
-    known : (m, d) features of the known examples, m >= 1
-    unlabelled : (n, d) features of the survey, from which mean and covariance are learned
+    candidates : (k, d) array
+        Features of the candidates.
+    known : (m, d) array
+        Features of the known examples; m is at least 1.
+    unlabelled : (n, d) array
+        Features of the survey, from which mean and covariance are learned.
+
+    Returns
+    -------
+    Nearest
+        For each candidate the number of the nearest known example, and the cosine to it.
     """
     if not len(known):
         raise ValueError("there are no known examples")
@@ -103,10 +114,24 @@ def nearest_known(candidates: Rows, known: Rows, unlabelled: Rows) -> Nearest:
 def nearest_after(
     to_white: LinearMap, candidates: Rows, known: Rows, is_same: NDArray[np.bool_] | None = None
 ) -> Nearest:
-    """As `nearest_known`, after a whitening that is there already.
+    """Find the nearest known example as `nearest_known` does, with a whitening that exists already.
 
-    is_same : (k, m) where a candidate is a known example itself, which is then not the nearest; the cosine is -inf when
-        there is no other
+    Parameters
+    ----------
+    to_white : LinearMap
+        The whitening.
+    candidates : (k, d) array
+        Features of the candidates.
+    known : (m, d) array
+        Features of the known examples.
+    is_same : (k, m) bool array, optional
+        Where a candidate is a known example itself, which is then not the nearest. The cosine is -inf when there is no
+        other.
+
+    Returns
+    -------
+    Nearest
+        For each candidate the number of the nearest known example, and the cosine to it.
     """
     directions = _directions(to_white, known)
     nearest = Nearest(np.empty(len(candidates), np.intp), np.empty(len(candidates)))
@@ -140,10 +165,23 @@ Columns = Mapping[str, Any]
 
 
 def make_table(ids: Any, catalogue: Columns, scores: Any, judged: Columns | None = None) -> Table:
-    """Of these candidates, best first.
+    """Make the table of candidates.
 
-    catalogue : values by the name of the column; those of FROM_CATALOGUE are always there, others come last
-    judged : what a search says of each candidate, after its score
+    Parameters
+    ----------
+    ids : sequence of str
+        Ids of the candidates, best first.
+    catalogue : mapping
+        Column -> values. Those of `FROM_CATALOGUE` are always in the table; others come last.
+    scores : sequence of float
+        The score of each candidate.
+    judged : mapping, optional
+        What a search says of each candidate; these columns follow the score.
+
+    Returns
+    -------
+    astropy.table.Table
+        With units, UCDs and descriptions.
     """
     from astropy.table import Table
 
@@ -185,8 +223,13 @@ class CandidateTables:
 
     Flags take time, as spectra have to be read: `examine` adds them to a table.
 
-    whole_columns : read the columns of the catalogue as a whole and keep them, for a survey that is ranked again and
-        again; otherwise only the rows of the candidates are read, and memory does not grow with the survey
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    whole_columns : bool
+        Read the columns of the catalogue as a whole and keep them, for a survey that is ranked again and again.
+        Otherwise only the rows of the candidates are read, and memory does not grow with the survey.
     """
 
     def __init__(self, survey: Survey, whole_columns: bool = False) -> None:
@@ -196,7 +239,24 @@ class CandidateTables:
         self._examining = Lock()
 
     def make(self, rows: SearchRows, best: Numbers, scores: NDArray[np.float64], curve: YieldCurve) -> Table:
-        """Of these places, best first; `scores` are theirs. Flags are those of spectra that were examined before."""
+        """Make the table of these candidates; flags are those of spectra that were examined before.
+
+        Parameters
+        ----------
+        rows : SearchRows
+            All rows of the search.
+        best : (k,) intp array
+            Places of the candidates, best first.
+        scores : (k,) float64 array
+            Their scores.
+        curve : YieldCurve
+            Gives their chances.
+
+        Returns
+        -------
+        astropy.table.Table
+            The table.
+        """
         listed = self._catalogue_at(rows.survey_rows[best])
         ids = np.array(listed.pop("id"), dtype=str)
         judged = {
@@ -227,6 +287,7 @@ class CandidateTables:
             if new:
                 found = flags_of(self._survey, self._survey.rows_of(new), template)
                 self._flags |= {id: ",".join(flags) for id, flags in zip(new, found, strict=True)}
+        # Replaced, not assigned: text in a column has a fixed width, which would cut longer flags off.
         column = table["flags"].copy()
         new_column = type(column)(
             self._flags_now(table["id"]), name="flags", description=column.description, meta=column.meta

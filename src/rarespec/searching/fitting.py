@@ -46,9 +46,26 @@ def prepare(ranker: Ranker, rows: SearchRows, device: str | None = None) -> Prep
 def hidden_places(
     fit: Fit, known: NDArray[np.bool_], scores: Scores, listed: NDArray[np.bool_], seed: int | None
 ) -> NDArray[np.int64]:
-    """Where each known example comes to stand among the listed rows when it is hidden, (m,), 1 = first.
+    """Find where each known example ranks among the listed rows when it is hidden.
 
-    Empty with one known example, and when the ranker was fitted elsewhere (`seed` is None) and has not hidden any then.
+    Parameters
+    ----------
+    fit : Fit
+        The fitted ranker.
+    known : (n,) bool array
+        Which rows are known examples.
+    scores : (n,) float64 array
+        Of all rows.
+    listed : (n,) bool array
+        Which rows may be candidates.
+    seed : int or None
+        Of the hiding; None when the ranker was fitted elsewhere.
+
+    Returns
+    -------
+    (m,) int64 array
+        Places, 1 = first. Empty with one known example, and when the ranker was fitted elsewhere and has not hidden
+        any.
     """
     if known.sum() < MIN_KNOWN:
         return np.empty(0, np.int64)

@@ -19,10 +19,20 @@ from rarespec.searching.yields.yield_curve import YieldCurve, yield_curve
 class Listing:
     """What a fitted ranker makes of the rows.
 
-    scores : (n,) of all rows
-    listed : (n,) which rows may be candidates
-    order  : places of the listed rows, best first
-    said   : what was left out, a line each
+    Parameters
+    ----------
+    rows : SearchRows
+        All rows.
+    fit : Fit
+        The fitted ranker.
+    scores : (n,) float64 array
+        Of all rows.
+    listed : (n,) bool array
+        Which rows may be candidates.
+    order : (k,) intp array
+        Places of the listed rows, best first.
+    said : list of str
+        What was left out, a line each.
     """
 
     rows: SearchRows
@@ -46,7 +56,29 @@ class Listing:
 
 
 def list_rows(rows: SearchRows, fit: Fit, chosen: Chosen, scores: Scores | None = None) -> Listing:
-    """The rows in the order of a fitted ranker; `scores`, (n,), where they are known already."""
+    """List the rows in the order of a fitted ranker.
+
+    Parameters
+    ----------
+    rows : SearchRows
+        All rows.
+    fit : Fit
+        The fitted ranker.
+    chosen : Chosen
+        Which spectra of the survey may be listed.
+    scores : (n,) float64 array, optional
+        The scores of all rows, where they are known already.
+
+    Returns
+    -------
+    Listing
+        The list.
+
+    Raises
+    ------
+    UsageError
+        If nothing is left to list.
+    """
     listed = rows.listed(chosen.mask)
     if not listed.any():
         why = "; ".join(chosen.said) or "every usable spectrum is known or a non-member"
@@ -57,10 +89,21 @@ def list_rows(rows: SearchRows, fit: Fit, chosen: Chosen, scores: Scores | None 
 
 
 def hidden_curve(listing: Listing, seed: int | None, edges: Scores | None = None) -> YieldCurve:
-    """From where the known examples come to stand when they are hidden.
+    """Estimate the yield from where the known examples rank when they are hidden.
 
-    seed : of the hiding; None when the ranker was fitted elsewhere and nothing can be hidden
-    edges : (n,) edge scores of all rows, where they are known already
+    Parameters
+    ----------
+    listing : Listing
+        The ranked list.
+    seed : int or None
+        Of the hiding; None when the ranker was fitted elsewhere and nothing can be hidden.
+    edges : (n,) float64 array, optional
+        Edge scores of all rows, where they are known already.
+
+    Returns
+    -------
+    YieldCurve
+        The estimate, or why there is none.
     """
     falling = listing.falling_scores() if edges is None else listing.falling(edges)
     return yield_curve(falling, listing.hidden_places(seed), int(listing.rows.known.sum()))

@@ -34,7 +34,42 @@ N_PROBES = 3
 
 @dataclass(frozen=True, eq=False)
 class SearchModel:
-    """Of a search: what makes features of spectra on the grid, and what scores them."""
+    """What a search learned: how to make features of spectra, and how to score them.
+
+    `Ranking.save` writes it and `rarespec.load_model` reads it.
+
+    Parameters
+    ----------
+    grid : WavelengthGrid
+        The wavelengths that spectra must have.
+    recipe : Recipe
+        Makes the features; fitted.
+    ranker : Ranker
+        Scores the features; fitted.
+    method : str
+        Name of the ranker.
+    known_ids : list of str
+        Ids of the known examples.
+    known_features : (m, d) float32 array
+        Their features, in the order of the ids; m is at least 1.
+    survey : str
+        Name of the survey that was searched.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> from rarespec.searching import SearchModel
+    >>> sky = rarespec.MockSky(60, {"carbon": 8}, seed=1)
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(sky)
+    ...     carbon = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
+    ...     model = SearchModel.of(rarespec.search(survey, carbon[:4], "matched_filter", top=5))
+    >>> scores, unusable = model.score(sky.block(0))
+    >>> scores.shape
+    (68,)
+    """
 
     grid: WavelengthGrid
     recipe: Recipe
@@ -42,13 +77,22 @@ class SearchModel:
     method: str
     known_ids: list[str]
     known_features: NDArray[np.float32]
-    """(m, d), m >= 1, in the order of the ids."""
     survey: str
-    """The name of the survey that was searched."""
 
     @classmethod
     def of(cls, ranking: Ranking) -> SearchModel:
-        """What this search learned; graphs and whatever else can be had again are left behind."""
+        """Take what a search learned; graphs and whatever else can be computed again are left behind.
+
+        Parameters
+        ----------
+        ranking : Ranking
+            The answer of a search.
+
+        Returns
+        -------
+        SearchModel
+            The model.
+        """
         rows = ranking.rows
         return cls(
             grid=ranking.survey.grid,
@@ -62,7 +106,23 @@ class SearchModel:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SearchModel:
-        """The one in this file; a UsageError that names it when it cannot be used."""
+        """Read a model from a file; nothing in the file is run as code.
+
+        Parameters
+        ----------
+        path : path or str
+            A file that `Ranking.save` wrote.
+
+        Returns
+        -------
+        SearchModel
+            The model.
+
+        Raises
+        ------
+        UsageError
+            If the file is no model, or a damaged one.
+        """
         try:
             model = load_ranker(path)
         except ModelFileError as error:
@@ -71,7 +131,23 @@ class SearchModel:
             return _checked(model)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Everything that is needed to rank another survey in the same way; nothing of it is code."""
+        """Write everything that is needed to rank another survey in the same way; nothing of it is code.
+
+        Parameters
+        ----------
+        path : path or str
+            The file; `.safetensors` is the usual ending.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        UsageError
+            If the recipe of the features has no name.
+        """
         name = name_of_recipe(self.recipe)
         if name is None:
             raise UsageError("cannot save a search with a custom recipe; use a recipe that has a name")
@@ -92,7 +168,22 @@ class SearchModel:
         return Path(path)
 
     def search(self, survey: Survey | str | os.PathLike[str], top: int = 1000, **settings: Any) -> Ranking:
-        """Rank a survey with this model; see `rarespec.search_with_model` for the further settings."""
+        """Rank a survey with this model.
+
+        Parameters
+        ----------
+        survey : Survey or path
+            The survey, or its directory.
+        top : int
+            How many candidates to list.
+        **settings : dict
+            Those of `rarespec.search_with_model`: selection, progress, engine, device.
+
+        Returns
+        -------
+        Ranking
+            The candidates, best first.
+        """
         from rarespec.searching.search import search_with_model
 
         return search_with_model(survey, self, top, **settings)
@@ -101,7 +192,20 @@ class SearchModel:
         return f"the model of {self.survey}"
 
     def score(self, spectra: Spectra) -> tuple[Scores, dict[int, str]]:
-        """Of spectra on the grid, (n,) float64; NaN for one that has no features, with the reason by its place."""
+        """Score spectra that are on the grid of the model.
+
+        Parameters
+        ----------
+        spectra : Spectra
+            n spectra.
+
+        Returns
+        -------
+        scores : (n,) float64 array
+            The scores; NaN for a spectrum that has no features.
+        reasons : dict
+            Row -> why the spectrum there has no features.
+        """
         flux = np.where(spectra.bad, np.float32(np.nan), spectra.flux)
         values, lost_at = self.recipe.transform_and_locate(flux)
         usable = np.flatnonzero(lost_at == 0)
@@ -113,11 +217,11 @@ class SearchModel:
 
 
 def load_model(path: str | os.PathLike[str]) -> SearchModel:
-    """What an earlier search learned, to search another survey with: `load_model(path).search(survey)`.
+    """Read what an earlier search learned, to search another survey with.
 
     Parameters
     ----------
-    path : path
+    path : path or str
         A file that `Ranking.save` wrote.
 
     Returns
@@ -129,6 +233,19 @@ def load_model(path: str | os.PathLike[str]) -> SearchModel:
     ------
     UsageError
         If the file is no model, or a damaged one.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(rarespec.MockSky(60, {"carbon": 8}, seed=1))
+    ...     carbon = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
+    ...     file = rarespec.search(survey, carbon[:4], "matched_filter").save(f"{folder}/carbon.safetensors")
+    ...     ranking = rarespec.load_model(file).search(survey, top=5)
+    >>> ranking.method
+    'matched_filter'
     """
     return SearchModel.load(path)
 
@@ -140,7 +257,7 @@ def save_search(ranking: Ranking, path: str | os.PathLike[str]) -> Path:
     ----------
     ranking : Ranking
         The answer of a search.
-    path : path
+    path : path or str
         The file; `.safetensors` is the usual ending.
 
     Returns
@@ -152,6 +269,19 @@ def save_search(ranking: Ranking, path: str | os.PathLike[str]) -> Path:
     ------
     UsageError
         If the recipe of the features has no name.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(rarespec.MockSky(60, {"carbon": 8}, seed=1))
+    ...     carbon = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
+    ...     ranking = rarespec.search(survey, carbon[:4], "matched_filter")
+    ...     file = rarespec.save_search(ranking, f"{folder}/carbon.safetensors")
+    >>> file.name
+    'carbon.safetensors'
     """
     return SearchModel.of(ranking).save(path)
 

@@ -33,19 +33,52 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Candidates of one search, best first.
+    """The answer of a search: the candidates, best first, and what is known about the list as a whole.
+
+    `rarespec.search` makes it. Arrays over rows follow `rows`, the usable spectra of the survey and the examples.
+
+    Parameters
+    ----------
+    table : astropy.table.Table
+        The candidates: rank, id, ra, dec, class, subclass, z, snr, score, chance, nearest_known, flags.
+    yield_curve : YieldCurve
+        How many true objects to expect in the first k candidates, and where to stop.
+    method : str
+        Name of the ranker.
+    why : str
+        What the ranker did, in words.
+    n_listed : int
+        How many spectra were ranked; the table holds the best of them.
+    problems : list of str
+        What was wrong with the examples, and what was left out, one line each.
+    examples_lost : bool
+        Whether an example could not be used.
+    provenance : mapping
+        What the ranking depends on: versions, seed, recipe, known ids, fingerprints.
+    rows : SearchRows
+        All rows that took part.
+    ranker : Ranker
+        The ranker, fitted.
+    scores : (n,) float64 array
+        The score of every row.
 
     Attributes
     ----------
-    table : astropy Table: rank, id, ra, dec, class, subclass, z, snr, score, chance, nearest_known, flags
-    yield_curve : how many true objects are expected in the first k, and where to stop
-    template : what counts in favour and against, wavelength by wavelength
-    method : the name of the ranker
-    why : what the ranker did, in words
-    n_listed : how many spectra were ranked; the table holds the best of them
-    problems : what was wrong with the examples, and what was left out, one line each
-    examples_lost : whether an example that was given could not be used
-    provenance : what the ranking depends on: versions, seed, recipe, known ids, checksums
+    template : Template or NoTemplate
+        What counts in favour and against, wavelength by wavelength.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(rarespec.MockSky(60, {"carbon": 8}, seed=1))
+    ...     carbon = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
+    ...     ranking = rarespec.search(survey, carbon[:4], "matched_filter", top=5)
+    ...     file = ranking.write(f"{folder}/candidates.ecsv")
+    >>> ranking.table["rank"].tolist(), ranking.n_listed
+    ([1, 2, 3, 4, 5], 64)
     """
 
     table: Table
@@ -57,44 +90,106 @@ class Ranking:
     examples_lost: bool
     provenance: Mapping[str, Any]
     rows: SearchRows = field(repr=False)
-    """All rows that took part."""
     ranker: Ranker = field(repr=False)
     scores: NDArray[np.float64] = field(repr=False)
-    """Of all rows, (n,)."""
 
     def __len__(self) -> int:
         return len(self.table)
 
     @property
     def survey(self) -> Survey:
+        """The survey that was searched."""
         return self.rows.survey
 
     @cached_property
     def template(self) -> Template | NoTemplate:
+        """What counts in favour and against, wavelength by wavelength; a NoTemplate says why there is none."""
         return template_of(self.ranker, self.rows.X, self.scores, self.rows.features)
 
     def explain(self, id: str) -> Explanation:
-        """Why the spectrum of this id stands where it stands: what each wavelength range adds to its score."""
+        """Explain the score of a spectrum: what each wavelength range adds to it.
+
+        Parameters
+        ----------
+        id : str
+            Id of a spectrum of the survey, listed or not.
+
+        Returns
+        -------
+        Explanation
+            Contributions by pixel, and the ranges that matter most.
+
+        Raises
+        ------
+        UsageError
+            If no spectrum has this id, or the ranking has no template.
+        """
         if id not in self.survey:
             raise UsageError(f"{self.survey.path}: no spectrum has the id {id!r}")
         return explain_score(self.template, self.survey[id], self.rows.features)
 
     def to_pandas(self) -> pd.DataFrame:
-        """The table for pandas, which must be installed."""
+        """Give the table to pandas, which must be installed.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The candidates, best first.
+        """
         return self.table.to_pandas()
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """The table as .ecsv, .csv, .fits, .vot or .parquet, with where it comes from."""
+        """Write the table to a file, with its provenance.
+
+        Parameters
+        ----------
+        path : path or str
+            The file; its name ends in .ecsv, .csv, .fits, .vot or .parquet.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
         return write_table(self.table, path, self.provenance)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write what was learned to a file, to search other surveys with; see `rarespec.load_model`."""
+        """Write what was learned to a file, to search other surveys with; see `rarespec.load_model`.
+
+        Parameters
+        ----------
+        path : path or str
+            The file; `.safetensors` is the usual ending.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        UsageError
+            If the recipe of the features has no name.
+        """
         from rarespec.searching.model import SearchModel
 
         return SearchModel.of(self).save(path)
 
     def plot(self, rank: int = 1, ax: Any = None) -> Any:
-        """Plot the candidate at this rank with the nearest known example; matplotlib must be installed."""
+        """Plot a candidate with the nearest known example; matplotlib must be installed.
+
+        Parameters
+        ----------
+        rank : int
+            Rank of the candidate, from 1.
+        ax : matplotlib.axes.Axes, optional
+            Where to plot; by default a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The plot.
+        """
         import rarespec
 
         return rarespec.plot_candidate(self, rank, ax)
@@ -117,11 +212,29 @@ def build_ranking(
     examples_lost: bool = False,
     about: Mapping[str, Any] | None = None,
 ) -> Ranking:
-    """The answer to a request: the best of the list as a table, and what is known about the list as a whole.
+    """Build the answer to a request: the best of the list as a table, and what is known about the list as a whole.
 
-    curve : how many true objects to expect in this list
-    problems, examples_lost : what was wrong with the examples, and whether one could not be used
-    about : what the provenance says besides the settings of the request; the method, where a model chose it
+    Parameters
+    ----------
+    listing : Listing
+        All rows, their scores, and their order.
+    curve : YieldCurve
+        How many true objects to expect in this list.
+    tables : CandidateTables
+        Makes the table.
+    request : SearchRequest
+        What was asked.
+    problems : sequence of str
+        What was wrong with the examples.
+    examples_lost : bool
+        Whether an example could not be used.
+    about : mapping, optional
+        What the provenance says besides the settings of the request; the method, where a model chose it.
+
+    Returns
+    -------
+    Ranking
+        The answer.
     """
     settings = {**request.settings, **(about or {})}
     rows, ranker, best = listing.rows, listing.fit.ranker, listing.order[: request.top]

@@ -27,7 +27,15 @@ class NothingLeftError(UsageError):
 
 
 class Relearning:
-    """A search whose examples change. Features, graph, prepared ranker, selection, catalogue and flags are kept."""
+    """A search whose examples change.
+
+    Features, graph, prepared ranker, selection, catalogue and flags are kept from one ranking to the next.
+
+    Parameters
+    ----------
+    start : PreparedSearch
+        The search with the examples given at the start.
+    """
 
     def __init__(self, start: PreparedSearch) -> None:
         self.start = start
@@ -43,11 +51,32 @@ class Relearning:
         return self.start.rows.survey
 
     def ranking(self, members: Ids = (), refused: Ids = (), unusable: Ids = ()) -> Ranking:
-        """With further known members and non-members; nothing is learned from `unusable` ones, which are not listed.
+        """Rank with further known members and non-members.
 
         These lists go before what was given at the start: a known example that is refused here is known no longer.
-        What cannot be used, and what differs from the start, is told in `problems`. Flags are those of spectra that
-        have been examined before; `examine` adds the others.
+        `problems` says what cannot be used, and what differs from the start. Flags are those of spectra that have been
+        examined before; `examine` adds the others.
+
+        Parameters
+        ----------
+        members : sequence of str
+            Ids labelled yes.
+        refused : sequence of str
+            Ids labelled no.
+        unusable : sequence of str
+            Ids labelled as bad data: not listed, and nothing is learned from them.
+
+        Returns
+        -------
+        Ranking
+            The new ranking.
+
+        Raises
+        ------
+        NothingLeftError
+            If every spectrum in the list has a label.
+        UsageError
+            If no known example is left.
         """
         labelled = {"a member": members, "a non-member": refused, "bad data": unusable}
         if self._hidden is None and any(labelled.values()):

@@ -102,9 +102,16 @@ FLUX = "10⁻¹⁷ erg s⁻¹ cm⁻² Å⁻¹ if the survey is flux-calibrated"
 
 @dataclass(frozen=True)
 class Pictures:
-    """Markup of the pictures; None where there is nothing to draw.
+    """Markup of the pictures of a report.
 
-    candidates : one for each portrait
+    Parameters
+    ----------
+    yield_curve : Html or None
+        The yield curve; None where there is no estimate.
+    template : Html or None
+        The template; None where there is none.
+    candidates : sequence of Html
+        One for each portrait.
     """
 
     yield_curve: Html | None

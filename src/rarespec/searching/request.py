@@ -110,7 +110,13 @@ class SearchRequest:
             object.__setattr__(self, "non_members", None)
 
     def make_recipe(self) -> Recipe:
-        """The recipe of the features, not fitted."""
+        """Give the recipe of the features, not fitted.
+
+        Returns
+        -------
+        Recipe
+            The recipe that was given, or the one with the name that was given.
+        """
         return recipe_named(self.recipe) if isinstance(self.recipe, str) else self.recipe
 
     @property

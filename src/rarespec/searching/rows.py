@@ -55,13 +55,22 @@ class FeatureMatrix:
 
 @dataclass(frozen=True, eq=False)
 class SearchRows:
-    """The matrix, and which of its rows are known or refused. A `place` is the number of a row in here.
+    """The features of all rows of a search, and which rows are known or refused.
 
-    matrix    : the features
-    known     : (n,) known examples
-    refused   : (n,) rows that are not listed: known non-members, and what cannot be judged
-    known_ids : of the known examples, in the order of the rows
-    elsewhere : the examples that are not in the survey, in the order of the last rows; None with features alone
+    A `place` is the number of a row in here.
+
+    Parameters
+    ----------
+    matrix : FeatureMatrix
+        The features.
+    known : (n,) bool array
+        Known examples.
+    refused : (n,) bool array
+        Rows that are not listed: known non-members, and what cannot be judged.
+    known_ids : list of str
+        Ids of the known examples, in the order of the rows.
+    elsewhere : Spectra or None
+        The examples that are not in the survey, in the order of the last rows; None with features alone.
     """
 
     matrix: FeatureMatrix
@@ -118,7 +127,29 @@ class SearchRows:
 
 
 def gather_rows(features: FeatureSet, known: Examples, refused: Examples | None = None) -> tuple[SearchRows, list[str]]:
-    """The rows of a search, and what is wrong with examples; a UsageError when no known example has features."""
+    """Gather the rows of a search.
+
+    Parameters
+    ----------
+    features : FeatureSet
+        Of the survey.
+    known : Examples
+        The known examples.
+    refused : Examples, optional
+        The known non-members.
+
+    Returns
+    -------
+    rows : SearchRows
+        The usable spectra of the survey, and last the examples from elsewhere.
+    problems : list of str
+        What is wrong with the examples, one line each.
+
+    Raises
+    ------
+    UsageError
+        If no known example has features, or every usable spectrum is known.
+    """
     values, elsewhere, problems = _features_elsewhere(features, known.spectra)
     matrix = FeatureMatrix(features, values)
     place, rows = matrix.place_of, matrix.survey_rows

@@ -29,17 +29,38 @@ _NOT_IN_SAMP = pattern_of(NOT_PRINTABLE_ASCII)
 def send_table(
     table: Table, name: str, to: str | None = None, provenance: Mapping[str, Any] | None = None
 ) -> list[str]:
-    """Have other programs load a table of candidates; the names of those that did.
+    """Send a table of candidates to other programs (TOPCAT, Aladin) over SAMP.
 
     A program that does not answer within a minute, or answers with an error, is named in a warning. The table travels
     as a VOTable in the folder for temporary files; it stays there for a day, as some programs answer before they read.
 
     Parameters
     ----------
-    table : as for `write_table`
-    name : under which the programs show it
-    to : name of one program ("topcat", "Aladin"); all that take tables by default
-    provenance : as for `write_table`
+    table : astropy.table.Table
+        As for `write_table`.
+    name : str
+        The name under which the programs show it.
+    to : str, optional
+        Name of one program ("topcat", "Aladin"); by default all that take tables.
+    provenance : mapping, optional
+        As for `write_table`.
+
+    Returns
+    -------
+    list of str
+        Names of the programs that loaded the table.
+
+    Raises
+    ------
+    UsageError
+        If no SAMP hub is running, or no program takes tables.
+
+    Examples
+    --------
+    >>> from astropy.table import Table
+    >>> from rarespec.searching import send_table
+    >>> send_table(Table({"rank": [1], "id": ["a"]}), "candidates", to="topcat")  # doctest: +SKIP
+    ['topcat']
     """
     with _connected() as client:
         receivers = _receivers(client, to)

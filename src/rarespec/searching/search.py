@@ -85,7 +85,27 @@ class PreparedSearch:
 def prepare_search(
     survey: Survey | str | os.PathLike[str], request: SearchRequest, progress: Progress | None = None
 ) -> PreparedSearch:
-    """All that comes before the ranker learns."""
+    """Do all that comes before the ranker learns.
+
+    Parameters
+    ----------
+    survey : Survey or path
+        The survey, or its directory.
+    request : SearchRequest
+        The known examples and the settings.
+    progress : callable, optional
+        Called with the blocks of features done, and in all.
+
+    Returns
+    -------
+    PreparedSearch
+        Rows, ranker, and what is wrong with the examples.
+
+    Raises
+    ------
+    UsageError
+        If no example can be used.
+    """
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
     device = usable_device(request.device)
     known = examples_of(opened, request.known, request.radius_arcsec)
@@ -139,6 +159,19 @@ def search_with_model(
     ------
     UsageError
         If the file is no model, or one for other wavelengths.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(rarespec.MockSky(60, {"carbon": 8}, seed=1))
+    ...     carbon = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
+    ...     file = rarespec.search(survey, carbon[:4], "matched_filter").save(f"{folder}/carbon.safetensors")
+    ...     ranking = rarespec.search_with_model(survey, file, top=5)
+    >>> len(ranking)
+    5
     """
     request = SearchRequest(model=model, top=top, selection=selection, engine=engine, device=device)
     return rank_survey(survey, request, progress)

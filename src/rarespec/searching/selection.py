@@ -28,15 +28,30 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Selection:
-    """What a spectrum must be to be listed; by default every one is.
+    """Which spectra to list; by default every one.
 
     Parameters
     ----------
-    min_snr : least signal-to-noise ratio.
-    classes : classes, subclasses or CLASS/SUBCLASS, of which one must fit; `*`, `?` and `[]` as in file names. Case
-        does not matter.
-    not_classes : the same, of which none may fit.
-    cone : right ascension, declination and radius, in degrees.
+    min_snr : float, optional
+        Least signal-to-noise ratio.
+    classes : str or tuple of str
+        Classes, subclasses or CLASS/SUBCLASS, of which one must fit; `*`, `?` and `[]` as in file names. Case does not
+        matter.
+    not_classes : str or tuple of str
+        The same, of which none may fit.
+    cone : tuple of float, optional
+        Right ascension, declination and radius, in degrees.
+
+    Raises
+    ------
+    UsageError
+        If a value is not finite, or the cone is not on the sky.
+
+    Examples
+    --------
+    >>> from rarespec import Selection
+    >>> Selection(min_snr=5, classes="STAR", cone=(150.1, 2.2, 1.0)).classes
+    ('STAR',)
     """
 
     min_snr: float | None = None
@@ -54,7 +69,25 @@ class Selection:
             object.__setattr__(self, "cone", _checked_cone(tuple(self.cone)))
 
     def choose(self, survey: Survey) -> Chosen:
-        """The spectra of this survey that are listed. What cannot be told of a spectrum leaves it out, and is said."""
+        """Choose the spectra of a survey to list.
+
+        A spectrum whose signal-to-noise ratio, class or position is needed but unknown is left out, and counted.
+
+        Parameters
+        ----------
+        survey : Survey
+            The survey.
+
+        Returns
+        -------
+        Chosen
+            `mask`, (n,) bool in the order of the survey, and `said`, one line for each reason to leave spectra out.
+
+        Raises
+        ------
+        UsageError
+            If no spectrum of the survey has one of the classes.
+        """
         chosen = Chosen(np.ones(len(survey), bool), [])
         for is_left_out, why in self._left_out(survey):
             n = int((is_left_out & chosen.mask).sum())

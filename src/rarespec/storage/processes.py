@@ -75,7 +75,17 @@ def _describe_end(status: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one piece of work may take: seconds until its next result, and to its end; bytes for its whole process."""
+    """What one piece of work may take.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        Until its next result.
+    memory : int, optional
+        Bytes for its whole process.
+    seconds_in_all : float, optional
+        To its end.
+    """
 
     seconds: float | None = None
     memory: int | None = None
@@ -83,6 +93,7 @@ class Limits:
 
 
 def available_cores() -> int:
+    """Count the cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -92,9 +103,26 @@ def map_in_order(
     items: Iterable[Item],
     jobs: int,
 ) -> Iterator[tuple[Item, Result | Died]]:
-    """Each item with `function(shared, item)`, computed by `jobs` processes, in the order of the items.
+    """Compute `function(shared, item)` for each item in several processes, and give the results in the order of the
+    items.
 
-    `function` is importable by name.
+    Parameters
+    ----------
+    function : callable
+        Of (shared, item), importable by name.
+    shared : object
+        Travels once to each process.
+    items : iterable
+        Taken as the work goes on: at most twice as many as there are processes wait.
+    jobs : int
+        Processes.
+
+    Yields
+    ------
+    item : object
+        The item.
+    result : object
+        Its result; `Died` if its process ended.
     """
     workers = Workers(_call_once, (function, shared))
     in_flight: deque[tuple[Item, Future[Result | Died]]] = deque()
@@ -120,7 +148,26 @@ def map_in_order(
 def map_as_finished(
     function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item], jobs: int
 ) -> Iterator[tuple[Item, Result | Died]]:
-    """As `map_in_order`, but each result as soon as it is there: none waits behind a slower one."""
+    """Compute as `map_in_order`, and give each result as soon as it is there: none waits behind a slower one.
+
+    Parameters
+    ----------
+    function : callable
+        Of (shared, item), importable by name.
+    shared : object
+        Travels once to each process.
+    items : iterable
+        What to compute.
+    jobs : int
+        Processes.
+
+    Yields
+    ------
+    item : object
+        The item.
+    result : object
+        Its result; `Died` if its process ended.
+    """
     workers, waiting = Workers(_call_once, (function, shared)), iter(items)
     in_flight: dict[Future[Result | Died], Item] = {}
     with ThreadPoolExecutor(jobs) as threads:
@@ -154,8 +201,12 @@ def _result_of(workers: Workers, item: Any) -> Any:
 class Workers:
     """Processes that all carry out one function, as many as are at work at a time; an idle one is used again.
 
-    function : generator function of (shared, item), importable by name
-    shared : travels once to each process
+    Parameters
+    ----------
+    function : generator function
+        Of (shared, item), importable by name.
+    shared : object
+        Travels once to each process.
     """
 
     def __init__(self, function: Callable[[Any, Any], Iterator[Any]], shared: Any) -> None:

@@ -9,7 +9,15 @@ from uuid import uuid4
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """An interruption leaves what was there before."""
+    """Write a file whole or not at all; an interruption leaves what was there before.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    content : bytes
+        All of it.
+    """
     temporary = path.with_name(f"{path.name}.{uuid4().hex}.tmp")
     try:
         with open(temporary, "xb") as file:

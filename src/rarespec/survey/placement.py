@@ -13,7 +13,22 @@ from rarespec.spectrum.spectra import COMMON_COLUMNS
 
 
 def place(spectra: Spectra, grid: WavelengthGrid, rest_frame: bool = False) -> Iterator[Spectra | Defect]:
-    """This stack on the grid (and at rest), less the spectra that have nothing to show there, which come as defects."""
+    """Put a stack on the grid (and at rest); spectra that have nothing to show there come as defects.
+
+    Parameters
+    ----------
+    spectra : Spectra
+        As a file has them.
+    grid : WavelengthGrid
+        Of the survey.
+    rest_frame : bool
+        Shift each spectrum to its rest frame by its redshift.
+
+    Yields
+    ------
+    Spectra or Defect
+        With the columns that every survey has: coverage of the grid, S/N, and whether errors are known.
+    """
     for part in _at_rest(spectra) if rest_frame else [spectra]:
         if isinstance(part, Defect):
             yield part

@@ -35,7 +35,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Neighbouring rows of a survey: ids, flux and ivar (n, pixels) float32, bad (n, pixels) bool."""
+    """Neighbouring rows of a survey, as `Survey.blocks` reads them.
+
+    Parameters
+    ----------
+    ids : list of str
+        The id of each spectrum.
+    flux : (n, pixels) float32 array
+        The flux on the survey's grid; 0 in a pixel without data.
+    ivar : (n, pixels) float32 array
+        The inverse variance of the flux; 0 where the error is not known.
+    bad : (n, pixels) bool array
+        True where a pixel must not be used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.survey import Block
+    >>> flux = np.ones((2, 3601), np.float32)
+    >>> len(Block(["a", "b"], flux, flux, flux < 0))
+    2
+    """
 
     ids: list[str]
     flux: NDArray[np.float32]
@@ -47,14 +67,39 @@ class Block:
 
 
 class Survey:
-    """Spectra on disk. An open survey shows one published state, whatever is appended meanwhile.
+    """Spectra on disk, all on one wavelength grid, with a catalogue row for each.
 
-    `survey[id]` is one spectrum, `len(survey)` how many there are, and `id in survey` whether this one is there.
+    An open survey shows the state it had when you opened it, whatever others append meanwhile. `survey[id]` is one
+    spectrum, `len(survey)` is the number of spectra, and `id in survey` says whether this one is there.
 
-    path      : its directory
-    catalogue : its columns, `survey.catalogue["z"]`, each read when it is asked for
-    grid      : the wavelengths that all its spectra share
-    manifest  : what it consists of, with a digest of every file
+    Parameters
+    ----------
+    root : Path
+        Its directory. To get a survey, use `Survey.open` or `Survey.create`.
+    manifest : Manifest
+        What it consists of, with a digest of every file.
+
+    Attributes
+    ----------
+    path : Path
+        Its directory.
+    catalogue : Catalogue
+        Its columns, `survey.catalogue["z"]`, each read when it is asked for.
+    manifest : Manifest
+        What it consists of, with a digest of every file.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from rarespec import PAPER_GRID, Spectra, Survey
+    >>> flux = np.ones((2, PAPER_GRID.n_pixels), np.float32)
+    >>> spectra = Spectra(PAPER_GRID.wavelength, flux, flux, flux < 0, {"id": ["a", "b"], "z": [0.1, 0.2]})
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = Survey.create(f"{folder}/two.survey")
+    ...     report = survey.append(spectra)
+    ...     print(len(survey), "a" in survey, survey["b"].flux.shape, survey.catalogue["z"].tolist())
+    2 True (3601,) [0.1, 0.2]
     """
 
     def __init__(self, root: Path, manifest: Manifest) -> None:
@@ -65,15 +110,33 @@ class Survey:
         """This published state, and nothing that was read of an earlier one."""
         self.manifest = manifest
         self.catalogue = Catalogue(self.path, manifest)
+        # Cached properties (ids and their Arrow column) belong to the old state and have one row per old spectrum.
         for name, value in vars(Survey).items():
             if isinstance(value, cached_property):
                 vars(self).pop(name, None)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Survey:
-        """The survey in this directory, or under this URL (s3://bucket/x.survey).
+        """Open the survey in this directory, or under this URL.
 
-        What an interrupted writer left behind in a directory is cleared away first.
+        If a writer was interrupted, its change is finished or undone first.
+
+        Parameters
+        ----------
+        path : path or str
+            The directory, or a URL such as ``s3://bucket/x.survey``.
+
+        Returns
+        -------
+        Survey
+            The survey as it is now.
+
+        Raises
+        ------
+        UsageError
+            If there is no survey.
+        SurveyError
+            If the survey is damaged.
         """
         root = location(path)
         recover(root)
@@ -83,9 +146,26 @@ class Survey:
     def create(
         cls, path: str | os.PathLike[str], grid: WavelengthGrid = PAPER_GRID, rest_frame: bool = False
     ) -> Survey:
-        """A new, empty survey in this directory, which must be absent or empty.
+        """Make a new, empty survey.
 
-        What an interrupted try to make it left there is no hindrance.
+        Parameters
+        ----------
+        path : path or str
+            The directory, which must be absent or empty. Traces of an interrupted attempt do not matter.
+        grid : WavelengthGrid
+            The wavelengths on which all spectra are stored.
+        rest_frame : bool
+            Shift each spectrum to its rest frame by its redshift.
+
+        Returns
+        -------
+        Survey
+            The empty survey; add spectra with `append` or `rarespec.ingest`.
+
+        Raises
+        ------
+        UsageError
+            If something else is in this directory.
         """
         from rarespec.survey.store.writer import SurveyWriter
 
@@ -99,6 +179,7 @@ class Survey:
 
     @property
     def grid(self) -> WavelengthGrid:
+        """The wavelengths that all spectra share."""
         return self.manifest.grid
 
     def __len__(self) -> int:
@@ -113,7 +194,18 @@ class Survey:
         return survey_html(self)
 
     def to_table(self, columns: list[str] | None = None) -> Table:
-        """These columns (all by default) of the catalogue as an astropy Table; numbers unknown are NaN, text empty."""
+        """Give the catalogue as an astropy Table.
+
+        Parameters
+        ----------
+        columns : list of str, optional
+            Which columns; by default all.
+
+        Returns
+        -------
+        astropy.table.Table
+            One row per spectrum. Unknown numbers are NaN, unknown text is empty.
+        """
         table = self.catalogue.table(columns)
         for name in table.colnames:
             if table[name].dtype.kind == "O":  # text of fixed width, which every format of astropy can write
@@ -131,7 +223,18 @@ class Survey:
         return self.catalogue.arrow(["id"]).column(0)
 
     def rows_of(self, ids: Sequence[str]) -> NDArray[np.intp]:
-        """Rows of these ids; -1 for one that is not in the survey."""
+        """Find the rows of these ids.
+
+        Parameters
+        ----------
+        ids : sequence of str
+            Ids of spectra.
+
+        Returns
+        -------
+        (n,) intp array
+            A row number for each id, from 0; -1 if the survey does not have it.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -150,7 +253,23 @@ class Survey:
         return self.select([id])[0]
 
     def select(self, ids: Sequence[str]) -> Spectra:
-        """The spectra with these ids, in this order, with all their catalogue columns."""
+        """Read the spectra with these ids.
+
+        Parameters
+        ----------
+        ids : sequence of str
+            Ids of spectra.
+
+        Returns
+        -------
+        Spectra
+            In this order, with all their catalogue columns.
+
+        Raises
+        ------
+        KeyError
+            If the survey does not have one of them.
+        """
         rows = self.rows_of(ids)
         missing = [id for id, row in zip(ids, rows, strict=True) if row < 0]
         if missing:
@@ -158,7 +277,18 @@ class Survey:
         return self.at(rows)
 
     def at(self, rows: NDArray[np.intp]) -> Spectra:
-        """The spectra in these rows, in this order, with all their catalogue columns."""
+        """Read the spectra in these rows.
+
+        Parameters
+        ----------
+        rows : (n,) intp array
+            Row numbers, from 0.
+
+        Returns
+        -------
+        Spectra
+            In this order, with all their catalogue columns.
+        """
         flux, ivar, mask = (
             arrays.some_rows(self.path, name, rows, self.manifest.block_rows, self.grid) for name in ARRAYS
         )
@@ -166,7 +296,20 @@ class Survey:
         return Spectra(self.grid.wavelength, flux, ivar, bad, self.catalogue_at(rows))
 
     def catalogue_at(self, rows: NDArray[np.intp], columns: list[str] | None = None) -> dict[str, list[Any]]:
-        """These columns (all by default) of these rows; reads only the blocks in which they are."""
+        """Read the catalogue in these rows; only the blocks that hold them are read.
+
+        Parameters
+        ----------
+        rows : (n,) intp array
+            Row numbers, from 0.
+        columns : list of str, optional
+            Which columns; by default all.
+
+        Returns
+        -------
+        dict
+            Column -> list of values, in the order of the rows; None where a value is unknown.
+        """
         import pyarrow as pa
 
         if not len(rows):
@@ -181,37 +324,94 @@ class Survey:
         return pa.concat_tables(parts).take(np.argsort(order)).to_pydict()
 
     def blocks(self) -> Iterator[Block]:
-        """All spectra, block by block; memory holds one block at a time."""
+        """Read all spectra, block by block; memory holds one block at a time.
+
+        Yields
+        ------
+        Block
+            The next rows of the survey.
+        """
         for i in range(len(self.manifest.blocks)):
             yield self.block(i)
 
     @property
     def n_blocks(self) -> int:
+        """How many blocks the survey has."""
         return len(self.manifest.blocks)
 
     def block(self, i: int) -> Block:
+        """Read one block.
+
+        Parameters
+        ----------
+        i : int
+            Its number, from 0.
+
+        Returns
+        -------
+        Block
+            Its ids, flux, inverse variance and bad pixels.
+        """
         ids = self.catalogue.block(i, ["id"]).column(0).to_pylist()
         flux, ivar, mask = (self.block_of(name, i) for name in ARRAYS)
         return Block(ids, flux, ivar, arrays.unpack(mask, self.grid.n_pixels))
 
     def block_of(self, name: str, i: int) -> NDArray[Any]:
-        """The rows of one block of flux, ivar or (packed) mask alone.
+        """Read one array of one block: flux, ivar or the packed mask.
 
-        A chunk that was cut short is an error, never stale memory.
+        A chunk that was cut short is an error; it never gives stale memory.
+
+        Parameters
+        ----------
+        name : str
+            "flux", "ivar" or "mask".
+        i : int
+            Number of the block, from 0.
+
+        Returns
+        -------
+        array
+            (rows, pixels) float32 for flux and ivar; the mask has eight pixels in each uint8.
         """
         rows = arrays.whole_block(self.path, name, i, self.manifest.block_rows, self.grid)
         return rows[: self.manifest.blocks[i].rows]
 
     def masked_flux(self, i: int) -> NDArray[np.float32]:
-        """Flux of a block with NaN where a pixel is bad, (rows, pixels); errors are not read."""
+        """Read the flux of one block with NaN in bad pixels; errors are not read.
+
+        Parameters
+        ----------
+        i : int
+            Number of the block, from 0.
+
+        Returns
+        -------
+        (rows, pixels) float32 array
+            The flux.
+        """
         flux = self.block_of("flux", i)
         flux[arrays.unpack(self.block_of("mask", i), self.grid.n_pixels)] = np.nan
         return flux
 
     def append(self, spectra: Spectra | Iterable[Spectra]) -> IngestReport:
-        """Add spectra, put on the grid if they are not; returns how many were stored, repeated and defective.
+        """Add spectra, and show the survey with them from now on.
 
-        This object then shows the survey with the new spectra in it.
+        Spectra on another grid are resampled. One whose id the survey has already is not stored again.
+
+        Parameters
+        ----------
+        spectra : Spectra or iterable of Spectra
+            The spectra; an iterable is read stack by stack.
+
+        Returns
+        -------
+        IngestReport
+            How many were stored, repeated and defective.
+
+        Raises
+        ------
+        BusyError
+            If another process is writing to this survey.
         """
         from rarespec.survey.store.intake import append_to
 
@@ -225,20 +425,54 @@ class Survey:
         return load_defects(self.path)
 
     def features(self, recipe: Recipe | None = None, **settings: Any) -> FeatureSet:
-        """Features of every spectrum, kept with the survey; by default the paper's. See `rarespec.features_of`."""
+        """Compute the features of every spectrum, or read them if the survey keeps them already.
+
+        Parameters
+        ----------
+        recipe : Recipe, optional
+            How features are made; by default the paper's.
+        **settings : dict
+            Those of `rarespec.features_of`: refit, progress, engine, device.
+
+        Returns
+        -------
+        FeatureSet
+            The features, in the order of the survey.
+        """
         from rarespec.features import PaperFeatures
         from rarespec.survey.features.computing import features_of
 
         return features_of(self, PaperFeatures() if recipe is None else recipe, **settings)
 
     def neighbours(self, k: int = 5, recipe: Recipe | None = None, **settings: Any) -> NeighbourGraph:
-        """The k nearest neighbours of every spectrum, kept with the survey. See `rarespec.graph_of`."""
+        """Find the k nearest neighbours of every spectrum, or read them if the survey keeps them already.
+
+        Parameters
+        ----------
+        k : int
+            How many neighbours.
+        recipe : Recipe, optional
+            The features in which spectra are compared; by default the paper's.
+        **settings : dict
+            Those of `rarespec.graph_of`: progress, device.
+
+        Returns
+        -------
+        NeighbourGraph
+            Neighbours and distances of the spectra that have features.
+        """
         from rarespec.survey.features.neighbours import graph_of
 
         return graph_of(self.features(recipe), k, **settings)
 
     def verify(self) -> Verification:
-        """Check every file against its digest, and the contents against each other."""
+        """Check every file against its digest, and the contents against each other.
+
+        Returns
+        -------
+        Verification
+            What is wrong, if anything.
+        """
         from rarespec.survey.verify import verify
 
         return verify(self.path)

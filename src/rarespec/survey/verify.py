@@ -99,7 +99,23 @@ def _linked_folders(root: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Verification:
-    """What was checked and what is wrong; no problems means the survey is sound."""
+    """What `Survey.verify` checked, and what is wrong.
+
+    Parameters
+    ----------
+    n_rows : int
+        Spectra in the survey.
+    n_files : int
+        Files that were checked.
+    problems : list of str
+        One line for each thing that is wrong, with the file; empty if the survey is sound.
+
+    Examples
+    --------
+    >>> from rarespec.survey import Verification
+    >>> Verification(n_rows=2, n_files=9).sound
+    True
+    """
 
     n_rows: int
     n_files: int
@@ -107,11 +123,30 @@ class Verification:
 
     @property
     def sound(self) -> bool:
+        """Whether nothing is wrong."""
         return not self.problems
 
 
 def verify(path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None) -> Verification:
-    """Check digests of all files, kept features and graphs too, then counts, ids and finiteness of what is in them."""
+    """Check the digests of all files, then counts, ids and finiteness of what is in them.
+
+    Parameters
+    ----------
+    path : path or str
+        The directory of the survey, or its URL.
+    progress : callable, optional
+        Called with the files of the manifest done, and in all.
+
+    Returns
+    -------
+    Verification
+        What is wrong, if anything. Kept features and graphs are checked too.
+
+    Raises
+    ------
+    UsageError
+        If there is no survey.
+    """
     root = location(path)
     recover(root)
     try:

@@ -32,15 +32,44 @@ def write_labels(
     only: Label | None = None,
     survey: Survey | None = None,
 ) -> int:
-    """A row for each label that stands; how many. The file appears whole or not at all.
+    """Write a row for each label that stands.
+
+    The file appears whole or not at all.
 
     Parameters
     ----------
-    path : ends in .csv or .ecsv
-    form : which columns, one of FORMS
-    rule : by which several people's labels become the one in the column `merged`
-    only : write about those spectra alone that have this label by the rule
-    survey : whose catalogue fills in the columns of prospect that are about the observation
+    path : path or str
+        The file; its name ends in .csv or .ecsv.
+    events : iterable of LabelEvent or (int, LabelEvent)
+        In the order of the log, with or without their sequence numbers.
+    form : str
+        Which columns: "rarespec" or "prospect".
+    rule : str
+        The rule of `merge_labels` for the column `merged`.
+    only : Label, optional
+        Write only the spectra that have this label by the rule.
+    survey : Survey, optional
+        Its catalogue fills the columns of prospect that are about the observation.
+
+    Returns
+    -------
+    int
+        How many rows were written.
+
+    Raises
+    ------
+    UsageError
+        If the format, the form or the rule is not known.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rarespec.labels import Label, LabelEvent, new_event_id, read_labels, write_labels
+    >>> event = LabelEvent(new_event_id(), "a", Label.YES, person="Ada", at="2025-03-01T20:15:00Z")
+    >>> with TemporaryDirectory() as folder:
+    ...     n_rows = write_labels(f"{folder}/labels.csv", [event])
+    ...     print(n_rows, read_labels(f"{folder}/labels.csv").events[0].person)
+    1 Ada
     """
     path, module, events = _checked_path(path), _form(form), list(events)
     together = merge_labels(events, rule)
@@ -51,11 +80,39 @@ def write_labels(
 
 
 def read_labels(path: str | os.PathLike[str], form: str = "rarespec", person: str | None = None) -> LabelTable:
-    """The labels in a table, each with an id that is the same whenever the same row is read.
+    """Read the labels in a table.
 
-    person : who said so, in rows that do not tell
+    The same row gets the same event id every time, so a table that is read twice is stored once.
 
-    A UsageError that names the rows when one of them cannot be understood.
+    Parameters
+    ----------
+    path : path or str
+        A .csv or .ecsv file.
+    form : str
+        Which columns: "rarespec" or "prospect".
+    person : str, optional
+        Who said so, in rows that name nobody.
+
+    Returns
+    -------
+    LabelTable
+        The events, and what was not taken over.
+
+    Raises
+    ------
+    UsageError
+        If the file is missing, or a row cannot be understood; the message names the rows.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rarespec.labels import Label, LabelEvent, new_event_id, read_labels, write_labels
+    >>> event = LabelEvent(new_event_id(), "a", Label.NO, person="Ada", at="2025-03-01T20:15:00Z")
+    >>> with TemporaryDirectory() as folder:
+    ...     n_rows = write_labels(f"{folder}/labels.ecsv", [event])
+    ...     found = read_labels(f"{folder}/labels.ecsv")
+    >>> str(found.events[0].label), found.left_out
+    ('no', [])
     """
     path, module = _checked_path(path), _form(form)
     if not path.is_file():

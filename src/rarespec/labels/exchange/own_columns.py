@@ -37,7 +37,24 @@ ORDER = ("id", "label", "person", "at", "comment", "rank", "score", "revision", 
 
 
 def table_of(rows: list[LabelEvent], together: Mapping[str, Merged], survey: Survey | None, guard: bool) -> Table:
-    """guard : whether the texts will be written as CSV"""
+    """Make a table of labels in our own columns.
+
+    Parameters
+    ----------
+    rows : list of LabelEvent
+        The labels that stand.
+    together : mapping
+        Spectrum -> what people say together.
+    survey : Survey or None
+        Not used here; prospect's columns need it.
+    guard : bool
+        Whether the texts will be written as CSV.
+
+    Returns
+    -------
+    astropy.table.Table
+        A row for each label.
+    """
     from astropy.table import Column, MaskedColumn, Table
 
     table = Table()

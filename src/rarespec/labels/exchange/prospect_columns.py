@@ -67,7 +67,24 @@ NEEDED = ("TARGETID", "VI_scanner", "VI_quality", "VI_issue", "VI_comment")
 
 
 def table_of(rows: list[LabelEvent], together: Mapping[str, Merged], survey: Survey | None, guard: bool) -> Table:
-    """guard : whether the texts will be written as CSV"""
+    """Make a table of labels in the columns of prospect.
+
+    Parameters
+    ----------
+    rows : list of LabelEvent
+        The labels that stand.
+    together : mapping
+        Not used here; our own columns need it.
+    survey : Survey or None
+        Its catalogue fills the columns that are about the observation.
+    guard : bool
+        Whether the texts will be written as CSV.
+
+    Returns
+    -------
+    astropy.table.Table
+        A row for each label.
+    """
     from astropy.table import Column, Table
 
     _warn_of_what_prospect_cannot(rows)

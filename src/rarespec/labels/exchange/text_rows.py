@@ -45,7 +45,15 @@ BLANKS = ("", "--")
 
 @dataclass(frozen=True)
 class TextRows:
-    """names : as in the file; rows : a text of each column, empty where nothing is said."""
+    """The rows of a table as text.
+
+    Parameters
+    ----------
+    names : list of str
+        Names of the columns, as in the file.
+    rows : list of dict
+        Column -> text, empty where nothing is said.
+    """
 
     names: list[str]
     rows: list[dict[str, str]]
@@ -130,7 +138,21 @@ TOLD = 5
 
 @dataclass(frozen=True)
 class LabelTable:
-    """events : in the order of the rows; left_out : one line for each kind of thing that was not taken over."""
+    """The labels in a table that was read.
+
+    Parameters
+    ----------
+    events : list of LabelEvent
+        In the order of the rows.
+    left_out : list of str
+        One line for each kind of thing that was not taken over.
+
+    Examples
+    --------
+    >>> from rarespec.labels.exchange import LabelTable
+    >>> LabelTable([], ["2 rows without a label"]).left_out
+    ['2 rows without a label']
+    """
 
     events: list[LabelEvent]
     left_out: list[str]
@@ -142,7 +164,29 @@ Row = dict[str, str]
 def labels_of(
     path: Path, rows: Iterable[Row], event_of: Callable[[Row], LabelEvent | None], left_out: list[str]
 ) -> LabelTable:
-    """The labels of rows, each of which is a label, none at all (None), or wrong (a UsageError)."""
+    """Turn rows into labels.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    rows : iterable of dict
+        Column -> text.
+    event_of : callable
+        Row -> LabelEvent, or None for a row without a label; a UsageError if the row is wrong.
+    left_out : list of str
+        What was not taken over before.
+
+    Returns
+    -------
+    LabelTable
+        The labels.
+
+    Raises
+    ------
+    UsageError
+        If a row is wrong; the message names the rows, and nothing is read.
+    """
     events, problems, n_empty = [], [], 0
     for number, row in enumerate(rows, 1):
         try:

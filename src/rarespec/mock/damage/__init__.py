@@ -54,7 +54,43 @@ __all__ = ["KINDS", "VALID_FITS", "applies_to", "damage"]
 
 
 def damage(path: str | os.PathLike[str], kind: str, out: str | os.PathLike[str], rng: np.random.Generator) -> Path:
-    """Make a damaged copy of the good file `path` at `out`, which must not exist; the same rng gives the same bytes."""
+    """Make a damaged copy of a good file; the same generator gives the same bytes.
+
+    Parameters
+    ----------
+    path : path or str
+        The good file.
+    kind : str
+        One of `KINDS`, such as "truncated-data".
+    out : path or str
+        The copy, which must not exist.
+    rng : numpy.random.Generator
+        Chooses where the damage is.
+
+    Returns
+    -------
+    Path
+        The copy.
+
+    Raises
+    ------
+    ValueError
+        If this kind of damage cannot be done to this file.
+    FileExistsError
+        If the copy exists already.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from rarespec.mock.damage import damage
+    >>> with TemporaryDirectory() as folder:
+    ...     good = Path(folder, "good.fits")
+    ...     size = good.write_bytes(b"SIMPLE")
+    ...     print(damage(good, "empty", f"{folder}/bad.fits", np.random.default_rng(0)).stat().st_size)
+    0
+    """
     if not applies_to(kind, path):
         raise ValueError(f"damage of kind {kind!r} cannot be done to {os.fspath(path)}")
     out = Path(out)
@@ -72,7 +108,36 @@ def damage(path: str | os.PathLike[str], kind: str, out: str | os.PathLike[str],
 
 
 def applies_to(kind: str, path: str | os.PathLike[str]) -> bool:
-    """Whether this kind of damage makes sense for this file: some need gzip, checksums, or a named flux column."""
+    """Say whether a kind of damage makes sense for a file: some need gzip, checksums, or a named flux column.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    path : path or str
+        A good file.
+
+    Returns
+    -------
+    bool
+        Whether `damage` can do it.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rarespec.mock.damage import applies_to
+    >>> with TemporaryDirectory() as folder:
+    ...     plain = Path(folder, "plain.fits")
+    ...     size = plain.write_bytes(b"SIMPLE")
+    ...     print(applies_to("truncated-gzip", plain))
+    False
+    """
     if kind not in KINDS:
         raise ValueError(f"there is no damage {kind!r}; choose from {', '.join(KINDS)}")
     if kind == "fifo":

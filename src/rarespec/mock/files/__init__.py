@@ -31,16 +31,64 @@ __all__ = ["LAYOUTS", "Layout", "native_wavelength", "write_files"]
 
 
 def native_wavelength(layout: str) -> NDArray[np.float64]:
-    """Vacuum Angstrom pixel centres on which spectra of this layout must be sampled."""
+    """Give the pixels on which spectra of a layout must be sampled.
+
+    Parameters
+    ----------
+    layout : str
+        One of `LAYOUTS`, such as "sdss".
+
+    Returns
+    -------
+    (p,) float64 array
+        Pixel centres, vacuum Angstrom.
+
+    Examples
+    --------
+    >>> from rarespec.mock.files import native_wavelength
+    >>> native_wavelength("lamost-dr8").ndim
+    1
+    """
     return _layout(layout).grid.wavelength
 
 
 def write_files(spectra: Spectra, layout: str, directory: str | os.PathLike[str], first_index: int = 0) -> list[Path]:
-    """Write a stack sampled on `native_wavelength(layout)`; the paths of the spectra files, in the order of the rows.
+    """Write spectra that are sampled on `native_wavelength(layout)` as survey files.
 
-    `first_index` is the number of spectra already written to this directory: survey numbers and file names are
-    derived from it, so that several calls never write the same file. Plate, mjd and fiberid of the catalogue are
-    used where the layout has them. Catalogues beside the spectra (redrock, spZbest) are written but not returned.
+    Plate, mjd and fiberid of the catalogue are used where the layout has them. Catalogues beside the spectra (redrock,
+    spZbest) are written but not returned.
+
+    Parameters
+    ----------
+    spectra : Spectra
+        The spectra.
+    layout : str
+        One of `LAYOUTS`, such as "sdss".
+    directory : path or str
+        Where to write, made if it does not exist.
+    first_index : int
+        How many spectra were written to this directory before: survey numbers and file names follow from it, so that
+        several calls never write the same file.
+
+    Returns
+    -------
+    list of Path
+        The files of spectra, in the order of the rows.
+
+    Raises
+    ------
+    ValueError
+        If the layout does not exist, or the spectra have other pixels.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rarespec import MockSky
+    >>> from rarespec.mock.files import native_wavelength, write_files
+    >>> sky = MockSky(2, seed=1, wavelength=native_wavelength("sdss"))
+    >>> with TemporaryDirectory() as folder:
+    ...     print(len(write_files(sky.block(0), "sdss", folder)))
+    2
     """
     chosen = _layout(layout)
     native = chosen.grid.wavelength

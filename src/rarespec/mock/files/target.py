@@ -89,7 +89,23 @@ def _target(spectra: Spectra, row: int, index: int) -> Target:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One kind of survey file. `write` takes a stack on `grid`, its targets and a directory."""
+    """One kind of survey file.
+
+    Parameters
+    ----------
+    grid : WavelengthGrid
+        The pixels of these files.
+    write : callable
+        Takes a stack on `grid`, its targets and a directory; writes files and returns their paths.
+    summary : str
+        What these files are, in a few words.
+
+    Examples
+    --------
+    >>> from rarespec.mock.files import LAYOUTS
+    >>> LAYOUTS["sdss"].grid.n_pixels > 3000
+    True
+    """
 
     grid: WavelengthGrid
     write: Callable[[Spectra, Sequence[Target], Path], list[Path]]

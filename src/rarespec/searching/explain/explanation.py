@@ -25,10 +25,18 @@ N_BANDS = 6
 
 @dataclass(frozen=True)
 class Band:
-    """A wavelength range, vacuum Angstrom, that speaks for a candidate (contribution > 0) or against it.
+    """A wavelength range that counts for a candidate (contribution > 0) or against it.
 
-    contribution : sum over the range, in units of the score
-    share : of all that speaks for or against, from 0 to 1
+    Parameters
+    ----------
+    start : float
+        Where it begins, vacuum Angstrom.
+    stop : float
+        Where it ends, vacuum Angstrom.
+    contribution : float
+        Sum over the range, in units of the score.
+    share : float
+        Its share of all that counts for or against, from 0 to 1.
     """
 
     start: float
@@ -45,13 +53,32 @@ class Band:
 class Explanation:
     """What the template found in one spectrum.
 
-    id : of the spectrum
-    wavelength : (p,) float64, vacuum Angstrom
-    flux : (p,) float64, of the spectrum, filtered and rescaled
-    contribution : (p,) float64, weight times (flux - typical flux) in each pixel
-    score : their sum, by which the spectrum scores above the typical one; of the stand-in where the template is one
-    bands : the ranges that contribute most, the largest first
-    said : what the template is
+    Parameters
+    ----------
+    id : str
+        Id of the spectrum.
+    wavelength : (p,) float64 array
+        Vacuum Angstrom.
+    flux : (p,) float64 array
+        The flux, filtered and rescaled.
+    contribution : (p,) float64 array
+        Weight times (flux - typical flux) in each pixel.
+    score : float
+        Their sum: by how much the spectrum scores above the typical one. Where the template only approximates the
+        ranker, so does this score.
+    bands : tuple of Band
+        The wavelength ranges that contribute most, the largest first.
+    said : str
+        What the template is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.searching import Explanation
+    >>> pixels = np.array([4000.0, 4001.0])
+    >>> print(Explanation("a", pixels, np.ones(2), np.array([0.5, 0.25]), 0.75, (), "A matched filter."))
+    a: +0.75 relative to a typical spectrum of the survey
+    A matched filter.
     """
 
     id: str
@@ -68,15 +95,45 @@ class Explanation:
 
 
 def contributions(template: Template, rescaled_flux: NDArray[np.floating]) -> Vector:
-    """Weight times (flux - typical flux), (p,) or (n, p): summed over the pixels, the score above the typical one's.
+    """Multiply weight and (flux - typical flux); summed over the pixels, it is the score above the typical one's.
 
-    rescaled_flux : (p,) or (n, p), as the linear step of the recipe is given it
+    Parameters
+    ----------
+    template : Template
+        The weights and the typical flux.
+    rescaled_flux : (p,) or (n, p) array
+        As the linear step of the recipe gets it.
+
+    Returns
+    -------
+    (p,) or (n, p) float64 array
+        The contribution of each pixel.
     """
     return template.weights * (rescaled_flux - template.typical)
 
 
 def explain_score(template: Template | NoTemplate, spectrum: Spectrum, features: FeatureSet) -> Explanation:
-    """What this template finds in a spectrum that is on the grid of the features' survey."""
+    """Explain what a template finds in a spectrum.
+
+    Parameters
+    ----------
+    template : Template or NoTemplate
+        Of the ranking.
+    spectrum : Spectrum
+        On the grid of the survey that the features are of.
+    features : FeatureSet
+        Of the search.
+
+    Returns
+    -------
+    Explanation
+        The contribution of each pixel, and the ranges that matter most.
+
+    Raises
+    ------
+    UsageError
+        If there is no template, or the spectrum has other pixels or no features.
+    """
     if isinstance(template, NoTemplate):
         raise UsageError(f"{spectrum.id}: no explanation by wavelength. {template.said}")
     if len(spectrum.flux) != len(template.wavelength):
@@ -112,7 +169,22 @@ def _band(wavelength: Vector, smooth: Vector, start: int, stop: int, everything:
 
 
 def smoothed(wavelength: Vector, values: Vector, width_angstrom: float = SMOOTHING_ANGSTROM) -> Vector:
-    """Each value, (p,), spread evenly over the pixels within half the width: the sum stays the same."""
+    """Spread each value evenly over the pixels within half the width; the sum stays the same.
+
+    Parameters
+    ----------
+    wavelength : (p,) float64 array
+        Rising.
+    values : (p,) float64 array
+        To be smoothed.
+    width_angstrom : float
+        The width.
+
+    Returns
+    -------
+    (p,) float64 array
+        The smoothed values.
+    """
     first = np.searchsorted(wavelength, wavelength - width_angstrom / 2)
     last = np.searchsorted(wavelength, wavelength + width_angstrom / 2)
     spread = np.zeros(len(values) + 1)

@@ -24,16 +24,28 @@ AT_REST = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Portrait:
-    """One candidate.
+    """What is shown of one candidate.
 
-    facts : the candidate's row of the table
-    wavelength : (p,) float64, vacuum Angstrom
-    observed, filtered : (p,) flux as observed and after the median filter, NaN where a pixel is bad
-    known : (p,) filtered flux of the nearest known example on the scale of the candidate; None when none can be drawn
-    known_note : what is particular about its curve; empty when it is as observed
-    marks : lines and band heads that speak for or against the candidate, where it should have them
-    sky : places where sky and air leave traces
-    bands : wavelength ranges that speak for or against it, the largest first
+    Parameters
+    ----------
+    facts : mapping
+        The candidate's row of the table.
+    wavelength : (p,) float64 array
+        Vacuum Angstrom.
+    observed : (p,) array
+        The flux as observed, NaN where a pixel is bad.
+    filtered : (p,) array
+        The flux after the median filter, NaN where a pixel is bad.
+    known : (p,) array or None
+        Filtered flux of the nearest known example on the scale of the candidate; None when none can be drawn.
+    known_note : str
+        What is particular about its curve; empty when it is as observed.
+    marks : tuple of SpectralFeature
+        Lines and band heads that count for or against the candidate, where it should have them.
+    sky : tuple of SpectralFeature
+        Places where sky and air leave traces.
+    bands : tuple of Band
+        Wavelength ranges that count for or against it, the largest first.
     """
 
     facts: Mapping[str, Any]
@@ -48,7 +60,22 @@ class Portrait:
 
 
 def portraits_of(ranking: Ranking, n: int, first: int = 0) -> list[Portrait]:
-    """Of the best n candidates, or of all when there are fewer; of those behind the `first` ones."""
+    """Collect what is shown of the best candidates.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        The answer of a search.
+    n : int
+        How many candidates; all when there are fewer.
+    first : int
+        How many candidates to pass over before.
+
+    Returns
+    -------
+    list of Portrait
+        One for each candidate, best first.
+    """
     table = ranking.table[first : first + n]
     spectra = ranking.survey.select([str(id) for id in table["id"]])
     filtered = _filtered(ranking, spectra)
@@ -74,10 +101,24 @@ def mean_known(ranking: Ranking) -> NDArray[np.float64]:
 
 
 def on_scale_of(filtered: Vector, known: Vector, offset_is_free: bool = False) -> Vector | None:
-    """A known spectrum with the median of the other, (p,) each, NaN where bad; None when there is nothing to compare.
+    """Scale a known spectrum so that it has the median of another.
 
     A free offset is one that a rescaling has taken away; then the spread is made the same as well. So it is where a
     median is not positive, as it happens in noise.
+
+    Parameters
+    ----------
+    filtered : (p,) array
+        The other spectrum, NaN where bad.
+    known : (p,) array
+        The known spectrum, NaN where bad.
+    offset_is_free : bool
+        Whether the spectra may be shifted against each other.
+
+    Returns
+    -------
+    (p,) array or None
+        The known spectrum, scaled; None when there is nothing to compare.
     """
     medians = np.array([np.nanmedian(one) if np.isfinite(one).any() else np.nan for one in (filtered, known)])
     if not np.isfinite(medians).all():

@@ -31,9 +31,14 @@ MOST = 8
 class SpectralFeature(NamedTuple):
     """A line or band head at rest.
 
-    name : of the atom or molecule
-    wavelength : vacuum Angstrom
-    side : BLUEWARDS, LINE or REDWARDS
+    Parameters
+    ----------
+    name : str
+        The atom or molecule.
+    wavelength : float
+        Vacuum Angstrom.
+    side : int
+        BLUEWARDS, LINE or REDWARDS.
     """
 
     name: str
@@ -88,15 +93,26 @@ def sky_features(first: float, last: float) -> tuple[SpectralFeature, ...]:
 def telling_features(
     wavelength: Vector, weights: Vector, known: Vector, redshift: float = 0.0
 ) -> tuple[SpectralFeature, ...]:
-    """The features that known spectra have and weights on the flux ask for, as observed; at most 8, well apart.
+    """Choose the features that known spectra have and weights on the flux ask for; at most 8, well apart.
 
     A band has less flux behind its head than before it, a line less or more flux than on both sides. Of features at
-    the same place that one is taken whose atom or molecule is seen elsewhere as well.
+    the same place, the one is taken whose atom or molecule is seen elsewhere as well.
 
     Parameters
     ----------
-    wavelength, weights, known : (p,) vacuum Angstrom, weight of the flux there, mean flux of the known examples.
-    redshift : by which the features are moved.
+    wavelength : (p,) array
+        Vacuum Angstrom.
+    weights : (p,) array
+        Weight of the flux there.
+    known : (p,) array
+        Mean flux of the known examples.
+    redshift : float
+        By which the features are moved.
+
+    Returns
+    -------
+    tuple of SpectralFeature
+        At the wavelengths where they are observed.
     """
     observed = [feature._replace(wavelength=feature.wavelength * (1 + redshift)) for feature in known_features()]
     first, last = wavelength[0] + 2 * REACH, wavelength[-1] - 2 * REACH

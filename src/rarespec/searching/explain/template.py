@@ -105,13 +105,30 @@ N_NAMED = 6
 
 @dataclass(frozen=True)
 class Template:
-    """Weights on the filtered, rescaled flux: a spectrum scores high whose flux is high where the weights are.
+    """Weights on the filtered, rescaled flux: a spectrum scores high if its flux is high where the weights are.
 
-    wavelength : (p,) float64, vacuum Angstrom
-    weights : (p,) float64
-    typical : (p,) float64, the survey's mean spectrum, filtered and rescaled
-    agreement : how well the weighted sum repeats the ranking, 1 = the same order (see `agreement`)
-    said : what the weights are, in words
+    Parameters
+    ----------
+    wavelength : (p,) float64 array
+        Vacuum Angstrom.
+    weights : (p,) float64 array
+        The weight of each pixel.
+    typical : (p,) float64 array
+        The mean spectrum of the survey, filtered and rescaled.
+    agreement : float
+        How well the weighted sum repeats the ranking; 1 means the same order.
+    said : str
+        What the weights are, in words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec import PAPER_GRID
+    >>> from rarespec.searching import Template
+    >>> flat = np.ones(PAPER_GRID.n_pixels)
+    >>> template = Template(PAPER_GRID.wavelength, flat, flat, 1.0, "the weights of a matched filter")
+    >>> template.weights.shape
+    (3601,)
     """
 
     wavelength: Vector
@@ -123,10 +140,20 @@ class Template:
 
 @dataclass(frozen=True)
 class NoTemplate:
-    """There is no template in flux space; it counts as false.
+    """Says why a ranking has no template; it counts as false.
 
-    said : why, in words
-    weights : pairs of a feature's name and its weight times its spread, the largest first; empty without names
+    Parameters
+    ----------
+    said : str
+        Why, in words.
+    weights : tuple of (str, float)
+        Names of features, each with its weight times its spread, the largest first; empty without names.
+
+    Examples
+    --------
+    >>> from rarespec.searching import NoTemplate
+    >>> bool(NoTemplate("line indices are not weighted sums of the flux"))
+    False
     """
 
     said: str
@@ -137,17 +164,26 @@ class NoTemplate:
 
 
 def template_of(ranker: Ranker, X: Rows, scores: Vector, features: FeatureSet) -> Template | NoTemplate:
-    """What this ranker looked for when it gave these scores.
+    """Find what a ranker looked for when it gave these scores.
 
-    A ranker that is a weighted sum of the features (`coef_`) has exactly one template. For any other the template is a
-    stand-in: the weighted sum that repeats its ranking best, with the top of the list counting most.
+    A ranker that is a weighted sum of the features (`coef_`) has exactly one template. For any other the template is an
+    approximation: the weighted sum that repeats its ranking best, with the top of the list counting most.
 
     Parameters
     ----------
-    ranker : a fitted ranker
-    X : (n, d) finite features of the rows that were scored
-    scores : (n,), of these rows
-    features : the feature set from which X was taken
+    ranker : Ranker
+        Fitted.
+    X : (n, d) array
+        Finite features of the rows that were scored.
+    scores : (n,) float64 array
+        The scores of these rows.
+    features : FeatureSet
+        From which X was taken.
+
+    Returns
+    -------
+    Template or NoTemplate
+        The weights, or why there are none.
     """
     require_finite(X)
     if scores.shape != (len(X),) or not np.isfinite(scores).all():
@@ -180,6 +216,7 @@ def stand_in(X: Rows, scores: Vector) -> Vector:
     blocks = (slice(start, start + BLOCK_ROWS) for start in starts)
     with_scores = sum(wanted[block] @ X[block].astype(np.float64) for block in blocks) / len(X)
     root = inverse_square_root(covariance)
+    # covariance^-1 times the covariance with the wanted scores: the normal equations of the ridge regression.
     return root @ (root @ with_scores)
 
 

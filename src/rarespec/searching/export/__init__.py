@@ -32,7 +32,7 @@ SUFFIXES = {
 
 
 def write_table(table: Table, path: str | os.PathLike[str], provenance: Mapping[str, Any]) -> Path:
-    r"""A table of candidates as a file; the end of its name says the format.
+    r"""Write a table of candidates to a file; the end of its name says the format.
 
     The file appears whole or not at all and replaces one of the same name. Columns of a ranking get their units, UCDs
     and descriptions, other columns are written as they are; of the table's own `meta` nothing is written. A missing
@@ -40,9 +40,32 @@ def write_table(table: Table, path: str | os.PathLike[str], provenance: Mapping[
 
     Parameters
     ----------
-    table : astropy Table; numbers, booleans and text, one value per row
-    path : ends in one of SUFFIXES
-    provenance : what the table depends on; text, numbers, lists and mappings
+    table : astropy.table.Table
+        Numbers, booleans and text, one value per row.
+    path : path or str
+        The file; its name ends in one of `SUFFIXES`.
+    provenance : mapping
+        What the table depends on; text, numbers, lists and mappings.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    UsageError
+        If the format is not known, or the directory does not exist.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from astropy.table import Table
+    >>> from rarespec.searching import read_provenance, write_table
+    >>> with TemporaryDirectory() as folder:
+    ...     path = write_table(Table({"rank": [1], "id": ["a"]}), f"{folder}/found.csv", {"seed": 3})
+    ...     print(read_provenance(path)["seed"])
+    3
     """
     path = Path(path)
     form = _format_of(path)
@@ -56,7 +79,33 @@ def write_table(table: Table, path: str | os.PathLike[str], provenance: Mapping[
 
 
 def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What `write_table` was told about a table."""
+    """Read what a table of candidates depends on.
+
+    Parameters
+    ----------
+    path : path or str
+        A file that `write_table` or `Ranking.write` wrote.
+
+    Returns
+    -------
+    dict
+        The provenance.
+
+    Raises
+    ------
+    UsageError
+        If the file is missing or damaged, or has no provenance.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from astropy.table import Table
+    >>> from rarespec.searching import read_provenance, write_table
+    >>> with TemporaryDirectory() as folder:
+    ...     path = write_table(Table({"rank": [1], "id": ["a"]}), f"{folder}/found.ecsv", {"known_ids": ["b", "c"]})
+    ...     print(read_provenance(path)["known_ids"])
+    ['b', 'c']
+    """
     path = Path(path)
     form = _format_of(path)
     if not path.is_file():

@@ -27,12 +27,22 @@ INT64_MAX = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, eq=False)
 class PlainColumn:
-    """One value per row.
+    """A column of plain values, one per row.
 
-    Attributes
+    Parameters
     ----------
-    values : (n,) int64, float32, float64, bool, or object (str)
-    missing : (n,) bool; only whole numbers and booleans, as a missing real number is NaN and missing text is empty
+    name : str
+        Name of the column.
+    values : (n,) array
+        int64, float32, float64, bool, or object (str).
+    missing : (n,) bool array
+        True only for whole numbers and booleans: a missing real number is NaN and missing text is empty.
+    unit : str
+        Unit; empty without one.
+    ucd : str
+        What kind of quantity it is, in the words of the IVOA.
+    description : str
+        One line.
     """
 
     name: str
@@ -175,7 +185,24 @@ def escaped(text: str, forbidden: re.Pattern[str]) -> str:
 
 
 def unescaped(text: str) -> str:
-    """What `escaped` was given."""
+    r"""Turn text that a table format could not hold, written as \uXXXX, back into what it was.
+
+    Parameters
+    ----------
+    text : str
+        A value from a table that `write_table` wrote.
+
+    Returns
+    -------
+    str
+        The original text.
+
+    Examples
+    --------
+    >>> from rarespec.searching import unescaped
+    >>> unescaped("Mira, \\u03b1 Ceti")
+    'Mira, α Ceti'
+    """
     return _ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
 
 

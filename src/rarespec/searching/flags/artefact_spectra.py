@@ -23,13 +23,22 @@ wide as an unresolved line, so that it does not follow one."""
 class ArtefactSpectra:
     """n spectra of p pixels, each in units of its mean absolute flux.
 
-    wavelength : (1, p) or (n, p) float64, at which the instrument saw each pixel, vacuum Angstrom
-    grid : of the pixels
-    flux : (n, p) float32, bad pixels bridged
-    around : (n, p) float32, its running median
-    sigma : (n, p) float32, noise; from the flux's own scatter where `has_errors` is False
-    bad : (n, p) bool
-    has_errors : (n,) bool, whether the errors of a spectrum are known
+    Parameters
+    ----------
+    wavelength : (1, p) or (n, p) float64 array
+        At which the instrument saw each pixel, vacuum Angstrom.
+    grid : WavelengthGrid
+        Of the pixels.
+    flux : (n, p) float32 array
+        Bad pixels are bridged.
+    around : (n, p) float32 array
+        The running median of the flux.
+    sigma : (n, p) float32 array
+        The noise; from the scatter of the flux itself where `has_errors` is False.
+    bad : (n, p) bool array
+        Bad pixels.
+    has_errors : (n,) bool array
+        Whether the errors of a spectrum are known.
     """
 
     wavelength: NDArray[np.float64]
@@ -120,10 +129,18 @@ OF_A_MEDIAN = 1.25
 class BroadShape:
     """n spectra in b bins.
 
-    wavelength : (1, b) or (n, b) float64, bin centres as the instrument saw them
-    level, error : (n, b) float64, median of neighbouring bins and the error of one bin
-    bin_width : in log10 wavelength
-    n_smoothed : how many bins each median is taken of
+    Parameters
+    ----------
+    wavelength : (1, b) or (n, b) float64 array
+        Bin centres as the instrument saw them.
+    level : (n, b) float64 array
+        Median of neighbouring bins.
+    error : (n, b) float64 array
+        The error of one bin.
+    bin_width : float
+        In log10 wavelength.
+    n_smoothed : int
+        How many bins each median is taken of.
     """
 
     wavelength: NDArray[np.float64]
@@ -140,6 +157,7 @@ class BroadShape:
 def measure_broad_shape(spectra: ArtefactSpectra) -> BroadShape:
     log_wavelength = np.log10(spectra.grid.wavelength)
     width = max(BIN, float(np.diff(log_wavelength).max()))
+    # The factor keeps rounding from putting the first pixel of a bin into the bin before.
     bin_of = np.floor((log_wavelength - log_wavelength[0]) / width * (1 + 1e-9)).astype(int)
     starts = np.flatnonzero(np.diff(bin_of, prepend=-1))
     n_pixels = np.diff(np.append(starts, len(bin_of)))

@@ -24,7 +24,22 @@ LONGEST = 0.01
 
 
 def has_gaps(bad: Bad, grid: WavelengthGrid, template: Template | None) -> NDArray[np.bool_]:
-    """(n,) bool, for bad pixels (n, p); with a template, also where it looks and there is nothing to see."""
+    """Find spectra with many bad pixels, a long gap, or bad pixels where the template looks.
+
+    Parameters
+    ----------
+    bad : (n, p) bool array
+        Bad pixels.
+    grid : WavelengthGrid
+        Of the pixels.
+    template : Template or None
+        Of the ranking; None leaves its weights out.
+
+    Returns
+    -------
+    (n,) bool array
+        Which spectra.
+    """
     inside = _inside(bad)
     n_inside = np.maximum(inside.sum(axis=1), 1)
     too_many = (bad & inside).sum(axis=1) > INSIDE * n_inside

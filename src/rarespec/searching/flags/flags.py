@@ -42,10 +42,21 @@ Found = dict[str, NDArray[np.bool_]]
 
 
 def flags_of(survey: Survey, rows: Any, template: Template | NoTemplate | None = None) -> list[tuple[str, ...]]:
-    """Flags of the spectra in these rows of the survey, in the order of the rows; only these spectra are read.
+    """Find the flags of spectra of a survey; only these spectra are read.
 
-    rows : (k,) row numbers
-    template : of the ranking, to see whether pixels are missing where it looks
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    rows : (k,) array of int
+        Row numbers.
+    template : Template or NoTemplate, optional
+        Of the ranking, to see whether pixels are missing where it looks.
+
+    Returns
+    -------
+    list of tuple of str
+        The flags of each spectrum, in the order of the rows; see `FLAG_MEANINGS`.
     """
     rows = np.asarray(rows, np.intp)
     flags: list[tuple[str, ...]] = [()] * len(rows)
@@ -68,10 +79,26 @@ def flags_of_spectra(
     template: Template | NoTemplate | None = None,
     rest_frame: bool = False,
 ) -> list[tuple[str, ...]]:
-    """Flags of spectra on this grid, each in alphabetical order.
+    """Find the flags of spectra that are on this grid.
 
-    Without errors (ivar) no sky residuals are looked for, and the noise is taken from the scatter of the flux. Joins of
-    cameras are looked for where the catalogue's `survey` is known to have some.
+    Without errors (ivar) no sky residuals are looked for, and the noise is taken from the scatter of the flux. Steps
+    between cameras are looked for where the catalogue's `survey` is known to have some.
+
+    Parameters
+    ----------
+    spectra : Spectra
+        n spectra.
+    grid : WavelengthGrid
+        Their wavelengths.
+    template : Template or NoTemplate, optional
+        Of the ranking, to see whether pixels are missing where it looks.
+    rest_frame : bool
+        Whether the spectra were shifted to their rest frame.
+
+    Returns
+    -------
+    list of tuple of str
+        The flags of each spectrum, in alphabetical order.
     """
     judged = np.flatnonzero((~spectra.bad & np.isfinite(spectra.flux)).any(axis=1))
     wanted = template if isinstance(template, Template) else None

@@ -26,10 +26,16 @@ from rarespec.storage.text import printable
 class FileColumns:
     """One table of a file.
 
-    names   : as in the file
-    vectors : those columns that hold several values per row
-    read    : these columns, by name
-    units   : where the file tells them
+    Parameters
+    ----------
+    names : list of str
+        Names of the columns, as in the file.
+    vectors : frozenset of str
+        Columns that hold several values per row.
+    read : callable
+        Names of columns -> their values, by name.
+    units : mapping
+        Column -> unit, where the file has one.
     """
 
     names: list[str]

@@ -74,10 +74,20 @@ COMPOSITE = tuple((names, build) for names, build in KEYS if len(names) > 1)
 class ExampleTable:
     """n examples, none of them looked up yet.
 
-    where : the file, or what else a message calls it
-    ids   : one list of n for each column that may hold ids; "" where a row has none
-    ra    : (n,) float64 degrees, NaN where unknown; `dec` too
-    unread : (n,) bool, where something is written that is no position
+    Parameters
+    ----------
+    where : str
+        The file, or what else a message calls it.
+    ids : tuple of list of str
+        One list of n for each column that may hold ids; "" where a row has none.
+    ra : (n,) float64 array
+        Right ascension in degrees, NaN where unknown.
+    dec : (n,) float64 array
+        Declination in degrees, NaN where unknown.
+    unread : (n,) bool array
+        Where something is written that is no position.
+    problems : tuple of str
+        What else is wrong, one line each.
     """
 
     where: str

@@ -29,12 +29,20 @@ TOLD = 5
 class Examples:
     """The usable ones among the examples given.
 
-    rows     : (n,) intp, rows of the survey in the order given, each once
-    spectra  : those that are not in the survey, on its grid and in its frame; None when there are none
-    ids      : of the rows, then of the spectra
-    problems : what could not be used or was given twice, one line each
-    n_given  : examples given, usable or not
-    lost     : whether one could not be used; one that was given twice is not lost
+    Parameters
+    ----------
+    rows : (n,) intp array
+        Rows of the survey in the order given, each once.
+    spectra : Spectra or None
+        Those that are not in the survey, on its grid and in its frame; None when there are none.
+    ids : list of str
+        Ids of the rows, then of the spectra.
+    problems : list of str
+        What could not be used or was given twice, one line each.
+    n_given : int
+        Examples given, usable or not.
+    lost : bool
+        Whether one could not be used; one that was given twice is not lost.
     """
 
     rows: NDArray[np.intp]
@@ -46,17 +54,28 @@ class Examples:
 
 
 def examples_of(survey: Survey, known: Any, radius_arcsec: float = 2.0) -> Examples:
-    """Find these examples in the survey, or put them on its grid.
+    """Find examples in the survey, or put them on its grid.
 
     Parameters
     ----------
-    survey : the survey that is searched.
-    known : ids; positions (SkyCoord); a table with ids or positions (of astropy, pandas, Arrow); files with such a
-        table (CSV, ECSV, VOTable, FITS, Parquet, or text with an id a line); spectra (Spectrum, Spectra), or files of
-        spectra of any survey. One of them or a list, also of several forms.
-    radius_arcsec : how far from a given position a spectrum of the survey may be.
+    survey : Survey
+        The survey that is searched.
+    known : ids, table, positions, spectra or files
+        Ids; positions (SkyCoord); a table with ids or positions (of astropy, pandas, Arrow); files with such a table
+        (CSV, ECSV, VOTable, FITS, Parquet, or text with an id a line); spectra (Spectrum, Spectra), or files of spectra
+        of any survey. One of them or a list, also of several forms.
+    radius_arcsec : float
+        How far from a given position a spectrum of the survey may be.
 
-    A UsageError when not one can be used; what is wrong with single ones is told in `problems`.
+    Returns
+    -------
+    Examples
+        The usable ones; `problems` says what is wrong with the others.
+
+    Raises
+    ------
+    UsageError
+        If none can be used.
     """
     check_radius(radius_arcsec)
     if not len(survey):

@@ -21,20 +21,31 @@ Floats = NDArray[np.float64]
 def yield_after_looks(
     scores: Floats, hidden_places: NDArray[np.int64], n_known: int, n_looked: int, n_found: int
 ) -> YieldCurve:
-    """The curve of what is left: that of the whole list, looks included, from where the looks end.
+    """Estimate what is left in a list after some of it was looked at.
 
-    The spectra looked at are put back before the others, where they stood, more or less, when they were looked at. So
-    the places of the examples that were hidden before the first look hold for this list. It is a cautious answer: a
-    ranking that has learned has its members nearer to the top than the first one had.
+    The spectra looked at are put back before the others, about where they stood when they were looked at. So the places
+    of the examples that were hidden before the first look hold for this list. It is a cautious answer: a ranking that
+    has learned has its members nearer to the top than the first one had.
 
     Parameters
     ----------
-    scores : (n,) of the listed rows, falling; none of them has been looked at.
-    hidden_places : (m,) of the examples given at the start, among all rows that were listed then.
-    n_known : examples given at the start.
-    n_looked : rows that were looked at and are no longer listed.
-    n_found : true objects among them.
+    scores : (n,) float64 array
+        Of the listed rows, falling; none of them has been looked at.
+    hidden_places : (m,) int64 array
+        Of the examples given at the start, among all rows that were listed then.
+    n_known : int
+        Examples given at the start.
+    n_looked : int
+        Rows that were looked at and are no longer listed.
+    n_found : int
+        True objects among them.
+
+    Returns
+    -------
+    YieldCurve
+        Of the rest of the list.
     """
+    # Only their number counts: they came from earlier rankings, so no fall of the score may be read into them.
     looked = np.full(n_looked, scores[0])
     places = np.minimum(hidden_places, n_looked + len(scores) + 1)
     whole = yield_curve(np.concatenate([looked, scores]), places, n_known)
@@ -47,6 +58,7 @@ def _left(whole: YieldCurve, n_looked: int, n_found: int, n_hidden: int) -> Yiel
     chance = whole.chance[n_looked:]
     expected = np.cumsum(chance)
     k = np.arange(1.0, len(chance) + 1)
+    # What was found is certain: it comes off both ends, and the interval must still hold the expected number.
     low = np.clip(whole.low[n_looked:] - n_found, 0, np.floor(expected))
     high = np.minimum(np.maximum(whole.high[n_looked:] - n_found, np.ceil(expected)), k)
     stop = int(np.searchsorted(-chance, -WORTH_A_LOOK, side="right"))

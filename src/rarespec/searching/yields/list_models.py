@@ -35,7 +35,8 @@ MIN_BULK = 10
 
 
 def relative_fall(scores: Floats, places: Floats) -> Floats:
-    """How much faster than in the bulk the score falls with the logarithm of the place, around each of `places`.
+    """Measure how much faster than in the bulk the score falls with the logarithm of the place, around each of
+    `places`.
 
     The tail of a smooth distribution falls as some power of the place: not at all for exponential tails, as 1 / place
     for heavy ones, as the place itself for scores that are ranks. That trend is read off the bulk of the list, and
@@ -43,12 +44,15 @@ def relative_fall(scores: Floats, places: Floats) -> Floats:
 
     Parameters
     ----------
-    scores : (n,) falling.
-    places : (p,) from 0, not necessarily whole.
+    scores : (n,) float64 array
+        Falling.
+    places : (p,) float64 array
+        From 0, not necessarily whole.
 
     Returns
     -------
-    (p,) from 0.3 to 16; all 1 where the bulk has no trend (short lists, lists of ties).
+    (p,) float64 array
+        From 0.3 to 16; all 1 where the bulk has no trend (short lists, lists of ties).
     """
     n = len(scores)
     bulk = np.geomspace(max(10.0, n / 1000), max(10.0, n / 4), N_BULK)
@@ -78,15 +82,7 @@ def _robust_line(x: Floats, y: Floats) -> tuple[float, float]:
     return float(np.median(y - slope * x)), slope
 
 
-# ---- Ways in which the members of a rare class may lie in a ranked list, and how likely each is.
-#
-# Notation: k place in the list; n its length; N members in it. One way has four parameters: the share of members
-# near the top p, the depth of the group k0, the sharpness of its edge a, and the share f of members that the ranker
-# misses. Expected members among the first k places:
-#
-#     C(k) = p * integral_0^k dx / (1 + (x / k0)^a)      the group
-#     N = C(n) / (1 - f)
-#     N R(k) = C(k) + f N ln(1 + k / k0) / ln(1 + n / k0)    and those scattered over the logarithm of the rank
+# ---- Ways in which the members may lie, and how likely each is. The notation is at the top of this file.
 
 
 SHARES = np.array([0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 1.0])
@@ -142,6 +138,7 @@ class ListModels:
     def posterior(self, scores: Floats, hidden_places: NDArray[np.int64]) -> Floats:
         """(48, 4, 5, 12) weights of the ways, of sum 1, given the scores of the list and where hidden examples came."""
         log_weights = PLACE_WEIGHT * self._log_likelihood(hidden_places)[..., None] + _log_prior()
+        # The prior of N, 1 / (1 + N / (RARE n)): flat for a rare class, falling as 1 / N for a common one.
         log_weights = log_weights - np.log1p(self.members / (RARE * len(scores)))
         edge = FALL_WEIGHT * np.log(relative_fall(scores, self.k0))
         log_weights = log_weights + edge[:, None, None, None] * (SHARES >= STANDS_APART)
@@ -164,6 +161,7 @@ class ListModels:
         chosen = np.minimum(np.searchsorted(np.cumsum(weights), steps), weights.size - 1)
         members = self.members.ravel()[chosen, None]
         curves = self.recall.reshape(-1, len(self.depths))[chosen // len(SHARES)]
+        # There cannot be more members than places.
         return np.minimum(members * curves, self.depths)
 
 

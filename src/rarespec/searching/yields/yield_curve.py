@@ -29,26 +29,57 @@ N_DRAWN = 2000
 
 @dataclass(frozen=True, eq=False)
 class YieldCurve:
-    """What a ranked list holds, over depths k = 1 .. k_max. (k_max,) float64 each; `expected[k - 1]` is for depth k."""
+    """How many true objects a ranked list holds, over depths k = 1 .. k_max.
+
+    `expected[k - 1]` is for the first k candidates. Where no estimate can be made (`can_tell` is False), `expected`,
+    `chance` and `n_total` are NaN and the intervals go from none to all.
+
+    Parameters
+    ----------
+    expected : (k_max,) float64 array
+        Expected number of true objects among the first k.
+    low : (k_max,) float64 array
+        Lower end of the interval of that number, a whole number.
+    high : (k_max,) float64 array
+        Upper end, a whole number.
+    chance : (k_max,) float64 array
+        Chance that the candidate at rank k is a true object; it never rises with k.
+    stopping_rank : int or None
+        Last rank with a chance of one in ten or more; 0 if there is none, None if no estimate can be made.
+    n_total : float
+        Expected number in the whole list.
+    n_total_low : float
+        Lower end of its interval.
+    n_total_high : float
+        Upper end of its interval.
+    can_tell : bool
+        Whether an estimate can be made.
+    why : str
+        What the curve says, or why it says nothing, in plain words.
+    confidence : float
+        Of the intervals; 0.9 means that nine of ten should hold the true number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.searching.yields.yield_curve import yield_curve
+    >>> scores = -np.log(np.arange(1, 1001))
+    >>> curve = yield_curve(scores, hidden_places=[1, 3, 5], n_known=3)
+    >>> curve.can_tell, bool(curve.low[9] <= curve.expected[9] <= curve.high[9])
+    (True, True)
+    """
 
     expected: Floats
-    """Expected number of true objects among the first k; NaN if it cannot be told."""
     low: Floats
-    """Ends of the interval of that number, whole numbers; 0 and k if it cannot be told."""
     high: Floats
     chance: Floats
-    """Chance that the object at place k is a true one, falling; NaN if it cannot be told."""
     stopping_rank: int | None
-    """Last place with a chance of one in ten or more, 0 if there is none; None if it cannot be told."""
     n_total: float
-    """Expected number in the whole list, and its interval; NaN, 0 and the length of the list if it cannot be told."""
     n_total_low: float
     n_total_high: float
     can_tell: bool
     why: str
-    """What the curve says, or why it says nothing: one plain sentence."""
     confidence: float
-    """Of the intervals."""
 
 
 def yield_curve(
@@ -58,23 +89,36 @@ def yield_curve(
     k_max: int | None = None,
     confidence: float = 0.9,
 ) -> YieldCurve:
-    """Expected number of true objects in a ranked list, from where hidden known examples come to stand in it.
+    """Estimate the number of true objects in a ranked list from the ranks of hidden known examples.
 
-    Known examples are taken for a random sample of their class: where they stand when they are hidden, the other
-    members stand too. Their places say how deep the class reaches; a steep fall of the scores at such a depth says
-    that a group of its own ends there. Neither says for sure that the group is of members alone, and with few known
-    examples the depth is vague: the interval holds all of that.
+    Known examples are taken for a random sample of their class: where they rank when hidden, the other members rank
+    too. Their places say how deep the class reaches. A steep fall of the scores at such a depth says that a group of
+    its own ends there. Neither proves that the group is of members alone, and with few known examples the depth is
+    vague: the interval holds all of that. This is not recall: the number of members that nobody knows is estimated too.
 
     Parameters
     ----------
-    scores : (n,) of the listed rows, falling, finite.
-    hidden_places : (m,) whole numbers: 1 + how many listed rows stood before each known example while it was hidden.
-        See `places_among`. m may be below n_known; 2 are needed.
-    n_known : known examples in all.
-    k_max : depth of the curves; the whole list when not given.
-    confidence : of the intervals.
+    scores : (n,) array
+        Of the listed rows, falling, finite.
+    hidden_places : (m,) array of int
+        1 + how many listed rows stood before each known example while it was hidden. See `places_among`. m may be less
+        than n_known; 2 are needed.
+    n_known : int
+        Known examples in all.
+    k_max : int, optional
+        Depth of the curves; by default the whole list.
+    confidence : float
+        Of the intervals.
 
-    Not to be confused with recall: the number of members that nobody knows is estimated too.
+    Returns
+    -------
+    YieldCurve
+        The estimate, or why there is none.
+
+    Raises
+    ------
+    ValueError
+        If the scores do not fall, or a place is not in the list.
     """
     falling = _checked_scores(scores)
     places = _checked_places(hidden_places, len(falling), n_known)
@@ -88,12 +132,19 @@ def yield_curve(
 
 
 def places_among(listed_scores: ArrayLike, hidden_scores: ArrayLike) -> NDArray[np.int64]:
-    """Places that hidden examples take among the listed rows, one at a time, (m,): behind those of equal score.
+    """Find the place of each hidden example among the listed rows, one example at a time.
 
     Parameters
     ----------
-    listed_scores : (n,) of the listed rows, in any order, by the ranker from which the examples were hidden.
-    hidden_scores : (m,) of the hidden examples, by the same ranker.
+    listed_scores : (n,) array
+        Of the listed rows, in any order, by the ranker from which the examples were hidden.
+    hidden_scores : (m,) array
+        Of the hidden examples, by the same ranker.
+
+    Returns
+    -------
+    (m,) int64 array
+        Places from 1; behind listed rows of equal score.
     """
     rising = np.sort(np.asarray(listed_scores, dtype=np.float64))
     return 1 + len(rising) - np.searchsorted(rising, np.asarray(hidden_scores, dtype=np.float64), side="left")
@@ -124,6 +175,8 @@ def _estimated(scores: Floats, places: NDArray[np.int64], k_max: int, confidence
 def _chance(depths: NDArray[np.int64], expected: Floats) -> Floats:
     """(n,) of each place: constant between depths, and nowhere rising."""
     steps = np.diff(depths, prepend=0)
+    # Every way thins out with depth, so their mean does too. A rise could only come from interpolation, and with one
+    # the stopping rank would have two answers.
     mean = np.minimum.accumulate(np.diff(expected, prepend=0.0) / steps)
     return np.repeat(np.clip(mean, 0.0, 1.0), steps)
 

@@ -95,17 +95,53 @@ def features_of(
     engine: AnyEngine = None,
     device: str | None = None,
 ) -> FeatureSet:
-    """The features of this survey under this recipe; only what is not there yet is computed.
+    """Compute the features of a survey under a recipe; what the survey keeps already is read.
 
-    The recipe learns once from all spectra the survey has, and what it learned is kept: when the survey grows, the new
-    spectra are transformed as the old ones were, so the old features stay valid. `refit` learns anew from all. What
-    cannot be kept, in a survey that cannot be written for instance, is computed when asked for and held in memory, and
-    a warning says so. While the recipe learns, a temporary file in the survey's directory holds filtered spectra, up
-    to 8 GB of them.
+    The recipe learns once from all spectra of the survey, and the survey keeps what it learned. When the survey grows,
+    the new spectra are transformed as the old ones were, so the old features stay valid. If the features cannot be
+    kept, in a survey that is read-only for instance, they are computed when needed and held in memory, and a warning
+    says so. While the recipe learns, a temporary file in the directory of the survey holds filtered spectra, up to 8
+    GB.
 
-    engine : where the blocks are computed: threads of this process by default, or a Dask cluster, given by its address,
-        its client or as a DaskCluster. The features are the same to the last bit.
-    device : "cuda" for a GPU; where there is none, a warning says so, and the CPU does the work.
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    recipe : Recipe
+        How features are made. It need not be fitted.
+    refit : bool
+        Learn anew from all spectra.
+    progress : callable, optional
+        Called with the blocks done, and in all.
+    engine : address, client or engine, optional
+        Where the blocks are computed: in threads of this process by default, or on a Dask cluster, given by its
+        address, its client or as a DaskCluster. The features are the same to the last bit.
+    device : str, optional
+        "cuda" for a GPU; where there is none, a warning says so, and the CPU does the work.
+
+    Returns
+    -------
+    FeatureSet
+        The features, in the order of the survey.
+
+    Raises
+    ------
+    SurveyError
+        If the survey is empty, or fewer than 2 of its spectra are usable.
+    UsageError
+        If the recipe does not fit the grid of the survey.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> from rarespec.features import PaperFeatures
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(rarespec.MockSky(60, seed=1))
+    ...     features = rarespec.features_of(survey, PaperFeatures())
+    ...     print(len(features.values))
+    60
     """
     if not len(survey):
         raise SurveyError(f"{survey.path}: an empty survey has no features; ingest spectra first")
@@ -150,9 +186,27 @@ def features_by(
     engine: AnyEngine = None,
     device: str | None = None,
 ) -> FeatureSet:
-    """The features of this survey under a recipe that learned elsewhere: those that a model of another survey needs.
+    """Compute the features that a model of another survey needs: under a recipe that learned elsewhere.
 
     They are kept until `features_of` makes room; then they are computed again when asked for.
+
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    recipe : Recipe
+        Fitted on another survey.
+    progress : callable, optional
+        Called with the blocks done, and in all.
+    engine : address, client or engine, optional
+        Where the blocks are computed.
+    device : str, optional
+        "cuda" for a GPU.
+
+    Returns
+    -------
+    FeatureSet
+        The features, in the order of the survey.
     """
     state = Survey(survey.path, survey.manifest)
     content = npz(recipe.state())

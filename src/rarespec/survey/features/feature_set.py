@@ -24,30 +24,63 @@ from rarespec.survey.survey import Survey
 
 @dataclass(frozen=True)
 class FeatureSet:
-    """The features of one state of a survey under one recipe, rows in the survey's order."""
+    """The features of one state of a survey under one recipe, rows in the order of the survey.
+
+    `rarespec.features_of` makes it. Blocks are read from their files, or computed where a file is missing.
+
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    recipe : Recipe
+        The recipe, fitted.
+    folder : Path
+        Where the features are kept.
+    n_fitted : int
+        How many rows the survey had when the recipe learned from it.
+    prepared : PreparedBlocks
+        What the last steps of the recipe start from.
+    held : dict, optional
+        Blocks whose file could not be written, by number.
+    seen : dict, optional
+        `lost_at` and `n_bad` of the blocks that were read, so that no file is read a second time for them.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(rarespec.MockSky(60, seed=1))
+    ...     features = survey.features()
+    ...     print(len(features), features.values.dtype, features.usable.all())
+    60 float32 True
+    """
 
     survey: Survey
     recipe: Recipe
     folder: Path
     n_fitted: int
-    """Rows the survey had when the recipe learned from it."""
     prepared: PreparedBlocks = field(repr=False)
-    """What the last steps of the recipe are given."""
     held: dict[int, Arrays] = field(default_factory=dict, repr=False, compare=False)
-    """Blocks whose file could not be written."""
     seen: dict[int, tuple[NDArray[np.int8], NDArray[np.int32]]] = field(default_factory=dict, repr=False, compare=False)
-    """`lost_at` and `n_bad` of the blocks that were read: a file is read once for them and for its features."""
 
     def __len__(self) -> int:
         return len(self.survey)
 
     def blocks(self) -> Iterator[NDArray[np.float32]]:
-        """Features block by block, each (rows, features) float32."""
+        """Give the features block by block.
+
+        Yields
+        ------
+        (rows, features) float32 array
+            The features of the next block.
+        """
         return (self.block(i)["values"] for i in range(self.survey.n_blocks))
 
     @cached_property
     def values(self) -> NDArray[np.float32]:
-        """All features, (n, features) float32; a row that could not be used holds NaN."""
+        """All features, (n, features) float32; the row of a spectrum without features holds NaN."""
         return np.concatenate(list(self.blocks()))
 
     @cached_property
@@ -65,7 +98,7 @@ class FeatureSet:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Tells `usable_values` from any other matrix; it is computed once, as it takes seconds in a large survey."""
+        """A text that differs when `usable_values` differ; computed once, as it takes seconds in a large survey."""
         return fingerprint_of_rows(self.usable_values)
 
     @cached_property
@@ -75,7 +108,7 @@ class FeatureSet:
 
     @cached_property
     def n_bad(self) -> NDArray[np.int32]:
-        """Bad pixels of each spectrum, (n,); in a usable one they were bridged."""
+        """Bad pixels of each spectrum, (n,) int32; in a usable one they were bridged."""
         return np.concatenate([self._seen(i)[1] for i in range(self.survey.n_blocks)])
 
     @property
@@ -96,9 +129,20 @@ class FeatureSet:
         return self.seen[i]
 
     def block(self, i: int) -> Arrays:
-        """`values`, `lost_at` and `n_bad` of one block, from its file.
+        """Read one block from its file.
 
-        Anew when that is damaged, of which a warning tells, or was swept away because the survey has grown since.
+        If the file is damaged, a warning says so and the block is computed again; likewise if the file was removed
+        because the survey has grown since.
+
+        Parameters
+        ----------
+        i : int
+            Number of the block, from 0.
+
+        Returns
+        -------
+        dict of arrays
+            `values` (rows, features) float32, `lost_at` (rows,) int8 and `n_bad` (rows,) int32.
         """
         if i in self.held:
             return self.held[i]
@@ -123,11 +167,33 @@ class FeatureSet:
         return int(after(self.recipe.steps_, probe).shape[1])
 
     def file(self, i: int) -> Path:
-        """Where the features of one block are kept."""
+        """Say where the features of one block are kept.
+
+        Parameters
+        ----------
+        i : int
+            Number of the block, from 0.
+
+        Returns
+        -------
+        Path
+            The file, which need not exist yet.
+        """
         return self.folder / block_file(self.survey.manifest.blocks[i], i)
 
     def compute(self, i: int) -> Arrays:
-        """Features of one block, from its flux, written to its file where that is possible."""
+        """Compute the features of one block from its flux, and write them to its file where that is possible.
+
+        Parameters
+        ----------
+        i : int
+            Number of the block, from 0.
+
+        Returns
+        -------
+        dict of arrays
+            As `block` gives them.
+        """
         block = self.prepared[i]
         values, lost_at = self.recipe.finish(block.rows, block.lost_at)
         values = values.astype(np.float32)
@@ -137,7 +203,15 @@ class FeatureSet:
         return arrays
 
     def keep(self, i: int, arrays: Arrays) -> None:
-        """Write what was computed of a block to its file, or hold it where that is not possible."""
+        """Write the arrays of a block to its file, or hold them in memory where that is not possible.
+
+        Parameters
+        ----------
+        i : int
+            Number of the block, from 0.
+        arrays : dict of arrays
+            As `block` gives them.
+        """
         # a model that was replaced meanwhile has lost its directory
         if not self.folder.is_dir() or not keep_if_possible(self.file(i), npz(arrays)):
             self.held[i] = arrays

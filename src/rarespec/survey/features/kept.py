@@ -116,9 +116,34 @@ def checked(
     least: float | None = None,
     most: float | None = None,
 ) -> NDArray[Any]:
-    """The array of this name; a ValueError unless it has this type and shape, and values from `least` to `most`.
+    """Give the array of this name after a check.
 
-    With limits, NaN is refused too.
+    Parameters
+    ----------
+    arrays : mapping
+        Name -> array, from a file that anybody may have written.
+    name : str
+        Which one.
+    dtype : dtype
+        What it must be.
+    shape : tuple of int
+        What it must have.
+    least : float, optional
+        The least value; NaN is then refused too.
+    most : float, optional
+        The largest value; NaN is then refused too.
+
+    Returns
+    -------
+    array
+        The array.
+
+    Raises
+    ------
+    KeyError
+        If there is none.
+    ValueError
+        If its type, its shape or a value is another.
     """
     array = arrays[name]
     if array.dtype != np.dtype(dtype) or array.shape != shape:

@@ -39,12 +39,43 @@ ROUNDING = 1e-4
 def graph_of(
     features: FeatureSet, k: int = 5, progress: Progress | None = None, device: str | None = None
 ) -> NeighbourGraph:
-    """The k nearest neighbours of every usable spectrum, read if they are kept, otherwise found and kept.
+    """Find the k nearest neighbours of every usable spectrum; a graph that the survey keeps already is read.
 
     Spectra without features are left out: row i of the graph is row `rows_of_graph(features)[i]` of the survey, and
-    `features.usable_values` is the matrix to fit a ranker on together with the graph. When the survey has
-    grown, the graph of its earlier state is extended. Where the graph cannot be kept, a warning says so. `progress` is
-    called with the rows done and in all. On a `device` such as "cuda" the search is exact.
+    `features.usable_values` is the matrix to fit a ranker on together with the graph. When the survey has grown, the
+    graph of its earlier state is extended. If the graph cannot be kept, a warning says so.
+
+    Parameters
+    ----------
+    features : FeatureSet
+        The features in which spectra are compared.
+    k : int
+        How many neighbours; at most one less than there are usable spectra.
+    progress : callable, optional
+        Called with the rows done, and in all.
+    device : str, optional
+        "cuda" for a GPU, where the search is exact.
+
+    Returns
+    -------
+    NeighbourGraph
+        Neighbours and distances of each usable spectrum.
+
+    Raises
+    ------
+    SurveyError
+        If no spectrum has features.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(rarespec.MockSky(60, seed=1))
+    ...     graph = rarespec.graph_of(survey.features(), k=5)
+    >>> graph.n_neighbours
+    5
     """
     require_neighbours(k)
     X = features.usable_values  # before `usable`, which is then known without reading again

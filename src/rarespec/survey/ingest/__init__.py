@@ -36,27 +36,65 @@ def ingest(
     time_limit: float = USUAL_LIMITS.seconds,
     memory_limit: float = USUAL_LIMITS.memory / 1e9,
 ) -> Survey:
-    """Read survey files into a survey on disk, which is made or grown, and return it.
+    """Read survey files into a survey on disk, which is made or grown.
+
+    A bad file never stops the rest: it is listed in `survey.defects`, and a `DefectsWarning` gives the count. Run the
+    same ingest again, also after an interruption, and it reads only what the survey does not hold yet.
 
     Parameters
     ----------
-    paths : files, directories, globs (`"dr17/**/spec-*.fits"`), or `"@list.txt"` with one path a line,
-        relative to the list
-    into : directory of the survey
-    format : name of a reader; by default each file is recognised by its structure
-    grid : wavelength grid, or its text form (`"log:3.5930:1e-4:3601"`); by default that of the survey that grows, and
-        the paper's for a new one
-    rest_frame : shift each spectrum by its redshift
-    join : catalogue files (FITS, CSV, ECSV, VOTable, Parquet) whose columns are joined by id
-    air : wavelengths are in air although the files do not say so
-    sdss_bad_bits : bits of SDSS's and_mask that make a pixel bad
-    jobs : worker processes; by default one per core
-    engine : a Dask cluster that reads the files instead, given by its address, its client or as a DaskCluster
-    time_limit : seconds in which a file must give its next spectra; a large file gets a second more for every 10 MB
-    memory_limit : gigabytes that the process which reads a file may use
+    paths : path, str or iterable of them
+        Files, directories, globs (``"dr17/**/spec-*.fits"``), or ``"@list.txt"`` with one path a line, relative to the
+        list.
+    into : path or str
+        Directory of the survey.
+    format : str, optional
+        Name of a reader; by default each file is recognised by its structure.
+    grid : WavelengthGrid or str, optional
+        The wavelength grid, or its text form (``"log:3.5930:1e-4:3601"``); by default that of the survey that grows,
+        and the paper's for a new one.
+    rest_frame : bool
+        Shift each spectrum to its rest frame by its redshift.
+    join : path, str or sequence of them
+        Catalogue files (FITS, CSV, ECSV, VOTable, Parquet) whose columns are joined by id.
+    air : bool
+        Wavelengths are in air although the files do not say so.
+    sdss_bad_bits : int, optional
+        Bits of SDSS's and_mask that make a pixel bad.
+    jobs : int, optional
+        Worker processes; by default one per core.
+    engine : address, client or engine, optional
+        A Dask cluster that reads the files instead, given by its address, its client or as a DaskCluster.
+    time_limit : float
+        Seconds in which a file must give its next spectra; a large file gets a second more for every 10 MB.
+    memory_limit : float
+        Gigabytes that the process which reads a file may use.
 
-    A bad file never stops the rest: it is listed in `survey.defects`, and a `DefectsWarning` gives the count.
-    Running the same ingest again, also after an interruption, reads only what the survey does not hold yet.
+    Returns
+    -------
+    Survey
+        The survey with the new spectra.
+
+    Raises
+    ------
+    UsageError
+        If a setting is wrong, or does not fit the survey that grows.
+    SurveyError
+        If a catalogue to join cannot be read, or the survey is damaged.
+    BusyError
+        If another process is writing to this survey.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> from rarespec.mock.files import native_wavelength, write_files
+    >>> with TemporaryDirectory() as folder:
+    ...     sky = rarespec.MockSky(3, seed=1, wavelength=native_wavelength("sdss"))
+    ...     files = write_files(sky.block(0), "sdss", f"{folder}/files")
+    ...     survey = rarespec.ingest(files, f"{folder}/sdss.survey", jobs=1)
+    >>> len(survey)
+    3
     """
     reading = ReadOptions(air=air) if sdss_bad_bits is None else ReadOptions(air=air, sdss_bad_bits=sdss_bad_bits)
     grid = WavelengthGrid.parse(grid) if isinstance(grid, str) else grid

@@ -21,7 +21,27 @@ FILLED_HERE = ("source", "coverage", "has_ivar")
 
 
 def prepare(catalogues: Sequence[str | os.PathLike[str]], into: Path, limits: ReadLimits) -> str:
-    """The catalogues as one uncompressed Arrow file, which all workers map into memory instead of loading it each."""
+    """Write catalogues as one uncompressed Arrow file, which all workers map into memory instead of loading it each.
+
+    Parameters
+    ----------
+    catalogues : sequence of path or str
+        FITS, CSV, ECSV, VOTable or Parquet.
+    into : Path
+        The Arrow file.
+    limits : ReadLimits
+        A catalogue that takes more time or memory than this is refused.
+
+    Returns
+    -------
+    str
+        The Arrow file.
+
+    Raises
+    ------
+    SurveyError
+        If a catalogue cannot be read.
+    """
     import pyarrow as pa
 
     tables = _of_one_schema([_beside_ours(_load(catalogue, limits)) for catalogue in catalogues])

@@ -49,9 +49,25 @@ Answer = list[list[Outcome] | Unseen | TooMuch]
 def read_all(
     paths: Iterable[str], options: IngestOptions, engine: Engine | None, n_readers: int
 ) -> Iterator[tuple[str, Iterator[Outcome]]]:
-    """Each path with its outcomes, in the order of the paths, wherever they are read.
+    """Read files, wherever that is done, and give their outcomes in the order of the paths.
 
-    engine : where files are read; None for `n_readers` processes of this machine
+    Parameters
+    ----------
+    paths : iterable of str
+        The files.
+    options : IngestOptions
+        How they are read.
+    engine : Engine or None
+        Where they are read; None for processes of this machine.
+    n_readers : int
+        How many processes.
+
+    Yields
+    ------
+    path : str
+        The file.
+    outcomes : iterator
+        Spectra, defects and what was left out, in the order of the file.
     """
     in_turn: deque[list[str]] = deque()
 

@@ -17,16 +17,30 @@ from rarespec.survey.placement import place
 
 @dataclass(frozen=True)
 class IngestOptions:
+    """How input files become spectra of a survey.
+
+    Parameters
+    ----------
+    grid : WavelengthGrid, optional
+        By default that of the survey, and the paper's for a new one.
+    rest_frame : bool
+        Shift each spectrum to its rest frame by its redshift.
+    format : str, optional
+        Name of a reader; by default each file is recognised by its structure.
+    join : str, optional
+        An Arrow file made by `join.prepare`, with a row of catalogue values per id.
+    reading : ReadOptions
+        How files are read.
+    limits : ReadLimits
+        A file that takes more time or memory than this is a defect.
+    """
+
     grid: WavelengthGrid | None = None
-    """By default that of the survey, and the paper's for a new one."""
     rest_frame: bool = False
     format: str | None = None
-    """Name of a reader; by default each file is recognised by its structure."""
     join: str | None = None
-    """An Arrow file made by `join.prepare`, with a row of catalogue values per id."""
     reading: ReadOptions = field(default_factory=ReadOptions)
     limits: ReadLimits = USUAL_LIMITS
-    """A file that takes more time or memory than this is a defect."""
 
 
 # ---- What happens to one input file inside the process that reads it: read, joined, placed on the grid.

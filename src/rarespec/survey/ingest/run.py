@@ -41,7 +41,32 @@ def run_ingest(
     progress: Progress | None = None,
     engine: AnyEngine = None,
 ) -> tuple[Survey, IngestReport]:
-    """Read all files into the survey, which is made or grown; returns it with the account of this run."""
+    """Read all files into the survey, which is made or grown.
+
+    Parameters
+    ----------
+    paths : iterable of path or str
+        Files, directories, globs or lists, as for `ingest`.
+    into : path or str
+        Directory of the survey.
+    options : IngestOptions
+        How files are read.
+    join : sequence of path or str
+        Catalogue files whose columns are joined by id.
+    jobs : int, optional
+        Worker processes; by default one per core.
+    progress : callable, optional
+        Called with the files done, in all, and a note.
+    engine : address, client or engine, optional
+        A Dask cluster that reads the files instead.
+
+    Returns
+    -------
+    survey : Survey
+        The survey with the new spectra.
+    report : IngestReport
+        The account of this run.
+    """
     if jobs is not None and engine is not None:
         raise UsageError("jobs and a cluster exclude each other: jobs are processes on this machine")
     if engine is None:

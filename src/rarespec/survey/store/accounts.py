@@ -19,28 +19,57 @@ from rarespec.survey.store.manifest import DEFECTS as NAME
 
 @dataclass
 class IngestReport:
-    """Counts of one run. A file with several spectra counts as stored when at least one of them was."""
+    """Counts of one ingest, append or fetch.
+
+    A file with several spectra counts as stored when at least one of them was.
+
+    Parameters
+    ----------
+    files : Counter
+        Files "stored", "repeated" and "defective"; and "set aside": catalogues and files with nothing but sky fibres.
+    spectra : Counter
+        Spectra "stored", "repeated" and "defective".
+    reasons : Counter
+        Why something is defective -> how often.
+    skipped : Counter
+        Spectra left out on purpose, such as sky fibres -> how many.
+    unmatched : int
+        Spectra that the joined catalogue does not have.
+    not_joined : int
+        Files that were stored before, to which the catalogue was therefore not joined.
+    columns_left_out : int
+        Catalogue columns that the survey did not take, because a file or the survey has too many.
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> from rarespec.survey import IngestReport
+    >>> report = IngestReport(files=Counter(stored=9, defective=1), reasons=Counter(truncated=1))
+    >>> report.files_seen
+    10
+    """
 
     files: Counter[str] = field(default_factory=Counter)
-    """stored, repeated, defective; and set aside: catalogues and files with nothing but sky fibres."""
     spectra: Counter[str] = field(default_factory=Counter)
-    """stored, repeated, defective"""
     reasons: Counter[str] = field(default_factory=Counter)
-    """Why something is defective -> how often."""
     skipped: Counter[str] = field(default_factory=Counter)
-    """Spectra left out on purpose, such as sky fibres -> how many."""
     unmatched: int = 0
-    """Spectra that the joined catalogue does not know."""
     not_joined: int = 0
-    """Files that were stored before, to which the catalogue was therefore not joined."""
     columns_left_out: int = 0
-    """Catalogue columns that the survey did not take, because a file or the survey has too many."""
 
     @property
     def files_seen(self) -> int:
+        """Files that were stored, repeated or defective."""
         return self.files["stored"] + self.files["repeated"] + self.files["defective"]
 
     def to_json(self) -> dict[str, Any]:
+        """Give the counts in values that JSON has.
+
+        Returns
+        -------
+        dict
+            Counts by name, in a fixed order.
+        """
         return {
             "files": {"seen": self.files_seen} | _counts(self.files, "stored", "repeated", "defective", "set aside"),
             "spectra": _counts(self.spectra, "stored", "repeated", "defective"),

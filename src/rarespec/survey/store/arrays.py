@@ -26,6 +26,8 @@ FIRST_BYTES = 64 << 10
 
 
 class ByteRanges(Protocol):
+    """A file of which parts can be read."""
+
     size: int
 
     def read(self, places: Sequence[tuple[int, int]]) -> list[bytes]:
@@ -42,6 +44,8 @@ def opened_ranges(path: Path) -> Iterator[ByteRanges]:
 
 
 class OnDisk:
+    """An open file."""
+
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.size = os.fstat(file.fileno()).st_size
@@ -55,6 +59,8 @@ class OnDisk:
 
 
 class InMemory:
+    """The content of a file that was read as a whole."""
+
     def __init__(self, content: bytes) -> None:
         self._content = content
         self.size = len(content)
@@ -64,6 +70,8 @@ class InMemory:
 
 
 class OnStore:
+    """A file on an object store; its first bytes are fetched at once."""
+
     def __init__(self, path: Path) -> None:
         self._path = path
         self.size = size_of(path)
@@ -272,13 +280,51 @@ def resize(zarrays: dict[str, Any], n_rows: int) -> None:
 
 
 def whole_block(root: Path, array: str, block: int, block_rows: int, grid: WavelengthGrid) -> NDArray[Any]:
-    """All rows of one chunk, padding of a block that is not full included."""
+    """Read all rows of one chunk, padding of a block that is not full included.
+
+    Parameters
+    ----------
+    root : Path
+        Directory of the survey.
+    array : str
+        "flux", "ivar" or "mask".
+    block : int
+        Number of the block.
+    block_rows : int
+        Rows of a full block.
+    grid : WavelengthGrid
+        Gives the number of pixels.
+
+    Returns
+    -------
+    (block_rows, width) array
+        The rows; eight pixels in each uint8 of the mask.
+    """
     check_chunk(root, array, block)
     return whole_chunk(root / chunk_file(array, block), (block_rows, widths(grid)[array]), DTYPES[array])
 
 
 def some_rows(root: Path, array: str, rows: NDArray[np.intp], block_rows: int, grid: WavelengthGrid) -> NDArray[Any]:
-    """These rows of an array, in this order; of each chunk no more is read than its rows need."""
+    """Read these rows of an array; of each chunk no more is read than its rows need.
+
+    Parameters
+    ----------
+    root : Path
+        Directory of the survey.
+    array : str
+        "flux", "ivar" or "mask".
+    rows : (n,) intp array
+        Row numbers, in any order.
+    block_rows : int
+        Rows of a full block.
+    grid : WavelengthGrid
+        Gives the number of pixels.
+
+    Returns
+    -------
+    (n, width) array
+        In the order of `rows`; eight pixels in each uint8 of the mask.
+    """
     taken = np.empty((len(rows), widths(grid)[array]), DTYPES[array])
     block_of = rows // block_rows
     for block in np.unique(block_of).tolist():

@@ -28,7 +28,30 @@ TEXT_COLUMNS = ("id", "class", "subclass", "survey", "source")
 
 
 class Catalogue:
-    """Columns of a survey, in the order of its spectra: `catalogue["z"]` is a NumPy array."""
+    """The columns of a survey, in the order of its spectra: `catalogue["z"]` is a NumPy array.
+
+    A column is read when you ask for it. Missing numbers are NaN and missing text is empty.
+
+    Parameters
+    ----------
+    root : Path
+        The directory of the survey.
+    manifest : Manifest
+        The state of the survey to read. `survey.catalogue` is made with both.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from rarespec import PAPER_GRID, Spectra, Survey
+    >>> flux = np.ones((2, PAPER_GRID.n_pixels), np.float32)
+    >>> spectra = Spectra(PAPER_GRID.wavelength, flux, flux, flux < 0, {"id": ["a", "b"], "z": [0.1, None]})
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = Survey.create(f"{folder}/two.survey")
+    ...     report = survey.append(spectra)
+    ...     print("z" in survey.catalogue, survey.catalogue["z"].tolist())
+    True [0.1, nan]
+    """
 
     def __init__(self, root: Path, manifest: Manifest) -> None:
         self._root = root
@@ -36,6 +59,7 @@ class Catalogue:
 
     @property
     def columns(self) -> list[str]:
+        """The names of all columns."""
         return list(self._manifest.columns)
 
     def __len__(self) -> int:
@@ -52,21 +76,61 @@ class Catalogue:
         return _to_numpy(column)
 
     def arrow(self, columns: list[str] | None = None) -> pa.Table:
-        """These columns (all by default) as an Arrow table."""
+        """Read columns as an Arrow table, where missing and empty text differ.
+
+        Parameters
+        ----------
+        columns : list of str, optional
+            Which columns; by default all.
+
+        Returns
+        -------
+        pyarrow.Table
+            One row per spectrum.
+        """
         import pyarrow as pa
 
         parts = list(self.blocks(columns))
         return pa.concat_tables(parts) if parts else self._schema(columns).empty_table()
 
     def table(self, columns: list[str] | None = None) -> Table:
-        """These columns (all by default) as an astropy Table."""
+        """Read columns as an astropy Table.
+
+        Parameters
+        ----------
+        columns : list of str, optional
+            Which columns; by default all.
+
+        Returns
+        -------
+        astropy.table.Table
+            One row per spectrum.
+        """
         from astropy.table import Table
 
         arrow = self.arrow(columns)
         return Table({name: _to_numpy(arrow[name]) for name in arrow.column_names})
 
     def block(self, i: int, columns: list[str] | None = None) -> pa.Table:
-        """The rows of one block; columns that this block's file does not have are null."""
+        """Read the rows of one block.
+
+        Parameters
+        ----------
+        i : int
+            Number of the block, from 0.
+        columns : list of str, optional
+            Which columns; by default all.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns that the file of this block does not have are null.
+
+        Raises
+        ------
+        SurveyError
+            If the file is missing or damaged.
+        """
         import pyarrow as pa
 
         schema, path = self._schema(columns), self._root / block_file(i)
@@ -105,6 +169,20 @@ class Catalogue:
         return pa.Table.from_arrays(arrays, schema=schema)
 
     def block_of_columns(self, columns: list[str] | None, i: int) -> pa.Table:
+        """Read the rows of one block; as `block`, with the arguments in the order that an engine passes them.
+
+        Parameters
+        ----------
+        columns : list of str or None
+            Which columns; None for all.
+        i : int
+            Number of the block, from 0.
+
+        Returns
+        -------
+        pyarrow.Table
+            The rows.
+        """
         return self.block(i, columns)
 
     def _opened(self, i: int) -> Any:
@@ -118,6 +196,18 @@ class Catalogue:
         return pa.OSFile(str(path))
 
     def blocks(self, columns: list[str] | None = None) -> Iterator[pa.Table]:
+        """Read block by block; from an object store, several at the same time.
+
+        Parameters
+        ----------
+        columns : list of str, optional
+            Which columns; by default all.
+
+        Yields
+        ------
+        pyarrow.Table
+            The rows of the next block.
+        """
         numbers = range(len(self._manifest.blocks))
         if is_remote(self._root):
             return Here(REQUESTS).map(self.block_of_columns, columns, numbers)

@@ -68,6 +68,8 @@ class Commit:
         for relative in moves:
             _flush(self.staging / relative)
         _refuse_links(self.root, moves)
+        # The order matters: the staged files are on the disk before the journal names them. Whoever finds a journal
+        # after a crash can therefore always carry it out.
         journal = {"moves": moves, "manifest": manifest.to_bytes().decode()}
         _publish_file(self.root, JOURNAL, json.dumps(journal).encode())
         _carry_out(self.root, Journal(moves, manifest))
@@ -81,6 +83,7 @@ def writer_lock(root: Path) -> Iterator[None]:
     lock = _opened_lock(root / LOCK)
     try:
         try:
+            # The kernel drops this lock when the process ends, however it ends: a file left behind locks nobody out.
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise BusyError(f"{root}: another process is writing to this survey; wait until it ends") from None
@@ -165,6 +168,7 @@ def _carry_out(root: Path, journal: Journal) -> None:
             os.replace(root / STAGING / relative, target)
     for directory in changed:
         _flush(directory)
+    # The manifest comes last: until it is replaced, readers see the old state, which the moved files still contain.
     _publish_file(root, NAME, journal.manifest.to_bytes())
     (root / JOURNAL).unlink()
     shutil.rmtree(root / STAGING, ignore_errors=True)  # the next writer insists

@@ -215,7 +215,22 @@ def _by_source(defects: list[Defect]) -> dict[str, dict[Defect, None]]:
 
 
 def append_to(survey: Survey, stacks: Iterable[Spectra], action: str = "append") -> IngestReport:
-    """Store these spectra, which are in the survey's frame; what cannot be stored goes to the table of defects."""
+    """Store spectra in a survey; what cannot be stored goes to the table of defects.
+
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    stacks : iterable of Spectra
+        In the frame of the survey; put on its grid if they are not.
+    action : str
+        What the provenance calls this change.
+
+    Returns
+    -------
+    IngestReport
+        How many were stored, repeated and defective.
+    """
     with SurveyWriter(survey.path, survey.grid, survey.manifest.rest_frame) as writer:
         intake = Intake(writer, provenance_entry(action))
         for stack in stacks:

@@ -211,17 +211,38 @@ class BlockRecord:
 
 @dataclass(frozen=True)
 class Manifest:
+    """What one state of a survey consists of.
+
+    Parameters
+    ----------
+    grid : WavelengthGrid
+        The wavelengths of all spectra.
+    rest_frame : bool
+        Whether the spectra are at rest.
+    block_rows : int
+        Rows of a full block.
+    generation : int
+        One more with each commit.
+    blocks : tuple of BlockRecord
+        Rows and files of each block.
+    columns : dict
+        Catalogue column -> Arrow type, valid for all blocks.
+    files : dict
+        Files that belong to no block (array metadata, defects) -> SHA-256.
+    unfinished : tuple of str
+        Input files of which only the first spectra were stored when this state was published.
+    provenance : tuple of dict
+        How the survey came to be, one entry for each change.
+    """
+
     grid: WavelengthGrid
     rest_frame: bool = False
     block_rows: int = BLOCK_ROWS
     generation: int = 0
     blocks: tuple[BlockRecord, ...] = ()
     columns: dict[str, str] = field(default_factory=dict)
-    """Catalogue column -> Arrow type, valid for all blocks."""
     files: dict[str, str] = field(default_factory=dict)
-    """Files that belong to no block (array metadata, defects) -> SHA-256."""
     unfinished: tuple[str, ...] = ()
-    """Input files of which only the first spectra were stored when this state was published."""
     provenance: tuple[dict[str, Any], ...] = ()
 
     @property

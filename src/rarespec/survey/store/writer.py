@@ -51,7 +51,26 @@ if TYPE_CHECKING:
 
 
 class SurveyWriter:
-    """The one writer of a survey. Nothing it adds is visible before `commit`."""
+    """The one writer of a survey; nothing it adds is visible before `commit`.
+
+    Parameters
+    ----------
+    root : Path
+        Directory of the survey, made if it does not exist.
+    grid : WavelengthGrid
+        The wavelengths of a new survey; an existing one must have the same.
+    rest_frame : bool
+        Whether its spectra are at rest; an existing survey must have the same.
+    block_rows : int
+        Spectra in each block of a new survey.
+
+    Raises
+    ------
+    BusyError
+        If another process is writing to this survey.
+    UsageError
+        If the directory holds something else, or a survey with another grid or frame.
+    """
 
     def __init__(
         self, root: Path, grid: WavelengthGrid, rest_frame: bool = False, block_rows: int = BLOCK_ROWS
@@ -141,7 +160,24 @@ class SurveyWriter:
         provenance: tuple[dict[str, Any], ...] | None = None,
         partial: bool = True,
     ) -> Manifest:
-        """Publish all that was added, with these other files. Without `partial`, only full blocks."""
+        """Publish all that was added.
+
+        Parameters
+        ----------
+        files : dict, optional
+            Name -> content of other files to publish with it.
+        unfinished : tuple of str
+            Input files of which not all is stored yet.
+        provenance : tuple of dict, optional
+            How the survey came to be; by default as before.
+        partial : bool
+            Publish a last block that is not full; otherwise it waits for the next commit.
+
+        Returns
+        -------
+        Manifest
+            The new state.
+        """
         if partial and self._filled > self._rows_on_disk():
             self._stage_block()
         commit = self._staging()
@@ -151,6 +187,7 @@ class SurveyWriter:
             other[name] = commit.digest(name)
         blocks = self._all_blocks()
         arrays.resize(self._arrays(), sum(block.rows for block in blocks))
+        # The metadata of the arrays holds their length: it must appear together with the rows that it counts.
         other |= {name: commit.digest(name) for name in map(metadata_file, ARRAYS)}
         self.manifest = replace(
             self.manifest,
