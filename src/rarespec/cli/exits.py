@@ -48,16 +48,16 @@ def told(command: Callable[..., Any]) -> Callable[..., Any]:
         except typer.Exit:
             raise
         except UsageError as error:
-            raise _told(str(error), Exit.WRONG_USE) from None
+            raise _tell(str(error), Exit.WRONG_USE) from None
         except RarespecError as error:
-            raise _told(str(error), Exit.FAILED) from None
+            raise _tell(str(error), Exit.FAILED) from None
         except OSError as error:
-            raise _told(_of_the_system(error), Exit.FAILED) from None
+            raise _tell(_of_the_system(error), Exit.FAILED) from None
         except KeyboardInterrupt:
-            raise _told(f"interrupted; {GO_ON}", Exit.FAILED) from None
+            raise _tell(f"interrupted; {GO_ON}", Exit.FAILED) from None
         except Exception as error:
             say_lines(traceback.format_exc().split("\n"), err=True)
-            raise _told(
+            raise _tell(
                 f"this is a bug in rarespec ({error!r}); please report the traceback above", Exit.FAILED
             ) from None
 
@@ -69,6 +69,6 @@ def _of_the_system(error: OSError) -> str:
     return f"{where}{error.strerror or error}" + (f"; {GO_ON}" if error.errno in NO_ROOM else "")
 
 
-def _told(message: str, code: Exit) -> typer.Exit:
+def _tell(message: str, code: Exit) -> typer.Exit:
     say(f"rarespec: {message}", err=True)
     return typer.Exit(code)

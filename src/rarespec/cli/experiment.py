@@ -87,7 +87,7 @@ def command(
         }
         given = {name: value for name, value in asked.items() if value is not None}
         setting = (Setting.quick if quick else Setting)(rare, seed=seed, **given)
-    opened = _opened(survey, setting, quick, out, jobs)
+    opened = _open(survey, setting, quick, out, jobs)
     ground, experiment = _run(opened, setting, out, jobs)
     written = _written(ground, experiment, out, _command(survey, setting, out, quick))
     _tell(experiment, written, as_json)
@@ -119,7 +119,7 @@ def _numbers(text: str | None) -> tuple[int, ...] | None:
     return None if words is None else tuple(dict.fromkeys(int(word) for word in words))
 
 
-def _opened(path: Path | None, setting: Setting, quick: bool, out: Path, jobs: int | None) -> Survey:
+def _open(path: Path | None, setting: Setting, quick: bool, out: Path, jobs: int | None) -> Survey:
     """The survey asked for, or a mock survey, which is made in `out` when it is not there."""
     from rarespec.survey import Survey
 

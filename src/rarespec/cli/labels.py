@@ -96,7 +96,7 @@ def _added(
 
 def _add(log: LabelLog, events: list[LabelEvent], source: Path) -> None:
     n_new = log.add(events)
-    say(f"{source}: {_counted(n_new, 'event')} added to {log.path}, {len(events) - n_new} already there", err=True)
+    say(f"{source}: {_count(n_new, 'event')} added to {log.path}, {len(events) - n_new} already there", err=True)
 
 
 def _events_of(other: Path, survey: Survey) -> list[LabelEvent]:
@@ -143,7 +143,7 @@ def _export(path: Path, events: Events, form: str, rule: str, only: str | None, 
         n_rows = write_labels(path, events, form, rule, wanted, survey)
     for warning in found:
         say(str(warning.message), err=True)
-    say(f"{_counted(n_rows, 'label')} written to {path}", err=True)
+    say(f"{_count(n_rows, 'label')} written to {path}", err=True)
 
 
 def _chosen(events: Events, rule: str, only: str | None) -> tuple[list[LabelEvent], dict[str, Merged]]:
@@ -190,11 +190,11 @@ def _summary(labels: list[LabelEvent], together: dict[str, Merged]) -> str:
     counts = {label: sum(said.label == label for said in together.values()) for label in (*Label, None)}
     found = ", ".join(f"{count} {label or 'undecided'}" for label, count in counts.items() if count)
     disputed = sum(said.disagree for said in together.values())
-    what = f"{_counted(len(labels), 'label')} of {_counted(len(together), 'spectrum', 'spectra')}"
-    return f"{what} by {_counted(len(people), 'person', 'people')}: {found}; people disagree on {disputed}"
+    what = f"{_count(len(labels), 'label')} of {_count(len(together), 'spectrum', 'spectra')}"
+    return f"{what} by {_count(len(people), 'person', 'people')}: {found}; people disagree on {disputed}"
 
 
-def _counted(number: int, one: str, many: str = "") -> str:
+def _count(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 

@@ -63,7 +63,7 @@ def _found_and_hidden(folder: Path) -> tuple[int, int]:
     return len(hidden & set(ranking.table["id"].tolist())), len(hidden)
 
 
-# ---- Everything that a bug report should say, and what is wrong in it.
+# ---- checkup
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def _user() -> str:
         return ""
 
 
-# ---- Which software is installed: Python, what rarespec needs, and what it can use.
+# ---- software
 
 
 OPTIONAL_PARTS = {
@@ -199,7 +199,7 @@ def licence_of(facts: Message, texts: Iterable[str] = ()) -> str:
     ]
     is_name = "\n" not in free and len(free) <= LONGEST and free not in VAGUE
     named = expression or (free if is_name else "") or " or ".join(classified)
-    return named or _recognised(chain([free], texts)) or "see the package files"
+    return named or _recognise(chain([free], texts)) or "see the package files"
 
 
 def _texts(package: Distribution) -> Iterator[str]:
@@ -210,7 +210,7 @@ def _texts(package: Distribution) -> Iterator[str]:
                 yield file.read_text()
 
 
-def _recognised(texts: Iterable[str]) -> str:
+def _recognise(texts: Iterable[str]) -> str:
     for text in (" ".join(text.split()) for text in texts):
         for words, licence in TELLING:
             if words in text:

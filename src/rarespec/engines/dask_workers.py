@@ -102,7 +102,7 @@ def sees(path: bytes) -> bool:
     return there.exists()
 
 
-# ---- The workers of a Dask cluster: waited for, asked how things look from there, given up when they stall.
+# ---- dask workers
 
 
 LOOKS_PER_STALL = 6

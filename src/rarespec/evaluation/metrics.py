@@ -74,7 +74,7 @@ def precision_at_k(relevant: ArrayLike, k: ArrayLike) -> FloatOrArray:
     array([1. , 0.5, 0.5])
     """
     flags, depths = checked_lists(relevant), checked_depths(k)
-    return _shaped(precision_of_places(_ranked(flags), depths), flags, depths)
+    return _shaped(precision_of_places(_rank(flags), depths), flags, depths)
 
 
 def recall_at_k(relevant: ArrayLike, k: ArrayLike) -> FloatOrArray:
@@ -104,7 +104,7 @@ def recall_at_k(relevant: ArrayLike, k: ArrayLike) -> FloatOrArray:
     0.5
     """
     flags, depths = _some_relevant(checked_lists(relevant)), checked_depths(k)
-    return _shaped(recall_of_places(_ranked(flags), depths), flags, depths)
+    return _shaped(recall_of_places(_rank(flags), depths), flags, depths)
 
 
 def average_precision_at_k(relevant: ArrayLike, k: ArrayLike | None = None) -> FloatOrArray:
@@ -139,7 +139,7 @@ def average_precision_at_k(relevant: ArrayLike, k: ArrayLike | None = None) -> F
     """
     flags = _some_relevant(checked_lists(relevant))
     depths = checked_depths(flags.shape[-1] if k is None else k)
-    return _shaped(average_precision_of_places(_ranked(flags), depths), flags, depths)
+    return _shaped(average_precision_of_places(_rank(flags), depths), flags, depths)
 
 
 def roc_auc(relevant: ArrayLike) -> FloatOrArray:
@@ -168,7 +168,7 @@ def roc_auc(relevant: ArrayLike) -> FloatOrArray:
     0.75
     """
     flags = _some_other(_some_relevant(checked_lists(relevant)))
-    return _plain(roc_auc_of_places(_ranked(flags)).reshape(flags.shape[:-1]))
+    return _plain(roc_auc_of_places(_rank(flags)).reshape(flags.shape[:-1]))
 
 
 def top_loss(relevant: ArrayLike) -> FloatOrArray:
@@ -202,7 +202,7 @@ def top_loss(relevant: ArrayLike) -> FloatOrArray:
     0.5
     """
     flags = _some_relevant(checked_lists(relevant))
-    return _plain(top_loss_of_places(_ranked(flags)).reshape(flags.shape[:-1]))
+    return _plain(top_loss_of_places(_rank(flags)).reshape(flags.shape[:-1]))
 
 
 def roc_auc_of_scores(scores: ArrayLike, rare: ArrayLike) -> FloatOrArray:
@@ -334,7 +334,7 @@ def _area(values: FloatArray, flags: Flags) -> float:
     return twice_below / (2 * n_rare * len(others))
 
 
-def _ranked(flags: Flags) -> Ranked:
+def _rank(flags: Flags) -> Ranked:
     rows = np.atleast_2d(flags)
     n_relevant = rows.sum(axis=1)
     trial, column = np.nonzero(rows)

@@ -43,7 +43,7 @@ class Places:
     n_listed: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "places", _checked(np.asarray(self.places), self.n_listed))
+        object.__setattr__(self, "places", _check(np.asarray(self.places), self.n_listed))
 
     @classmethod
     def of_scores(cls, scores: ArrayLike, rare: ArrayLike) -> Self:
@@ -161,7 +161,7 @@ def _same_number(flags: NDArray[np.bool_]) -> None:
         )
 
 
-def _checked(places: NDArray[np.generic], n_listed: int) -> NDArray[np.int64]:
+def _check(places: NDArray[np.generic], n_listed: int) -> NDArray[np.int64]:
     if places.ndim != 2 or places.size == 0 or places.dtype.kind not in "iu":
         raise ValueError(
             f"places must be whole numbers, one row for each trial and at least one in each, "

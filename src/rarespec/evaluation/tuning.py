@@ -108,7 +108,7 @@ def paper_grid(name: str, product: bool = False) -> list[ValuesOf]:
     return [values] if product else [{parameter: values[parameter]} for parameter in values]
 
 
-# ---- Parameters of any ranker chosen by hiding known examples and looking how well they are found again.
+# ---- tuning
 
 
 Judge = Callable[[NDArray[Any], NDArray[np.bool_]], float]

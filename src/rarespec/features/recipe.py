@@ -28,7 +28,7 @@ EDITION = 1
 
 def fingerprint_of(steps: list[Any]) -> str:
     """Return text that is the same for the same kinds of step with the same parameters, and different otherwise."""
-    content = json.dumps([EDITION, [_described(step) for step in steps]], sort_keys=True)
+    content = json.dumps([EDITION, [_describe(step) for step in steps]], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
@@ -50,7 +50,7 @@ def _name_of(kind: type) -> str:
     return name
 
 
-def _described(step: Any) -> list[Any]:
+def _describe(step: Any) -> list[Any]:
     """A step may say itself which values decide about its features, when its parameters alone do not."""
     parameters = getattr(step, "deciding_values", lambda: step.get_params(deep=False))()
     return [_name_of(type(step)), {name: _plain(value) for name, value in parameters.items()}]
@@ -63,7 +63,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Real):
         return float(value)
     if isinstance(value, BaseEstimator):
-        return _described(value)
+        return _describe(value)
     if is_dataclass(value) and not isinstance(value, type):
         return [type(value).__qualname__, _plain(asdict(value))]
     if isinstance(value, Mapping):
@@ -76,7 +76,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"cannot make a fingerprint of {value!r}: use numbers, text, arrays or transformers")
 
 
-# ---- A recipe: an ordered chain of steps from flux to feature vectors, with a fingerprint.
+# ---- recipe
 
 
 class Recipe(FluxStep):

@@ -114,7 +114,7 @@ def _over(builtin: Table, own: Table, where: str) -> Table:
         _check_values(values, f"{where}: [{name}]")
         for release, more in values.get("releases", {}).items():
             _check_values(more, f"{where}: [{name}.releases.{release}]", inner=True)
-    return _merged(builtin, own)
+    return _merge(builtin, own)
 
 
 def _check_values(values: Any, where: str, inner: bool = False) -> None:
@@ -137,10 +137,10 @@ TEXTS = ("checksums", "release", "plate_release", "field_release", "token_variab
 """Keys that are read without being asked what they are."""
 
 
-def _merged(builtin: Any, own: Any) -> Any:
+def _merge(builtin: Any, own: Any) -> Any:
     if not isinstance(builtin, dict) or not isinstance(own, dict):
         return own
-    return {**builtin, **{key: _merged(builtin.get(key), value) for key, value in own.items()}}
+    return {**builtin, **{key: _merge(builtin.get(key), value) for key, value in own.items()}}
 
 
 def archive(table: Table, name: str, release: str | None, default: str = "release") -> Archive:

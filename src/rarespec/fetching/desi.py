@@ -76,7 +76,7 @@ def _answer(targets: list[str], archive: Archive, web: Web) -> list[dict[str, st
     return rows
 
 
-# ---- DESI: from a healpix, or from TARGETIDs, to the coadd with the spectra and the redrock with their classes.
+# ---- desi
 
 
 HEALPIX = re.compile(r"(?:coadd-)?([a-z0-9]+)-([a-z0-9]+)-(\d+)(?:\.fits)?")

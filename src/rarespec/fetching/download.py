@@ -129,7 +129,7 @@ def is_gzip(path: Path) -> bool:
         return file.read(2) == b"\x1f\x8b"
 
 
-# ---- One file from an archive onto the disk: whole and checked under its name, or not at all.
+# ---- download
 
 
 PARTIAL = 206

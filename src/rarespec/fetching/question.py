@@ -37,13 +37,13 @@ def rows_of(sql: str, archive: Archive, web: Web) -> list[Asked]:
         text = web.text("GET", address, seconds=QUERY_SECONDS)
     except FaultError as fault:
         raise SurveyError(f"SkyServer, release {archive.release}: {fault.reason}") from None
-    rows = _parsed(text, archive.release)
+    rows = _parse(text, archive.release)
     if len(rows) >= archive.number("sql_rows"):
         raise SurveyError(f"SkyServer truncated the result at {len(rows)} rows; request fewer at a time")
     return list({one.id: one for one in map(_asked, rows)}.values())
 
 
-def _parsed(text: str, release: str) -> list[dict[str, str]]:
+def _parse(text: str, release: str) -> list[dict[str, str]]:
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     title = page_title(text.encode())
     if title is not None or not lines or _is_message(lines[0]):
@@ -137,7 +137,7 @@ def _place(id: str, seed: int) -> bytes:
     return hashlib.sha256(f"{seed} {id}".encode()).digest()
 
 
-# ---- What a fetch is about: which archive and release, and which objects.
+# ---- question
 
 
 ARCHIVES = ("sdss", "lamost", "desi", "sparcl")

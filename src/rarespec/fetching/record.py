@@ -149,8 +149,7 @@ class FetchReport:
         }
 
 
-# ---- What a folder holds of what was fetched: a hidden list of files with their lengths, a line each, written at
-# once.
+# ---- record
 
 
 NAME = ".fetched.jsonl"

@@ -94,9 +94,7 @@ def _scalars(record: dict[str, Any]) -> dict[str, Any]:
             "class": record.get("spectype"), "survey": record.get("data_release")}  # fmt: skip
 
 
-# ---- SPARCL, NOIRLab's archive of spectra of many surveys: by its ids, some spectra a request, as JSON.
-#
-# Its own client downgrades NumPy and unpickles what the server sends; here its HTTP interface is asked for JSON.
+# ---- sparcl
 
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -118,7 +116,7 @@ NOT_THERE = "not in the archive: SPARCL has no such spectrum"
 def sparcl_files(asked: Sequence[Asked], archive: Archive, web: Web) -> list[Wanted | Result]:
     """A file for each spectrum; specids (of SDSS, of DESI the TARGETID) are looked up, and may have several."""
     specids = {one.id: one for one in asked if one.id.isascii() and one.id.isdigit()}
-    matches = _looked_up(list(specids), archive, web)
+    matches = _look_up(list(specids), archive, web)
     files: list[Wanted] = []
     failures: list[Result] = []
     for one in asked:
@@ -131,7 +129,7 @@ def sparcl_files(asked: Sequence[Asked], archive: Archive, web: Web) -> list[Wan
     return [*once(files), *failures]
 
 
-def _looked_up(specids: Sequence[str], archive: Archive, web: Web) -> dict[str, list[str]]:
+def _look_up(specids: Sequence[str], archive: Archive, web: Web) -> dict[str, list[str]]:
     """specid -> sparcl_ids."""
     found: dict[str, list[str]] = {}
     for first in range(0, len(specids), SPECIDS_AT_A_TIME):

@@ -105,10 +105,7 @@ class HTTPSPool(urllib3.HTTPSConnectionPool):
 POOLS = {"http": HTTPPool, "https": HTTPSPool}
 
 
-# ---- One request to an archive: connections kept open, redirects followed with care, faults in plain words.
-#
-# urllib3 keeps the connections, verifies certificates and watches that no body ends early. Redirects are followed
-# here, because a token must not travel to another host.
+# ---- web
 
 
 CONNECT_SECONDS = 15.0

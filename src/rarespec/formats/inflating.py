@@ -29,7 +29,7 @@ def is_whole(path: Path) -> bool:
     return len(head) == BLOSC_HEADER.size and BLOSC_HEADER.unpack(head)[-1] == path.stat().st_size
 
 
-# ---- How far compressed bytes unfold, measured without ever holding more than a limit.
+# ---- inflating
 
 
 LARGEST_CHUNK = 512 << 20
@@ -55,10 +55,10 @@ def largest_inflated(n_bytes: int) -> int:
 
 def inflate(compressed: bytes) -> bytes:
     """Inflate a whole gzip stream, all members, and verify each trailer; stop at the limit and never fill memory."""
-    return b"".join(_inflated(compressed, largest_inflated(len(compressed)), _DECOMPRESSORS["gzip"]))
+    return b"".join(_inflate(compressed, largest_inflated(len(compressed)), _DECOMPRESSORS["gzip"]))
 
 
-def _inflated(compressed: bytes, limit: int, decompressor: Callable[[], Any]) -> Iterator[bytes]:
+def _inflate(compressed: bytes, limit: int, decompressor: Callable[[], Any]) -> Iterator[bytes]:
     """What one stream after the other unfolds to, piece by piece; the work is linear in both lengths."""
     total, at = 0, 0
     while at < len(compressed):
@@ -67,7 +67,7 @@ def _inflated(compressed: bytes, limit: int, decompressor: Callable[[], Any]) ->
             piece = compressed[at : at + length]
             if not piece:
                 raise DefectError(Reason.TRUNCATED, "the gzip stream ends early; fetch it again")
-            part = _unfolded(stream, piece, limit - total + 1)
+            part = _unfold(stream, piece, limit - total + 1)
             total += len(part)
             if total > limit:
                 raise DefectError(Reason.TOO_LARGE, f"{len(compressed)} bytes inflate to more than {limit >> 20} MiB")
@@ -79,7 +79,7 @@ def _inflated(compressed: bytes, limit: int, decompressor: Callable[[], Any]) ->
         at = padding.end() if padding else at
 
 
-def _unfolded(stream: Any, piece: bytes, most: int) -> bytes:
+def _unfold(stream: Any, piece: bytes, most: int) -> bytes:
     try:
         return stream.decompress(piece, most)
     except (zlib.error, lzma.LZMAError, OSError) as error:
@@ -121,7 +121,7 @@ _DECOMPRESSORS: dict[str, Callable[[], Any]] = {
 
 def _check_streams(compressed: bytes, limit: int, decompressor: Callable[[], Any]) -> None:
     try:
-        for _ in _inflated(compressed, limit, decompressor):
+        for _ in _inflate(compressed, limit, decompressor):
             pass
     except DefectError as error:
         if error.reason is Reason.TOO_LARGE:

@@ -48,7 +48,7 @@ def within_text_limit(spectra: Spectra, source: str) -> Iterator[Spectra | Defec
         yield spectra if len(kept) == len(spectra) else spectra.take(kept)
 
 
-# ---- The table of readers, and the edge of this room: whatever goes wrong in a file comes out as a `Defect`.
+# ---- readers
 
 
 READERS: dict[str, str] = {

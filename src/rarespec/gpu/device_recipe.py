@@ -136,7 +136,7 @@ class DeviceRecipe:
         self.recipe.fit_preparation(next(iter(read([0])))[:1])
         for step in self.recipe._chain()[len(self.recipe.steps_) :]:
             prepared = _Kept(self.device, read, sizes, list(self.recipe.steps_))
-            self.recipe.steps_.append(_fitted(clone(step), prepared))
+            self.recipe.steps_.append(_fit(clone(step), prepared))
         return self.recipe
 
     def transform_and_locate(self, X: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
@@ -215,7 +215,7 @@ def _located(steps: list[Any], X: Array) -> tuple[Array, Array]:
     return X, lost_at
 
 
-def _fitted(pca: StreamingPCA, prepared: _Kept) -> StreamingPCA:
+def _fit(pca: StreamingPCA, prepared: _Kept) -> StreamingPCA:
     """By the solver that the CPU would take; the exact one is left to it."""
     if pca._chosen_solver(next(prepared()).shape[1]) == "exact":
         return pca.fit_blocks(lambda: (as_numpy(rows) for rows in prepared()))

@@ -59,7 +59,7 @@ def features_kernel(
         for origin in range(STARTS[s] // 4 * 4, STOPS[s], 4 * TILES):
             pixels = starts[:, None] + (origin + 4 * FIRST_QUADS[s] + place)[None, :]
             values = _around(pixels, N_QUADS[s], ROWS, TILES)
-            values = _compared(values, STEPS, FIRST_STEPS[s], FIRST_STEPS[s + 1])
+            values = _compare(values, STEPS, FIRST_STEPS[s], FIRST_STEPS[s + 1])
             medians = ()
             for k in tl.static_range(4):
                 pixel = (origin + k + 4 * tile)[None, :]
@@ -104,7 +104,7 @@ def _around(pixels, N: tl.constexpr, ROWS: tl.constexpr, TILES: tl.constexpr):
 
 
 @triton.jit
-def _compared(values, STEPS: tl.constexpr, START: tl.constexpr, STOP: tl.constexpr):
+def _compare(values, STEPS: tl.constexpr, START: tl.constexpr, STOP: tl.constexpr):
     """The values, followed by the minimum or maximum that each step takes of two earlier ones."""
     for k in tl.static_range(START, STOP):
         left, right = values[STEPS[3 * k + 1]], values[STEPS[3 * k + 2]]

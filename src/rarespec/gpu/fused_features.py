@@ -125,7 +125,7 @@ def _running_sums(lengths: Iterable[int]) -> tuple[int, ...]:
     return tuple(sums)
 
 
-# ---- The paper's chain (bridge, median, min-max, components) on CUDA tensors through two Triton kernels.
+# ---- fused features
 
 
 Array = Any

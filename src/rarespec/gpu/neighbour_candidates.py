@@ -57,9 +57,9 @@ def split_rows(X: Array, padded_to: int) -> SplitRows:
     one = torch.ones_like(square)
     queries = torch.cat([high, high, low, one, square], dim=1)
     base = torch.cat([-2 * high, -2 * low, -2 * high, square, one], dim=1)
-    base = _padded(base, padded_to)
+    base = _pad(base, padded_to)
     base[len(X) :, 3 * X.shape[1]] = 60_000.0
-    return SplitRows(_padded(queries, padded_to), base, lengths, scale)
+    return SplitRows(_pad(queries, padded_to), base, lengths, scale)
 
 
 def _two_parts(values: Array) -> tuple[Array, Array]:
@@ -79,7 +79,7 @@ def _three_parts(values: Array) -> Array:
     return torch.stack([first, second, rest.to(torch.float16)], dim=1)
 
 
-def _padded(rows: Array, n: int) -> Array:
+def _pad(rows: Array, n: int) -> Array:
     import torch
 
     width = -(-rows.shape[1] // PART) * PART
@@ -88,7 +88,7 @@ def _padded(rows: Array, n: int) -> Array:
     return padded
 
 
-# ---- Candidates for the nearest rows from the Triton kernel, with a bound on all other rows.
+# ---- neighbour candidates
 
 
 QUERIES, CLASSES = 128, 64

@@ -224,7 +224,7 @@ def over_partitions(
     at_once = AT_ONCE if client is None else max(AT_ONCE, 2 * sum(client.nthreads().values()))
     n_failed = 0
     for n_done, (pixel, outcome) in enumerate(
-        zip(pixels, Here(at_once).map(_computed, mapped, pixels), strict=True), start=1
+        zip(pixels, Here(at_once).map(_compute, mapped, pixels), strict=True), start=1
     ):
         n_failed += isinstance(outcome, Failed)
         if n_failed == len(pixels):
@@ -254,7 +254,7 @@ def _box(outcome: Any) -> pd.DataFrame:
     return pd.DataFrame({OUTCOME: pd.Series([outcome], dtype=object)})
 
 
-def _computed(mapped: Catalog, pixel: Any) -> Any:
+def _compute(mapped: Catalog, pixel: Any) -> Any:
     try:
         return mapped.get_partition(pixel.order, pixel.pixel).compute(progress_bar=False)[OUTCOME].iloc[0]
     except Exception as error:  # of Parquet, of the file system, of a worker that died

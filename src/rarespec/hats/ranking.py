@@ -133,7 +133,7 @@ def _candidates(spectra: Spectra, scoring: Scoring, account: Account, least: flo
     return [{name: column[i] for name, column in spectra.catalogue.items()} | {"score": scores[i]} for i in places]
 
 
-# ---- The answer of a search over a HATS catalogue.
+# ---- ranking
 
 
 TOLD = 5

@@ -129,7 +129,7 @@ def numbers_in(partition: pd.DataFrame, name: str) -> NDArray[np.float64]:
     return partition[column].to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-# ---- A survey to learn from: the known objects of a catalogue, and a random sample over all its partitions.
+# ---- training
 
 
 SAMPLE = 100_000
@@ -188,7 +188,7 @@ def training_survey(
     targets = find_targets(given, found, request.radius_arcsec)
     drawing = Drawing(targets, apportion(sizes, sample), grid, request.seed)
     survey = Survey.create(into, grid)
-    append_to(survey, _drawn(catalogue, drawing, progress), action=f"sample of {catalogue.name}")
+    append_to(survey, _draw(catalogue, drawing, progress), action=f"sample of {catalogue.name}")
     return Survey.open(into)
 
 
@@ -221,7 +221,7 @@ def draw(partition: pd.DataFrame, pixel: Any, drawing: Drawing) -> list[Spectra]
     return [spectra for spectra in found if isinstance(spectra, Spectra)]
 
 
-def _drawn(catalogue: Catalog, drawing: Drawing, progress: Progress | None) -> Iterator[Spectra]:
+def _draw(catalogue: Catalog, drawing: Drawing, progress: Progress | None) -> Iterator[Spectra]:
     for _, stacks in over_partitions(catalogue, draw, drawing, progress):
         if not isinstance(stacks, Failed):
             yield from stacks

@@ -111,7 +111,7 @@ def provenance_in(path: Path) -> Provenance | None:
     return json.loads(kept.read_text()) if kept.is_file() else None
 
 
-# ---- Candidates as a HATS catalogue.
+# ---- writing
 
 
 def write_hats(

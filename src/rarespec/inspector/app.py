@@ -57,7 +57,7 @@ def static_files() -> dict[str, StaticFile]:
     return found
 
 
-# ---- The web application: which address gives what, behind the gate.
+# ---- app
 
 
 logger = logging.getLogger("uvicorn.error")

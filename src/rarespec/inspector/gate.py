@@ -63,10 +63,7 @@ def same(word: str, secret: str) -> bool:
     return compare_digest(word.encode(errors="surrogatepass"), secret.encode())
 
 
-# ---- The gate: what a request must show before any of it is looked at.
-#
-# A web page from elsewhere can make a browser send requests to this machine, and its name can be made to point
-# here; it cannot read our cookie or our answers, and cannot choose the Host and Origin that the browser writes.
+# ---- gate
 
 
 MOST_BYTES = 64 * 1024

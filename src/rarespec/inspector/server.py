@@ -91,7 +91,7 @@ def timely(seconds: float, most: int) -> type[Timely]:
     return type("Timely", (Timely,), {"seconds": seconds, "most": most})
 
 
-# ---- Serving the inspector to this machine alone, until it is stopped.
+# ---- server
 
 
 __all__ = ["app_for", "serve"]

@@ -58,11 +58,11 @@ POINTS = 160
 
 def thumbnails_of(spectra: Sequence[Spectrum]) -> NDArray[np.float32]:
     """(n, 160) float32: mean flux in bins of as many pixels, weighted by inverse variance; NaN without a good pixel."""
-    rows = [_binned(spectrum.flux, weights_of(spectrum)) for spectrum in spectra]
+    rows = [_bin(spectrum.flux, weights_of(spectrum)) for spectrum in spectra]
     return np.array(rows, dtype="<f4").reshape(len(rows), POINTS)
 
 
-def _binned(flux: NDArray[np.floating], weights: NDArray[np.float32]) -> NDArray[np.float64]:
+def _bin(flux: NDArray[np.floating], weights: NDArray[np.float32]) -> NDArray[np.float64]:
     starts = np.arange(POINTS) * len(flux) // POINTS  # where pixels are fewer than points, one is shown several times
     weight = np.add.reduceat(weights, starts, dtype=np.float64)
     total = np.add.reduceat(np.where(weights > 0, flux * weights, 0.0), starts, dtype=np.float64)
@@ -211,7 +211,7 @@ def filtered(ranking: Ranking, spectrum: Spectrum) -> Vector:
     return np.where(bad, np.nan, median_filter(flux[None], ranking.survey.grid, bad=bad[None])[0])
 
 
-# ---- One spectrum as the page draws it: curves as float32, and a header that says what they are.
+# ---- spectrum payload
 
 
 ALIGNMENT = 8

@@ -67,7 +67,7 @@ def check_ours(connection: sqlite3.Connection, path: Path) -> None:
     version = _number(connection, "user_version")
     if version != VERSION:
         raise UsageError(f"{path}: labels in format {version}; this rarespec reads {VERSION}, use a newer one")
-    odd = _described(connection) ^ _ours()
+    odd = _describe(connection) ^ _ours()
     if odd:
         kind, name, *_ = min(odd, key=repr)
         raise UsageError(
@@ -78,12 +78,12 @@ def check_ours(connection: sqlite3.Connection, path: Path) -> None:
 def _ours() -> set[tuple[object, ...]]:
     with sqlite3.connect(":memory:") as empty:
         create(empty)
-        found = _described(empty)
+        found = _describe(empty)
     empty.close()
     return found
 
 
-def _described(connection: sqlite3.Connection) -> set[tuple[object, ...]]:
+def _describe(connection: sqlite3.Connection) -> set[tuple[object, ...]]:
     return set(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall())
 
 
@@ -91,7 +91,7 @@ def _number(connection: sqlite3.Connection, pragma: str) -> int:
     return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
 
 
-# ---- The SQLite file behind a log: opened or created, checked to be ours, and its failures in words.
+# ---- database
 
 
 WAIT_S = 60.0
@@ -105,7 +105,7 @@ def open_to_write(path: Path, file_system: str | None, shared: bool = False) -> 
     """The log in this file, created when there is none; on a network file system without a write-ahead log."""
     check_writable(path)
     make_own(path, shared)
-    connection = _connected(path, "mode=rwc")
+    connection = _connect(path, "mode=rwc")
     try:
         with told(path):
             _settle_journal(connection, path, is_network(file_system))
@@ -127,7 +127,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise UsageError(f"{path}: there is no label log here")
     check_plain(path)
-    connection = _connected(path, _how_to_read(path))
+    connection = _connect(path, _how_to_read(path))
     try:
         with told(path):
             connection.execute("PRAGMA query_only = ON")
@@ -199,7 +199,7 @@ FAILURES: dict[str, tuple[type[RarespecError], str]] = {
 """How the name of SQLite's error begins -> what it means here; the first that fits."""
 
 
-def _connected(path: Path, how: str) -> sqlite3.Connection:
+def _connect(path: Path, how: str) -> sqlite3.Connection:
     """Never read the file by other means while it is open here: closing it would release SQLite's locks."""
     with told(path):
         uri = f"{path.absolute().as_uri()}?{how}"

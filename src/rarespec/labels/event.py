@@ -66,7 +66,7 @@ def _system_user() -> str:
         raise UsageError("cannot find your user name; give a name with --person") from None
 
 
-# ---- One thing that somebody did: a label given, or an earlier event taken back.
+# ---- event
 
 
 MAX_SPECTRUM = 1000

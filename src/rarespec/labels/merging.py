@@ -69,7 +69,7 @@ def _taken_back(events: list[LabelEvent]) -> set[str]:
     return gone
 
 
-# ---- One label per spectrum out of those of several people, by a rule.
+# ---- merging
 
 
 @dataclass(frozen=True)

@@ -124,9 +124,9 @@ def _mounted(mounts: str) -> Iterator[tuple[PurePosixPath, str]]:
     for line in mounts.splitlines():
         before, separator, after = line.partition(" - ")
         if separator and len(before.split()) >= 6 and after.split():
-            yield PurePosixPath(_unescaped(before.split()[4])), after.split()[0]
+            yield PurePosixPath(_unescape(before.split()[4])), after.split()[0]
 
 
-def _unescaped(point: str) -> str:
+def _unescape(point: str) -> str:
     r"""Blanks, tabs, line ends and backslashes are written as \040 and the like."""
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), point)

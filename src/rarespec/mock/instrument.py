@@ -79,8 +79,7 @@ def oxygen_absorption(wavelength: Curve) -> Curve:
     return a_band + b_band + 0.25 * np.exp(-0.5 * ((wavelength - 7250) / 60) ** 2)
 
 
-# ---- The telescope's view of a block of objects: dust, calibration error, noise, sky residuals, cosmic rays,
-# masks.
+# ---- instrument
 
 
 Flux = NDArray[np.float32]

@@ -74,7 +74,7 @@ def emitted(population: Population, wavelength: NDArray[np.float64]) -> NDArray[
     window = _window(pixel, shift)
     total = np.zeros((len(shift), len(pixel)), np.float32)
     for light, share in zip(population.lights, population.shares, strict=True):
-        flux = at_pixels(_blurred(shine(light, window), population.blur), pixel - window.start, shift)
+        flux = at_pixels(_blur(shine(light, window), population.blur), pixel - window.start, shift)
         total += flux * (share / flux.mean(axis=1, dtype=np.float64))[:, None].astype(np.float32)
     return total
 
@@ -86,7 +86,7 @@ def _window(pixel: NDArray[np.float64], shift: NDArray[np.float64]) -> slice:
     return slice(max(first, 0), min(last, MODEL_GRID.n_pixels))
 
 
-def _blurred(flux: NDArray[np.float32], pixels: float) -> NDArray[np.float32]:
+def _blur(flux: NDArray[np.float32], pixels: float) -> NDArray[np.float32]:
     if not pixels:
         return flux
     from scipy.ndimage import gaussian_filter1d

@@ -40,10 +40,10 @@ class Absorber(NamedTuple):
 def absorbers() -> dict[str, Absorber]:
     """All absorbers by name, built once per process."""
     curves = (*_lines(), *_winged_lines(), *_bands(), *_smoothed_swan(), *_forests(), *_continua(), *_quasar())
-    return {name: _trimmed(curve) for name, curve in curves}
+    return {name: _trim(curve) for name, curve in curves}
 
 
-def _trimmed(curve: Curve) -> Absorber:
+def _trim(curve: Curve) -> Absorber:
     used = np.flatnonzero(np.abs(curve) > NEGLIGIBLE)
     return Absorber(int(used[0]), curve[used[0] : used[-1] + 1].astype(np.float32))
 

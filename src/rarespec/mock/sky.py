@@ -57,7 +57,7 @@ def _centre(plate: int, seed: int) -> tuple[float, float]:
     return float(rng.uniform(west, east)), float(np.degrees(np.arcsin(sine)))
 
 
-# ---- A simulated survey, block by block.
+# ---- sky
 
 
 __all__ = ["CLASSES", "MockSky"]

@@ -114,7 +114,7 @@ def _first_page(ranking: Ranking, portraits: Sequence[Portrait]) -> Figure:
         f"{describe_search(ranking, len(portraits))} {describe_yield(ranking)}",
         *map(sentence, filter(None, said)),
     ]
-    text = "\n\n".join(map(_wrapped, words))
+    text = "\n\n".join(map(_wrap, words))
     page.text(0.06, 0.945, "Candidates of a search", fontsize=14, va="top")
     page.text(0.06, 0.915, text, fontsize=LABEL_SIZE, va="top", linespacing=1.35, parse_math=False)
     top = 0.885 - LINE_HEIGHT * (1 + text.count("\n"))
@@ -132,7 +132,7 @@ def _page() -> Figure:
     return page
 
 
-def _wrapped(paragraph: str) -> str:
+def _wrap(paragraph: str) -> str:
     return "\n".join(textwrap.wrap(paragraph, LINE_LENGTH, max_lines=MOST_LINES, placeholder=" [...]"))
 
 

@@ -220,7 +220,7 @@ def _about(fingerprint: str | None, grid: Any, known_ids: Iterable[str] | None) 
         "format": FORMAT,
         "version": VERSION,
         "recipe_fingerprint": fingerprint,
-        "grid": None if grid is None else _checked_grid(grid.to_json() if isinstance(grid, WavelengthGrid) else grid),
+        "grid": None if grid is None else _check_grid(grid.to_json() if isinstance(grid, WavelengthGrid) else grid),
         "known_hash": None if known is None else hash_of_ids(known),
         "n_known": None if known is None else len(known),
         "versions": versions_with("numpy", "scipy", "scikit-learn", "safetensors"),
@@ -237,7 +237,7 @@ def _sorted_ids(ids: Iterable[str]) -> list[str]:
     return sorted({str(one) for one in found})
 
 
-def _checked_grid(value: Any) -> dict[str, Any]:
+def _check_grid(value: Any) -> dict[str, Any]:
     try:
         grid = WavelengthGrid.from_json(value)
         if grid.n_pixels > MAX_PIXELS:
@@ -314,7 +314,7 @@ def _origin(document: dict[str, Any]) -> dict[str, Any]:
         if name not in document or not isinstance(document[name], kind):
             raise ModelFileError(f"{name} is missing or of the wrong type: save the model again")
     grid = document["grid"]
-    return {name: document[name] for name in kinds} | {"grid": None if grid is None else _checked_grid(grid)}
+    return {name: document[name] for name in kinds} | {"grid": None if grid is None else _check_grid(grid)}
 
 
 def _ranker(name: Any, params: dict[str, Any], fitted: dict[str, Any]) -> Ranker:

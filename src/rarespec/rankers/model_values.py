@@ -63,7 +63,7 @@ def unpacked(content: bytes) -> tuple[dict[str, Any], Arrays]:
     from safetensors.numpy import load
 
     metadata = _metadata(content)
-    document = _parsed(metadata.get("rarespec", "null"))
+    document = _parse(metadata.get("rarespec", "null"))
     if document is None:
         raise ModelFileError("a safetensors file, but not a rarespec model: use another file")
     _require_digest(content, metadata.get("digest"))
@@ -82,7 +82,7 @@ def _metadata(content: bytes) -> dict[str, str]:
     _require_moderate(length)
     if len(content) < 8 + length:
         raise ModelFileError("the file is truncated: copy it again")
-    header = _parsed(content[8 : 8 + length])
+    header = _parse(content[8 : 8 + length])
     metadata = {} if header is None else header.get("__metadata__", {})
     if not isinstance(metadata, dict) or any(not isinstance(text, str) for text in metadata.values()):
         raise ModelFileError("the header is damaged: restore it from a backup")
@@ -96,7 +96,7 @@ def _require_moderate(length: int) -> None:
         )
 
 
-def _parsed(text: str | bytes) -> dict[str, Any] | None:
+def _parse(text: str | bytes) -> dict[str, Any] | None:
     """The JSON object in this text; None where it is null."""
     try:
         parsed = json.loads(text)
@@ -119,7 +119,7 @@ def _require_digest(content: bytes, digest: str | None) -> None:
         raise ModelFileError("the file is damaged (its checksum does not match): restore it from a backup")
 
 
-# ---- Values of a ranker as JSON, arrays apart, and back: of the same types and to the bit.
+# ---- model values
 
 
 MAX_DEPTH = 20
@@ -131,10 +131,10 @@ TEXT_KINDS: dict[str, type] = {"U": str, "O": object}
 
 
 def described_all(values: Mapping[str, Any], what: str, arrays: Arrays) -> dict[str, Any]:
-    return {str(name): _described(value, f"{what} {name}", arrays) for name, value in values.items()}
+    return {str(name): _describe(value, f"{what} {name}", arrays) for name, value in values.items()}
 
 
-def _described(value: Any, what: str, arrays: Arrays, depth: int = 0) -> Any:
+def _describe(value: Any, what: str, arrays: Arrays, depth: int = 0) -> Any:
     """A value in JSON; arrays go into `arrays`, and anything that needs a mark to be told apart becomes {tag: ...}."""
     if depth > MAX_DEPTH:
         raise ModelFileError(f"{what} cannot be saved: lists are nested too deeply")
@@ -143,19 +143,19 @@ def _described(value: Any, what: str, arrays: Arrays, depth: int = 0) -> Any:
     if type(value) is float:
         return {"number": repr(value)}  # nan, inf: JSON has none
     if type(value) in (list, tuple):
-        return {type(value).__name__: [_described(item, what, arrays, depth + 1) for item in value]}
+        return {type(value).__name__: [_describe(item, what, arrays, depth + 1) for item in value]}
     if type(value) is dict and all(isinstance(name, str) for name in value):
-        return {"dict": {name: _described(item, what, arrays, depth + 1) for name, item in value.items()}}
+        return {"dict": {name: _describe(item, what, arrays, depth + 1) for name, item in value.items()}}
     if isinstance(value, np.str_):
         return str(value)
     if isinstance(value, np.ndarray | np.generic):
-        return _described_array(value, what, arrays)
+        return _describe_array(value, what, arrays)
     raise ModelFileError(
         f"{what} cannot be saved: it is a {type(value).__name__}; only numbers, text and arrays can be saved"
     )
 
 
-def _described_array(value: Any, what: str, arrays: Arrays) -> dict[str, Any]:
+def _describe_array(value: Any, what: str, arrays: Arrays) -> dict[str, Any]:
     array = np.asarray(value)
     if array.dtype.kind in "UO" and all(type(item) in (str, np.str_) for item in array.flat):
         texts = [str(item) for item in array.flat]
@@ -187,7 +187,7 @@ def rebuilt_all(values: Any, arrays: Arrays) -> dict[str, Any]:
 
 
 def _rebuilt(value: Any, arrays: Arrays) -> Any:
-    """The opposite of `_described`; arrays are taken out of `arrays`."""
+    """The opposite of `_describe`; arrays are taken out of `arrays`."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if not (isinstance(value, dict) and len(value) == 1 and next(iter(value)) in _REBUILD):

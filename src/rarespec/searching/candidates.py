@@ -152,7 +152,7 @@ def _directions(to_white: LinearMap, rows: Rows) -> NDArray[np.float64]:
     return white / np.where(lengths > 0, lengths, 1.0)
 
 
-# ---- The table of candidates, of a search, a campaign or a HATS catalogue: one maker, the same columns.
+# ---- candidates
 
 
 FROM_CATALOGUE = ("ra", "dec", "class", "subclass", "z", "snr")

@@ -35,7 +35,7 @@ def _number(text: str) -> float:
         return np.nan
 
 
-# ---- Positions on the sky to rows of a survey: the nearest spectrum and its distance.
+# ---- crossmatch
 
 
 ARCSEC = np.pi / 180 / 3600

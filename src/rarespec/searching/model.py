@@ -128,7 +128,7 @@ class SearchModel:
         except ModelFileError as error:
             raise UsageError(str(error)) from None
         with blame_file(path):
-            return _checked(model)
+            return _check(model)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write everything that is needed to rank another survey in the same way; nothing of it is code.
@@ -302,7 +302,7 @@ def blame_file(path: str | os.PathLike[str] | SearchModel) -> Iterator[None]:
         raise UsageError(f"{path}: the model does not work ({why}); save it again where it comes from") from error
 
 
-def _checked(model: Model) -> SearchModel:
+def _check(model: Model) -> SearchModel:
     needed = {"recipe", "recipe_params", "recipe_state", "known_features", "known_ids", "method"}
     missing = needed - set(model.extra)
     if missing or model.wavelength_grid is None:

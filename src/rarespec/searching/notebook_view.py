@@ -43,13 +43,13 @@ def ranking_html(ranking: Ranking) -> str:
 def first_candidates(table: Table) -> list[Html]:
     """The best rows of a table of candidates, and how many more there are."""
     names = [name for name in COLUMNS if name in table.colnames]
-    rows = ([_written(row[name], COLUMNS[name]) for name in names] for row in table[:FIRST])
+    rows = ([_write(row[name], COLUMNS[name]) for name in names] for row in table[:FIRST])
     more = len(table) - FIRST
     rest = [note(f"and {thousands(more)} more in .table, an astropy Table")] if more > 0 else []
     return [small_table([name.replace("_", " ") for name in names], rows), *rest]
 
 
-def _written(value: Any, form: str) -> str:
+def _write(value: Any, form: str) -> str:
     return number_or(value, form, "") if form else printable(str(value))
 
 

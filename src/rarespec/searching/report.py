@@ -83,7 +83,7 @@ def sky_links(ra: float, dec: float) -> dict[str, str]:
     }
 
 
-# ---- The report of a search as one page that needs nothing else: no scripts, no further files, no network.
+# ---- report
 
 
 NOTHING_FROM_OUTSIDE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -155,7 +155,7 @@ def _summary(ranking: Ranking, portraits: Sequence[Portrait]) -> list[Html]:
 
 def describe_search(ranking: Ranking, n_shown: int) -> str:
     """What was searched for and where, in one sentence."""
-    known = _counted(int(ranking.rows.known.sum()), "known example")
+    known = _count(int(ranking.rows.known.sum()), "known example")
     best = "one is" if n_shown == 1 else f"{thousands(n_shown)} are"
     return (
         f"Starting from {known}, the method {ranking.method} ranked {thousands(ranking.n_listed)} spectra of "
@@ -293,7 +293,7 @@ def _listed(values: list[str]) -> object:
     words = ", ".join(values)
     if len(values) <= LONG_LIST:
         return words or "none"
-    return element("details", element("summary", _counted(len(values), "value")), element("div", words))
+    return element("details", element("summary", _count(len(values), "value")), element("div", words))
 
 
 def _text(value: object) -> str:
@@ -311,5 +311,5 @@ def number_or(value: Any, form: str, otherwise: str = "unknown") -> str:
     return format(float(value), form) if np.isfinite(float(value)) else otherwise
 
 
-def _counted(number: int, thing: str) -> str:
+def _count(number: int, thing: str) -> str:
     return f"{'one' if number == 1 else thousands(number)} {thing}{'' if number == 1 else 's'}"

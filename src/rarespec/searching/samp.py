@@ -62,7 +62,7 @@ def send_table(
     >>> send_table(Table({"rank": [1], "id": ["a"]}), "candidates", to="topcat")  # doctest: +SKIP
     ['topcat']
     """
-    with _connected() as client:
+    with _connect() as client:
         receivers = _receivers(client, to)
         url = _kept_file(table, provenance or {}).as_uri()
         content = {"url": url, "table-id": url, "name": escaped(name, _NOT_IN_SAMP)}
@@ -75,7 +75,7 @@ def send_table(
 
 
 @contextmanager
-def _connected() -> Iterator[SAMPIntegratedClient]:
+def _connect() -> Iterator[SAMPIntegratedClient]:
     from astropy.samp import SAMPHubError, SAMPIntegratedClient, conf
 
     with conf.set_temp("use_internet", False):  # astropy would ask a server far away whether there is a network

@@ -66,7 +66,7 @@ class Selection:
         if self.min_snr is not None and not _is_number(self.min_snr):
             raise UsageError(f"minimum S/N must be a finite number, not {self.min_snr!r}")
         if self.cone is not None:
-            object.__setattr__(self, "cone", _checked_cone(tuple(self.cone)))
+            object.__setattr__(self, "cone", _check_cone(tuple(self.cone)))
 
     def choose(self, survey: Survey) -> Chosen:
         """Choose the spectra of a survey to list.
@@ -111,7 +111,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and bool(np.isfinite(value))
 
 
-def _checked_cone(cone: tuple[float, ...]) -> tuple[float, float, float]:
+def _check_cone(cone: tuple[float, ...]) -> tuple[float, float, float]:
     if len(cone) != 3 or not all(map(_is_number, cone)):
         raise UsageError(f"cone must be right ascension, declination and radius in degrees, not {cone}")
     ra, dec, radius = map(float, cone)
@@ -156,13 +156,13 @@ def _fits(pattern: str, kind: tuple[str, str]) -> bool:
 
 def _kinds(survey: Survey) -> tuple[NDArray[np.intp], list[tuple[str, str]]]:
     """(n,) number of each spectrum's kind; and the kinds, class and subclass, of which a survey has few."""
-    (whole, class_names), (part, subclass_names) = _coded(survey, "class"), _coded(survey, "subclass")
+    (whole, class_names), (part, subclass_names) = _encode(survey, "class"), _encode(survey, "subclass")
     pairs, numbers = np.unique(whole * len(subclass_names) + part, return_inverse=True)
     names = [(class_names[i // len(subclass_names)], subclass_names[i % len(subclass_names)]) for i in pairs.tolist()]
     return numbers, names
 
 
-def _coded(survey: Survey, column: str) -> tuple[NDArray[np.intp], list[str]]:
+def _encode(survey: Survey, column: str) -> tuple[NDArray[np.intp], list[str]]:
     """A text column as numbers and the texts they stand for."""
     import pyarrow as pa
 

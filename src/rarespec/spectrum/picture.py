@@ -117,7 +117,7 @@ NUMBERS = (("z", "z", "z.5f"), ("snr", "S/N", "z.1f"), ("ra", "ra", ".5f"), ("de
 
 
 def spectrum_html(spectrum: Spectrum) -> str:
-    return shown(printable(spectrum.id), described(spectrum.catalogue), *_drawn(spectrum), note(_pixels(spectrum)))
+    return shown(printable(spectrum.id), described(spectrum.catalogue), *_draw(spectrum), note(_pixels(spectrum)))
 
 
 def spectra_html(spectra: Spectra) -> str:
@@ -125,7 +125,7 @@ def spectra_html(spectra: Spectra) -> str:
     parts: list[Html] = []
     for spectrum in list(spectra)[:MOST_SHOWN]:
         heading = " · ".join(filter(None, [printable(spectrum.id), described(spectrum.catalogue)]))
-        parts += [element("div", heading), *_drawn(spectrum, height=70)]
+        parts += [element("div", heading), *_draw(spectrum, height=70)]
     more = [note(f"and {len(spectra) - MOST_SHOWN} more")] if len(spectra) > MOST_SHOWN else []
     return shown(stack_in_words(spectra), *parts, *more)
 
@@ -155,7 +155,7 @@ def _is_known(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and bool(np.isfinite(value))
 
 
-def _drawn(spectrum: Spectrum, height: int = 140) -> list[Html]:
+def _draw(spectrum: Spectrum, height: int = 140) -> list[Html]:
     picture = spectrum_svg(spectrum, height)
     return [note("no usable pixels") if picture is None else picture]
 

@@ -61,7 +61,7 @@ def _usable(placed: Spectra, original: Spectra) -> Iterator[Spectra | Defect]:
         yield _defect(placed, i, *_why_unusable(original, i))
     if usable.any():
         kept = placed if usable.all() else placed.take(np.flatnonzero(usable))
-        yield _described(kept, coverage[usable])
+        yield _describe(kept, coverage[usable])
 
 
 def _why_unusable(original: Spectra, i: int) -> tuple[Reason, str]:
@@ -74,7 +74,7 @@ def _why_unusable(original: Spectra, i: int) -> tuple[Reason, str]:
     return Reason.NO_OVERLAP, "all its good pixels lie outside the survey's grid"
 
 
-def _described(spectra: Spectra, coverage: NDArray[np.float64]) -> Spectra:
+def _describe(spectra: Spectra, coverage: NDArray[np.float64]) -> Spectra:
     """With the columns every survey has: the common ones, coverage of the grid, and whether errors are known."""
     columns: dict[str, list[Any]] = {name: [None] * len(spectra) for name in COMMON_COLUMNS}
     columns |= spectra.catalogue

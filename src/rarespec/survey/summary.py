@@ -86,7 +86,7 @@ def survey_html(survey: Survey) -> str:
         return shown(title, facts(_facts(survey)), note("empty; add spectra with rarespec.ingest or Survey.append"))
     names = [name for name in COLUMNS if name in survey.catalogue]
     first = survey.catalogue_at(np.arange(min(FIRST, len(survey))), names)
-    rows = zip(*([_written(value, COLUMNS[name]) for value in first[name]] for name in names), strict=True)
+    rows = zip(*([_write(value, COLUMNS[name]) for value in first[name]] for name in names), strict=True)
     more = [note(f"and {thousands(len(survey) - FIRST)} more")] if len(survey) > FIRST else []
     return shown(title, facts(_facts(survey)), small_table(names, rows), *more)
 
@@ -110,7 +110,7 @@ def _named(names: list[str]) -> str:
     return some + (", ..." if len(names) > MOST_NAMED else "")
 
 
-def _written(value: object, form: str) -> str:
+def _write(value: object, form: str) -> str:
     if value is None:
         return ""
     return format(value, form) if form and isinstance(value, int | float) else printable(str(value))

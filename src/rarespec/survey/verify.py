@@ -94,7 +94,7 @@ def _linked_folders(root: Path) -> Iterator[Path]:
             yield from (path for path in (Path(folder, name) for name in names) if path.is_symlink())
 
 
-# ---- Is a survey what its manifest says: every file unchanged, every row accounted for, every number usable?
+# ---- verify
 
 
 @dataclass(frozen=True)

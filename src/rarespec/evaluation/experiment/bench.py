@@ -91,7 +91,7 @@ def unpacked_places(text: str) -> NDArray[np.int64]:
     return np.cumsum(steps, dtype=np.int64)
 
 
-# ---- Where tasks are carried out: the features of a survey, which rows are rare, and rankers prepared once.
+# ---- bench
 
 
 Outcome = dict[str, Any]
@@ -184,7 +184,7 @@ def carried_out(bench: Bench, tasks: list[Task]) -> list[Outcome]:
     return [outcome | {"warnings": said} if said else outcome for outcome in outcomes]
 
 
-def _judged(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
+def _judge(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
     Y = bench.marks(tasks)
     for task, y, scores in zip(tasks, Y.T, _scores(bench, tasks, Y), strict=True):
         left = np.flatnonzero(y == 0)
@@ -232,7 +232,7 @@ def _over_bags(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
         yield {"auc": [roc_auc_of_scores(one, rare) for one in scores], "ap": aps.tolist()}
 
 
-def _timed(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
+def _time(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
     return (_timing(bench, task) for task in tasks)
 
 
@@ -241,11 +241,11 @@ def _timing(bench: Bench, task: Task) -> Outcome:
     ranker, known, made = bench.ranker(task), bench.marks([task])[:, 0] == 1, []
     seed = task.ranker_seed(bench.seed)
     setup_s = _cpu_seconds(lambda: made.append(ranker.prepare(bench.X)))  # without the graph: its building is timed
-    queries_s = _repeated(lambda: made[0].fit(known, random_state=seed).scores)
+    queries_s = _repeat(lambda: made[0].fit(known, random_state=seed).scores)
     return {"setup_s": setup_s if ranker.prepares_rows else 0.0, "query_s": float(np.median(queries_s))}
 
 
-def _repeated(work: Callable[[], Any]) -> list[float]:
+def _repeat(work: Callable[[], Any]) -> list[float]:
     """CPU seconds of each time; what takes long is done once, as chance matters little then."""
     first = _cpu_seconds(work)
     return [first, *(_cpu_seconds(work) for _ in range(N_TIMED - 1 if first < LONG_S else 0))]
@@ -258,9 +258,9 @@ def _cpu_seconds(work: Callable[[], Any]) -> float:
 
 
 _DOES: dict[Kind, Callable[[Bench, Sequence[Task]], Iterator[Outcome]]] = {
-    "trial": _judged,
-    "tuning": _judged,
-    "strength": _judged,
+    "trial": _judge,
+    "tuning": _judge,
+    "strength": _judge,
     "bags": _over_bags,
-    "timing": _timed,
+    "timing": _time,
 }

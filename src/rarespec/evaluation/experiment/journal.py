@@ -44,17 +44,17 @@ def require_ours(folder: Path, identity: Identity) -> None:
     `identity` may be a part of the whole.
     """
     if (folder / NAME).exists():
-        with _locked(folder) as file:
+        with _lock(folder) as file:
             first = file.readline()
             if first.endswith(b"\n"):
-                _require_same(_parsed(first, folder), identity, folder)
+                _require_same(_parse(first, folder), identity, folder)
 
 
 @contextmanager
 def journal_in(folder: Path, identity: Identity) -> Iterator[Journal]:
     """The journal of this folder, for one process at a time; a last line that was cut off is taken away."""
     folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder) as file:
+    with _lock(folder) as file:
         content = file.read()
         whole = content[: content.rfind(b"\n") + 1]
         file.truncate(len(whole))
@@ -64,7 +64,7 @@ def journal_in(folder: Path, identity: Identity) -> Iterator[Journal]:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[IO[bytes]]:
+def _lock(folder: Path) -> Iterator[IO[bytes]]:
     import fcntl
 
     with open(folder / NAME, "a+b") as file:
@@ -81,15 +81,15 @@ def _outcomes(content: bytes, identity: Identity, folder: Path) -> dict[str, Out
     lines = content.splitlines()
     if not lines:
         return {}
-    _require_same(_parsed(lines[0], folder), identity, folder)
-    records = [_parsed(line, folder) for line in lines[1:]]
+    _require_same(_parse(lines[0], folder), identity, folder)
+    records = [_parse(line, folder) for line in lines[1:]]
     try:
         return {record["key"]: record["outcome"] for record in records}
     except KeyError:
         raise _damaged(folder) from None
 
 
-def _parsed(line: bytes, folder: Path) -> dict[str, Any]:
+def _parse(line: bytes, folder: Path) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except ValueError:

@@ -116,7 +116,7 @@ def _why_scores_are_wrong(ranker: Any) -> str | None:
         except Exception as error:
             return f"with {n_known} of {len(X)} rows known it fails: {_said(error)}"
         if not (isinstance(first, np.ndarray) and first.shape == (len(X),) and first.dtype.kind in "fiu"):
-            return f"decision_function must give one number for each row, ({len(X)},), not {_described(first)}"
+            return f"decision_function must give one number for each row, ({len(X)},), not {_describe(first)}"
         if not np.isfinite(first).all():
             return f"{np.sum(~np.isfinite(first))} of {len(X)} scores are not finite"
         if not np.array_equal(given, X):
@@ -136,7 +136,7 @@ def _scores(ranker: Any, X: NDArray[np.float32], y: NDArray[np.float64]) -> Any:
     return fitted.decision_function(X)
 
 
-def _described(value: Any) -> str:
+def _describe(value: Any) -> str:
     return f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
 
 
@@ -144,7 +144,7 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-# ---- The methods that an experiment compares, by the name they have on the command line.
+# ---- methods
 
 
 PAPER_METHODS = ("ocsvm", "label_propagation", "emr", "lrga", "bagging_svm", "bagging_top_push")

@@ -63,7 +63,7 @@ PUBLISHED_AUC = {
 """(name of a method, number of known examples) -> AUC over 50 trials."""
 
 
-# ---- One metric of all methods for each number of known examples, beside what was published.
+# ---- metric table
 
 
 RECALL_DEPTH = 500

@@ -40,7 +40,7 @@ def write_parquet(
     rows: dict[Kind, list[dict[str, Any]]] = {}
     for task, outcome in outcomes:
         rows.setdefault(task.kind, []).append(_row(task, outcome, bench, ids))
-    return [_written(folder / FILE_OF[kind], of_kind, provenance) for kind, of_kind in rows.items()]
+    return [_write(folder / FILE_OF[kind], of_kind, provenance) for kind, of_kind in rows.items()]
 
 
 def _row(task: Task, outcome: Outcome, bench: Bench, ids: Ids) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def _row(task: Task, outcome: Outcome, bench: Bench, ids: Ids) -> dict[str, Any]
     return row | values
 
 
-def _written(path: Path, rows: list[dict[str, Any]], provenance: Mapping[str, Any]) -> Path:
+def _write(path: Path, rows: list[dict[str, Any]], provenance: Mapping[str, Any]) -> Path:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

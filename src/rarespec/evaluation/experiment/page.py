@@ -137,7 +137,7 @@ def figure_on_page(figure: Figure, results: Results, files: Collection[str]) -> 
     return element("figure", element("img", src=picture, alt=figure.alt, loading="lazy"), caption, id=figure.stem)
 
 
-# ---- The page that ties an experiment together: what was found, tables, figures, settings, and how to repeat it.
+# ---- page
 
 
 FILE = "index.html"

@@ -65,7 +65,7 @@ def as_text(params: dict[str, Any]) -> str:
     return json.dumps(params, sort_keys=True)
 
 
-# ---- The tasks of an experiment, and in which portions they are handed out.
+# ---- plan
 
 
 STUDIED = "bagging_top_push"

@@ -87,7 +87,7 @@ def _parameters(name: str, figures: dict[str, list[float]]) -> dict[str, Any]:
     return Task("tuning", name, best, 1, 0).parameters
 
 
-# ---- An experiment from a survey to its results: features, tuning, trials, and what the figures need besides.
+# ---- run
 
 
 @dataclass(frozen=True)

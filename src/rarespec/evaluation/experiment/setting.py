@@ -125,7 +125,7 @@ def _what_there_is(survey: Survey) -> str:
     return f"there are {listed}"
 
 
-# ---- What an experiment does: which class, which methods, how many draws, and the seed of all draws.
+# ---- setting
 
 
 N_KNOWN = (1, 3, 5, 10, 15, 30, 50)

@@ -115,11 +115,7 @@ def _in_float32(shift: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isfinite(rounded), rounded, shift)
 
 
-# ---- What the solvers ask of rows, each answer from one reading of them all: sums over shares, in the order of the
-# rows.
-#
-# Rows come as a stream, or as blocks that are looked at where they are. Sums are taken in one order in either case,
-# so results are the same to the last bit on any number of cores or machines.
+# ---- readings
 
 
 SAMPLE_ROWS = 2048
@@ -259,7 +255,7 @@ class BlockReadings:
         return total / n_finite, sample
 
     def looks(self, look: Look, projection: Projection) -> Iterator[Sums]:
-        seen = self._blocks.map(_added_up, (look, projection), self._finite)
+        seen = self._blocks.map(_add_up, (look, projection), self._finite)
         return (sums for sums in seen if sums is not None)
 
     def _count(self, n_rows: int) -> None:
@@ -299,7 +295,7 @@ def _some_rows(_: None, drawn: NDArray[np.intp], rows: Rows) -> Rows:
     return rows[drawn]
 
 
-def _added_up(shared: tuple[Look, Projection], finite: Mask | None, rows: Rows) -> Sums | None:
+def _add_up(shared: tuple[Look, Projection], finite: Mask | None, rows: Rows) -> Sums | None:
     """In float64, over the shares of a block; None when it has no finite row."""
     look, projection = shared
     rows = rows if finite is None else rows[finite]

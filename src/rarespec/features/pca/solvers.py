@@ -266,7 +266,7 @@ def _converged(rows: _Centred, guess: Matrix, search: Search, seen: list[Rows] |
         return _measured(rows, guess[:, : search.n_measured], seen)
     n_products = search.n_passes - 1
     for _ in range(MAX_ROUNDS):
-        directions, expected = _improved(rows.scatter_times, guess, n_products, search.n_wanted)
+        directions, expected = _improve(rows.scatter_times, guess, n_products, search.n_wanted)
         found = _measured(rows, directions[:, : search.n_measured], seen)
         captured = float(found.scatter[: search.n_wanted].sum())
         loss = (captured - expected) * (GAIN_TO_LOSS if n_products > 1 else 1.0)
@@ -332,10 +332,10 @@ def _sample_directions(rows: Rows, start: Matrix) -> Matrix:
         return (rows.T @ (rows @ q.astype(rows.dtype))).astype(np.float64)
 
     basis, image = krylov_space(product, start, SAMPLE_PRODUCTS)
-    return _multiplied(basis, image, start.shape[1])
+    return _multiply(basis, image, start.shape[1])
 
 
-def _improved(product: Product, guess: Matrix, n_products: int, n_wanted: int) -> tuple[Matrix, float]:
+def _improve(product: Product, guess: Matrix, n_products: int, n_wanted: int) -> tuple[Matrix, float]:
     """Q, its best directions first, and the scatter in n_wanted directions that the products showed before the last."""
     basis, image = guess, product(guess)
     for _ in range(n_products - 1):
@@ -344,7 +344,7 @@ def _improved(product: Product, guess: Matrix, n_products: int, n_wanted: int) -
         new = _promising_directions(basis, image, guess.shape[1])
         basis, image = np.hstack([basis, new]), np.hstack([image, product(new)])
     expected = float(ritz(basis, image)[0][:n_wanted].sum())
-    return _multiplied(basis, image, guess.shape[1]), expected
+    return _multiply(basis, image, guess.shape[1]), expected
 
 
 def _promising_directions(basis: Matrix, image: Matrix, width: int) -> Matrix:
@@ -358,7 +358,7 @@ def _promising_directions(basis: Matrix, image: Matrix, width: int) -> Matrix:
     return orthonormal_to(basis, residuals @ rotation[:, -REFINED_DIRECTIONS:])
 
 
-def _multiplied(basis: Matrix, image: Matrix, width: int) -> Matrix:
+def _multiply(basis: Matrix, image: Matrix, width: int) -> Matrix:
     """C times the best Ritz vectors, which is better still and costs nothing once C B is known."""
     _, coefficients = ritz(basis, image)
     return orthonormal(image @ coefficients[:, :width])

@@ -127,13 +127,13 @@ def segment_medians(xp: Any, program: MedianProgram, flux: Array, start: int, st
     phases = []
     for steps, result in program.outputs:
         for step in steps:
-            registers[step.register] = _compared(xp, registers, step, row_length - step.reach)
+            registers[step.register] = _compare(xp, registers, step, row_length - step.reach)
         phases.append(_read(registers, result, n_tiles))
     interleaved = xp.reshape(xp.stack(phases, axis=-1), (flux.shape[0], n_tiles * program.n_phases))
     return interleaved[:, : stop - start]
 
 
-def _compared(xp: Any, registers: dict[int, Array], step: Step, length: int) -> Array:
+def _compare(xp: Any, registers: dict[int, Array], step: Step, length: int) -> Array:
     compare = xp.maximum if step.take_maximum else xp.minimum
     return compare(_read(registers, step.left, length), _read(registers, step.right, length))
 
@@ -152,10 +152,7 @@ def _continued(xp: Any, flux: Array, start: int, stop: int) -> Array:
     return xp.concat([before, inside, after], axis=1)
 
 
-# ---- The running median of a spectrum, with a window that is given in Angstrom or in pixels.
-#
-# The filter is exact: every pixel of the result is the median of its window. Beyond the ends of a spectrum its
-# first and last pixels are repeated, as `scipy.ndimage.median_filter(..., mode="nearest")` does.
+# ---- running median
 
 
 WIDEST_NETWORK = 31

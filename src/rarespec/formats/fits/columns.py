@@ -65,11 +65,11 @@ class TableLayout:
             return rows
         result = np.empty(rows.shape, self.final)
         for name in self.names:
-            result[name] = _converted_column(rows[name], self.final[name].base)
+            result[name] = _convert_column(rows[name], self.final[name].base)
         return result
 
 
-def _converted_column(column: NDArray[Any], final: np.dtype[Any]) -> NDArray[Any]:
+def _convert_column(column: NDArray[Any], final: np.dtype[Any]) -> NDArray[Any]:
     if column.dtype == final:
         return column
     if final.kind == "b":

@@ -91,7 +91,7 @@ def read_matrix(
     wavelength = arrays[roles.wavelength]
     if len(arrays[roles.flux].shape) == 1:
         arrays = arrays | {name: Lazy.one_row(arrays[name]) for name in roles.on_pixels}
-    n, p = _checked_shape(arrays, roles, wavelength.shape)
+    n, p = _check_shape(arrays, roles, wavelength.shape)
     spans = blocks(n, p)
     axis = None
     if len(wavelength.shape) == 1:
@@ -104,7 +104,7 @@ def read_matrix(
         yield from stacks_of_rows(block, roles, origin, first, axis, unit)
 
 
-def _checked_shape(arrays: Mapping[str, Sliceable], roles: Roles, wavelength: tuple[int, ...]) -> tuple[int, int]:
+def _check_shape(arrays: Mapping[str, Sliceable], roles: Roles, wavelength: tuple[int, ...]) -> tuple[int, int]:
     shape = arrays[roles.flux].shape
     if len(shape) != 2:
         raise DefectError(Reason.LAYOUT, f"{roles.flux} has shape {shape}; it must have one spectrum per row")

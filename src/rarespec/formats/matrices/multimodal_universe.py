@@ -64,7 +64,7 @@ class Layout:
     def spectra(self, batch: pa.RecordBatch, origin: Origin, first: int) -> Iterator[Spectra | Defect]:
         """Of these rows, of which the first has this number in its table."""
         block = _without_padding(_vectors(batch["spectrum"], self.roles), self.roles)
-        block |= _corrected({name: batch[name].to_pylist() for name in self.scalars}, self.survey, len(batch))
+        block |= _correct({name: batch[name].to_pylist() for name in self.scalars}, self.survey, len(batch))
         yield from stacks_of_rows(block, self.roles, origin, first)
 
 
@@ -106,7 +106,7 @@ def _kept(row: Any, keep: Any) -> Any:
     return row if row is None or keep is None or len(row) != len(keep) else row[keep]
 
 
-def _corrected(columns: dict[str, Column], survey: str, n: int) -> dict[str, Column]:
+def _correct(columns: dict[str, Column], survey: str, n: int) -> dict[str, Column]:
     id_name = find(columns, ("object_id",))
     if id_name:
         columns[id_name] = [plain_id(value) for value in columns[id_name]]

@@ -105,7 +105,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
 def _archive(source: Source) -> zipfile.ZipFile:
     try:
         with faults_of("zip"):
-            return zipfile.ZipFile(cast(BinaryIO, _buffered(source)))
+            return zipfile.ZipFile(cast(BinaryIO, _buffer(source)))
     except DefectError as error:
         if "not a zip file" in error.detail:
             detail = "the directory at the end of the zip is missing; fetch it again"
@@ -113,7 +113,7 @@ def _archive(source: Source) -> zipfile.ZipFile:
         raise
 
 
-def _buffered(source: Source) -> io.BufferedReader:
+def _buffer(source: Source) -> io.BufferedReader:
     return io.BufferedReader(SourceFile(source), 1 << 20)
 
 
@@ -151,7 +151,7 @@ def _opened(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> BinaryIO:
 
 
 def _npy_arrays(source: Source) -> dict[str, Sliceable]:
-    array = StreamedArray("flux", lambda: cast(BinaryIO, _buffered(source)), source.length)
+    array = StreamedArray("flux", lambda: cast(BinaryIO, _buffer(source)), source.length)
     role, sibling = _wavelengths_beside(source.path)
     if array.dtype.names:
         has_wavelength = any(name.lower() in ANY_WAVELENGTH for name in array.dtype.names)
@@ -173,7 +173,7 @@ def _wavelengths_beside(path: Path) -> tuple[str, Sliceable | None]:
 def _whole_vector(path: Path) -> NDArray:
     try:
         with Source(path) as source:
-            array = StreamedArray(path.name, lambda: cast(BinaryIO, _buffered(source)), source.length)
+            array = StreamedArray(path.name, lambda: cast(BinaryIO, _buffer(source)), source.length)
             return array[: array.shape[0]]
     except DefectError as error:
         raise DefectError(error.reason, f"{path.name}, the wavelengths: {error.detail}") from None

@@ -40,7 +40,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
     with faults_of("Zarr"):
         if _metadata_file(source.path) is not None and not _is_group(source.path):
             raise DefectError(Reason.LAYOUT, "a single array instead of a group with flux and wavelength")
-        members = {path.name: _opened(path) for path in _array_directories(source.path)}
+        members = {path.name: _open(path) for path in _array_directories(source.path)}
         arrays = {name: _lazy(name, array, source.path / name) for name, array in members.items()}
         unit = wavelength_unit(members)
     yield from read_matrix(arrays, source, options, unit)
@@ -76,7 +76,7 @@ def _array_directories(group: Path) -> list[Path]:
     return sorted(found)
 
 
-def _opened(directory: Path) -> zarr.Array:
+def _open(directory: Path) -> zarr.Array:
     """The array in this directory, after a look at all that its decoding would do."""
     metadata = _metadata_file(directory)
     codecs = _codecs(_json(metadata)) if metadata else []

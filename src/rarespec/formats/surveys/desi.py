@@ -153,9 +153,7 @@ def _read(path: Path) -> Redshifts:
         raise DefectError(error.reason, f"{path.name} next to it: {error.detail}; stored without classes") from None
 
 
-# ---- DESI coadd-*.fits: images per camera, one row per target; the resolution matrices are never read.
-#
-# Rows that are not targets (sky, stuck fibres) or whose fibre was bad are counted as `Skipped`.
+# ---- desi
 
 
 _ALL_CAMERAS = {"B", "R", "Z"}

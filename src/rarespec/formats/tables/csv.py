@@ -165,7 +165,7 @@ def _remarks(lines: list[str]) -> dict[str, Any]:
     return {match[1]: value_of(match[2]) for match in found if match}
 
 
-# ---- CSV to spectra: a pixel per row, or a spectrum per row, streamed in blocks of rows.
+# ---- csv
 
 
 PIXEL_ROWS = 1 << 16

@@ -74,8 +74,7 @@ def _are_row_numbers(pixels: list[str]) -> bool:
     return [float(pixel) for pixel in pixels] in ([float(i + j) for i in range(len(pixels))] for j in (0, 1))
 
 
-# ---- A table in memory, out of any text format, and the spectra in it: one, one per row, or one column per
-# wavelength.
+# ---- memory table
 
 
 @dataclass(frozen=True, slots=True)

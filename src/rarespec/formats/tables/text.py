@@ -100,13 +100,7 @@ def _column(column: Any) -> Column:
     return np.asarray(getattr(column, "value", column))
 
 
-# ---- Text tables: CSV (also separated by semicolons, tabs or blanks), ECSV and VOTable.
-#
-# Either one spectrum per file, a pixel per row, with columns wavelength or loglam, flux, and perhaps ivar or error,
-# mask; or one spectrum per row: a column per wavelength named by it (4000.5 or flux_4000.5), or numbered columns
-# (flux_0001) with the wavelengths in the table's metadata, or, in ECSV and VOTable, vectors in the columns. CSV
-# streams through in blocks of rows; the other two are read whole. A text file must end with the end of a line:
-# otherwise nothing could tell that its last number was cut.
+# ---- text
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:

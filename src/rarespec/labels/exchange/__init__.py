@@ -71,7 +71,7 @@ def write_labels(
     ...     print(n_rows, read_labels(f"{folder}/labels.csv").events[0].person)
     1 Ada
     """
-    path, module, events = _checked_path(path), _form(form), list(events)
+    path, module, events = _check_path(path), _form(form), list(events)
     together = merge_labels(events, rule)
     rows = [event for event in standing_labels(events).values() if only in (None, together[event.spectrum].label)]
     table = module.table_of(rows, together, survey, guard=path.suffix.lower() == ".csv")
@@ -114,13 +114,13 @@ def read_labels(path: str | os.PathLike[str], form: str = "rarespec", person: st
     >>> str(found.events[0].label), found.left_out
     ('no', [])
     """
-    path, module = _checked_path(path), _form(form)
+    path, module = _check_path(path), _form(form)
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
     return module.labels_in(path, person)
 
 
-def _checked_path(path: str | os.PathLike[str]) -> Path:
+def _check_path(path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{path}: unknown file format; use a name that ends in {' or '.join(SUFFIXES)}")

@@ -37,7 +37,7 @@ def without_added(text: str) -> str:
     return _ADDED.sub("", text)
 
 
-# ---- Rows of a CSV or ECSV file as text by column name.
+# ---- text rows
 
 
 BLANKS = ("", "--")

@@ -102,7 +102,7 @@ def damage(path: str | os.PathLike[str], kind: str, out: str | os.PathLike[str],
     elif kind in _RAW:
         out.write_bytes(_RAW[kind](raw, rng))
     else:
-        spoiled = _INFLATED[kind](_inflated(raw), rng)
+        spoiled = _INFLATED[kind](_inflate(raw), rng)
         out.write_bytes(gzip.compress(spoiled, 6, mtime=0) if _is_gzip(raw) else spoiled)
     return out
 
@@ -148,7 +148,7 @@ def applies_to(kind: str, path: str | os.PathLike[str]) -> bool:
     if kind == "zeroed-tail" and _is_gzip(raw):
         return True
     if kind in _INFLATED or kind == "zeroed-tail":
-        content = _inflated(raw)
+        content = _inflate(raw)
         return content.startswith(b"SIMPLE") and _fits_has_what_it_takes(kind, take_apart(content))
     return True
 
@@ -184,5 +184,5 @@ def _is_gzip(raw: bytes) -> bool:
     return raw.startswith(b"\x1f\x8b")
 
 
-def _inflated(raw: bytes) -> bytes:
+def _inflate(raw: bytes) -> bytes:
     return gzip.decompress(raw) if _is_gzip(raw) else raw

@@ -80,7 +80,7 @@ def take_apart(content: bytes) -> list[Unit]:
 
 def put_together(units: Iterable[Unit]) -> bytes:
     """The bytes of a file of these HDUs; where there are sums in a header, they are computed anew."""
-    return b"".join(_stamped(unit) for unit in units)
+    return b"".join(_stamp(unit) for unit in units)
 
 
 def _cards_from(content: bytes, at: int) -> tuple[list[bytes], int]:
@@ -102,7 +102,7 @@ def _data_length(unit: Unit) -> int:
     return abs(unit.number("BITPIX")) // 8 * unit.number("GCOUNT", 1) * elements
 
 
-def _stamped(unit: Unit) -> bytes:
+def _stamp(unit: Unit) -> bytes:
     data = bytes(unit.data) + bytes(-len(unit.data) % BLOCK)
     datasum = ones_complement_sum(data)
     if "DATASUM" in unit.positions:

@@ -74,7 +74,7 @@ def score_columns() -> tuple[Column, ...]:
     return (Column("TARGETID", "K"), *coadd, *tsnr2_columns()[1:])
 
 
-# ---- The tables of DESI coadd and redrock files: FIBERMAP, EXP_FIBERMAP, SCORES, REDSHIFTS, TSNR2.
+# ---- desi tables
 
 
 RELEASE = 9010

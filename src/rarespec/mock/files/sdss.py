@@ -93,7 +93,7 @@ def zbest_columns() -> tuple[Column, ...]:
     return parse_columns(_ZBEST)
 
 
-# ---- SDSS I-IV `spec-PLATE-MJD-FIBER.fits`, lite: primary header, COADD, SPECOBJ, SPZLINE.
+# ---- sdss
 
 
 GRID = WavelengthGrid("log", 3.5797, 1e-4, 3850)

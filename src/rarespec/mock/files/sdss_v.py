@@ -84,7 +84,7 @@ def zline_columns() -> tuple[Column, ...]:
     return parse_columns(_ZLINE)
 
 
-# ---- SDSS-V `spec-FIELD-MJD-CATALOGID.fits`: COADD with upper-case columns and WRESL, SPALL, ZALL, ZLINE.
+# ---- sdss v
 
 
 GRID = WavelengthGrid("log", 3.5523, 1e-4, 4648)

@@ -140,11 +140,9 @@ def along(Z: NDArray[np.float64], direction: Direction) -> NDArray[np.float64]:
 def expanded_direction(query: Query) -> tuple[Direction, NDArray[np.float64]]:
     """The direction, and the places of the known rows that are hidden in turn."""
     labelled = np.concatenate([query.known_copies, query.refused])
-    direction = _expanded(query, query.known, _Candidates(query.ready.halved, query.ready.root_length, labelled))
+    direction = _expand(query, query.known, _Candidates(query.ready.halved, query.ready.root_length, labelled))
     compared = _Candidates(query.ready.halved[query.compared], query.ready.root_length[query.compared], labelled[:0])
-    return direction, _expanded_places(
-        query, compared, [_expanded(query, left, compared) for left in query.left_over()]
-    )
+    return direction, _expanded_places(query, compared, [_expand(query, left, compared) for left in query.left_over()])
 
 
 class _Candidates(NamedTuple):
@@ -169,7 +167,7 @@ def _of_mean(query: Query, known: NDArray[np.intp]) -> Direction:
     return query.ready.space.direction(rows.mean(axis=0, dtype=np.float64), len(known), query.ready.space.beyond(rows))
 
 
-def _expanded(query: Query, known: NDArray[np.intp], candidates: _Candidates) -> Direction:
+def _expand(query: Query, known: NDArray[np.intp], candidates: _Candidates) -> Direction:
     rows, m, direction = query.ready.whitened(known), len(known), _of_mean(query, known)
     mean, beyond = rows.mean(axis=0, dtype=np.float64), query.ready.space.beyond(rows)
     length, count = float((query.ready.root_length[known] ** 2).mean()), m + CANDIDATES_COUNT_AS

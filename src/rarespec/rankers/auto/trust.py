@@ -98,7 +98,7 @@ def shares_by_places(places: Places, prior: Mapping[str, float], n_unlabelled: i
         name: np.log(prior[name]) - TEMPER * float(np.log(found + RARITY * n_unlabelled)[:MAX_EVIDENCE].sum())
         for name, found in places.items()
     }
-    return _normalised({name: float(np.exp(log - max(logs.values()))) for name, log in logs.items()})
+    return _normalise({name: float(np.exp(log - max(logs.values()))) for name, log in logs.items()})
 
 
 def shares_by_agreement(first: Mapping[str, NDArray[np.intp]], prior: Mapping[str, float]) -> dict[str, float]:
@@ -107,7 +107,7 @@ def shares_by_agreement(first: Mapping[str, NDArray[np.intp]], prior: Mapping[st
         name: np.mean([np.isin(rows, others).mean() for other, others in first.items() if other != name])
         for name, rows in first.items()
     }
-    return _normalised({name: prior[name] * (STANDING_ALONE + float(common[name])) for name in first})
+    return _normalise({name: prior[name] * (STANDING_ALONE + float(common[name])) for name in first})
 
 
 def _first_rows(scores: Mapping[str, NDArray[Any]], unlabelled: NDArray[np.intp]) -> dict[str, NDArray[np.intp]]:
@@ -116,7 +116,7 @@ def _first_rows(scores: Mapping[str, NDArray[Any]], unlabelled: NDArray[np.intp]
     return {name: np.argpartition(-one[unlabelled], n - 1)[:n] for name, one in scores.items()}
 
 
-def _normalised(shares: dict[str, float]) -> dict[str, float]:
+def _normalise(shares: dict[str, float]) -> dict[str, float]:
     return {name: share / sum(shares.values()) for name, share in shares.items()}
 
 

@@ -95,7 +95,7 @@ def _table(thresholds: Array, weights: Array) -> tuple[Array, Array]:
     return thresholds[order], np.concatenate([[0.0], np.cumsum(weights[order])])
 
 
-# ---- BipartiteBoosting: RankBoost over thresholds, with labels that spread to unlabelled rows by similarity.
+# ---- bipartite boosting
 
 
 LEAST_EDGE = 1e-12

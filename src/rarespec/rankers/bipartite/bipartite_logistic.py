@@ -153,7 +153,7 @@ def _line_search(loss: BalancedLoss, theta: Array, state: State, step: Array) ->
     return None
 
 
-# ---- BipartiteLogistic: known above unlabelled by a balanced univariate loss, on all rows or on random bags.
+# ---- bipartite logistic
 
 
 class BipartiteLogistic(LinearRanker):

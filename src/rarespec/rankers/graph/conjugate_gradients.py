@@ -191,22 +191,22 @@ def _descend(
     max_iter: int,
 ) -> None:
     """Iterations on X, R and n_iter in place, until every column is done; those that are stand still."""
-    P, room = _preconditioned(R, inverse_diagonal).copy(), np.empty_like(R)
+    P, room = _precondition(R, inverse_diagonal).copy(), np.empty_like(R)
     rz = _dots(R, P)
     turn = 0
     while going.any():
         Q = times(P)
         step = np.where(going, _quotient(rz, _dots(P, Q)), 0.0)
-        X += _scaled(P, step, room)
-        R -= _scaled(Q, step, room)
+        X += _scale(P, step, room)
+        R -= _scale(Q, step, room)
         n_iter += going
         turn += 1
         going = going & (n_iter < max_iter) & (step > 0)  # a step of 0: solved to the last digit
         if turn % CHECK_EVERY == 0:
             going &= ~done(R, X)
-        Z = _preconditioned(R, inverse_diagonal)
+        Z = _precondition(R, inverse_diagonal)
         rz, rz_before = _dots(R, Z), rz
-        P = _scaled(P, _quotient(rz, rz_before), P)
+        P = _scale(P, _quotient(rz, rz_before), P)
         P += Z
 
 
@@ -218,7 +218,7 @@ def _done(R: Block, X: Block, rtol: float, least_share: NDArray[np.float64]) -> 
     return np.asarray((np.abs(R) <= sizes).all(axis=0))
 
 
-def _preconditioned(R: Block, inverse_diagonal: Block | None) -> Block:
+def _precondition(R: Block, inverse_diagonal: Block | None) -> Block:
     return R if inverse_diagonal is None else R * inverse_diagonal
 
 
@@ -227,7 +227,7 @@ def _quotient(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.floa
     return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
 
 
-def _scaled(U: Block, factors: NDArray[np.float64], out: Block) -> Block:
+def _scale(U: Block, factors: NDArray[np.float64], out: Block) -> Block:
     """U * factors, each column with its own factor."""
     whole = len(U) // TILE * TILE
     as_tiles = (whole // TILE, TILE * U.shape[1])

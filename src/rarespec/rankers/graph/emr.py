@@ -104,7 +104,7 @@ def anchor_weights(X: Rows, anchors: Anchors, n_nearest: int) -> csr_array:
     return csr_array((weights.ravel(), indices.ravel().astype(np.int32), np.arange(len(X) + 1) * n_nearest), shape)
 
 
-# ---- Efficient manifold ranking: manifold ranking on a graph that runs through anchors.
+# ---- emr
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,7 @@ def through_factors(factors: Any, Y: Block, query_weight: float) -> Block:
     return F
 
 
-# ---- Local regression and global alignment: scores that are nearly linear in the features around every row.
+# ---- lrga
 
 
 MAX_ITER = 20_000

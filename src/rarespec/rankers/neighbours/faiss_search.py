@@ -160,7 +160,7 @@ class FaissSearch:
         n_jobs: int | None = None,
     ) -> None:
         self._k, self._n_jobs = k, n_jobs
-        self._index = _grouped(base, base_order, seed, n_jobs)
+        self._index = _group(base, base_order, seed, n_jobs)
         truth = exact_nearest(base, sample, k, n_jobs=n_jobs)[1]
         found = _enough_probes(self._index, sample, truth, int(own_first), target_recall, n_jobs)
         self._n_probes, self.recall = found
@@ -170,7 +170,7 @@ class FaissSearch:
         """From what `kept` gave, on the same rows; grouping them, which takes longest, is not done again."""
         search = cls.__new__(cls)
         search._k, search._n_jobs = k, None
-        search._index = _restored(base, kept)
+        search._index = _restore(base, kept)
         search._n_probes, search.recall = int(kept["n_probes"]), float(kept["recall"])
         return search
 
@@ -287,7 +287,7 @@ def recall_of_each(found: Distances, truth: Distances) -> NDArray[np.float64]:
     return np.mean(found <= truth[:, -1:], axis=1)
 
 
-def _grouped(base: Rows, order: Indices, seed: int, n_jobs: int | None) -> _CellIndex:
+def _group(base: Rows, order: Indices, seed: int, n_jobs: int | None) -> _CellIndex:
     """The rows in their cells."""
     faiss = require_faiss()
     n_cells = max(1, int(CELLS_PER_ROOT * np.sqrt(len(base))))
@@ -299,7 +299,7 @@ def _grouped(base: Rows, order: Indices, seed: int, n_jobs: int | None) -> _Cell
     return cells
 
 
-def _restored(base: Rows, kept: Mapping[str, NDArray[Any]]) -> _CellIndex:
+def _restore(base: Rows, kept: Mapping[str, NDArray[Any]]) -> _CellIndex:
     faiss, centroids = require_faiss(), np.ascontiguousarray(kept["centroids"], np.float32)
     quantizer = faiss.IndexFlatL2(base.shape[1])
     quantizer.add(centroids)

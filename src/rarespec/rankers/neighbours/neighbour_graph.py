@@ -125,7 +125,7 @@ def _groups(digests: NDArray[np.bytes_]) -> tuple[Indices, Indices]:
     return place[group_of], first[by_first]
 
 
-# ---- The neighbour graph of a feature matrix: built once, kept, and asked by every method that walks on it.
+# ---- neighbour graph
 
 
 N_SIZES = 10

@@ -77,7 +77,7 @@ def solve_svdd(gram: Array, upper: float, tol: float, max_iter: int) -> Solution
     Solution
         Weights of the examples, and how good they are.
     """
-    search = _Search(_normalised(gram), upper)
+    search = _Search(_normalise(gram), upper)
     while search.violation() > tol and search.n_iter < max_iter:
         search.pair_steps(min(search.m, max_iter - search.n_iter), tol)
         search.newton_steps()
@@ -86,7 +86,7 @@ def solve_svdd(gram: Array, upper: float, tol: float, max_iter: int) -> Solution
     return Solution(search.a, violation, max(1, search.n_iter), violation <= tol)
 
 
-def _normalised(gram: Array) -> Array:
+def _normalise(gram: Array) -> Array:
     means = gram.mean(axis=0)
     centred = gram - means - means[:, None] + means.mean()
     scale = np.trace(centred) / len(gram)
@@ -176,7 +176,7 @@ def _newton_direction(K_free: Array, g_free: Array) -> Any:
     return p - p.mean()
 
 
-# ---- Support vector data description: how far a row is inside the smallest ball around the known examples.
+# ---- svdd
 
 
 KERNELS = ("rbf", "linear", "poly")

@@ -60,7 +60,7 @@ class RecordedSteps:
         self.x = torch.randn(shape, dtype=torch.float64, device=device)
         trial = _ready(Problems(self.x, m, objective))
         self.state = start(trial)
-        self.best = _copied(self.state)
+        self.best = _copy(self.state)
         self.waited = torch.zeros(shape[0], dtype=torch.int64, device=device)
         stream = torch.cuda.Stream(device)
         with torch.cuda.stream(stream):  # compiles kernels and sets up libraries, which cannot be recorded
@@ -94,7 +94,7 @@ class RecordedSteps:
             n_iter += STEPS_AT_ONCE * ~finished
             for _ in range(STEPS_AT_ONCE):
                 self.graph.replay()
-        best = _copied(self.best)
+        best = _copy(self.best)
         return Solution(best.weights, best.primal, best.gap, n_iter, best.within(tol), best.a, best.b)
 
 
@@ -107,7 +107,7 @@ def _assign(target: State, source: State) -> None:
         old.copy_(new)
 
 
-def _copied(state: State) -> State:
+def _copy(state: State) -> State:
     return State(*(one.clone() for one, _ in _pairs(state, state)))
 
 

@@ -122,10 +122,10 @@ def start(problems: Problems) -> State:
     u = xp.repeat(slack[:, None], n, axis=1) if problems.bounded else no_columns(a)
     c = tau[:, None] - s[:, m:] + (u if problems.bounded else 0)
     p = xp.ones_like(a) if loss.bounded_below else no_columns(a)
-    return _evaluated(problems, Variables(a, b, p, c, u, tau))
+    return _evaluate(problems, Variables(a, b, p, c, u, tau))
 
 
-def _evaluated(problems: Problems, at: Variables) -> State:
+def _evaluate(problems: Problems, at: Variables) -> State:
     xp, a, m = array_namespace(at.a), at.a, problems.m
     b = at.b * (xp.sum(a, axis=1) / xp.sum(at.b, axis=1))[:, None]  # feasible to the last digit, for the certificate
     weights, s = problems.weights_and_scores(a, b)
@@ -149,7 +149,7 @@ def advance(problems: Problems, state: State) -> State:
     targets = [target - x * y - dx * dy for (x, y), (dx, dy) in zip(pairs, changes, strict=True)]
     direction = newton.direction(targets)
     step = at_most(TO_THE_BOUNDARY * _largest_step(problems, state, direction), 1.0)
-    return _evaluated(problems, state.moved(direction, step))
+    return _evaluate(problems, state.moved(direction, step))
 
 
 def _mean_product(pairs: list[tuple[Values, Values]]) -> Values:

@@ -111,7 +111,7 @@ def _descend(problem: _Problem, finished: Finished, max_iter: int) -> tuple[_Poi
         push = (momentum_before - 1) / momentum  # no push in the first two rounds: the points are equal, then this is 0
         search = problem.at(now.a + push * (now.a - before.a), now.b + push * (now.b - before.b))
         before = now
-        now, lipschitz = _backtracked(problem, search, lipschitz)
+        now, lipschitz = _backtrack(problem, search, lipschitz)
         momentum_before, momentum = momentum, (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         if finished(n_iter, now, before):
             return now, n_iter, True
@@ -120,7 +120,7 @@ def _descend(problem: _Problem, finished: Finished, max_iter: int) -> tuple[_Poi
     return now, max_iter, False
 
 
-def _backtracked(problem: _Problem, search: _Point, lipschitz: float) -> tuple[_Point, float]:
+def _backtrack(problem: _Problem, search: _Point, lipschitz: float) -> tuple[_Point, float]:
     """A projected gradient step; `lipschitz` doubles until the quadratic model bounds g from above."""
     of_a, of_b = problem.gradient(search)
     while np.isfinite(lipschitz):

@@ -119,7 +119,7 @@ def solve_bags(
         Of T problems.
     """
     if is_other_array(X) and settings.solver == "interior-point":
-        return _solved_there(X, positives, bags, scaled, settings)
+        return _solve_there(X, positives, bags, scaled, settings)
     numbers = (len(positives) + bags.shape[1]) * X.shape[1]
     size = max(1, NUMBERS_AT_ONCE // numbers)
     groups = [bags[start : start + size] for start in range(0, len(bags), size)]
@@ -133,7 +133,7 @@ def solve_bags(
         return stacked(list(threads.map(solved, groups)))
 
 
-def _solved_there(
+def _solve_there(
     X: Array, positives: Values, bags: NDArray[np.intp], scaled: LinearMap, settings: PushSettings
 ) -> Solution:
     """All bags in one batch, where X is; bags that do not converge there are solved again here."""
@@ -183,10 +183,10 @@ def solve_all_rows(X: Rows, known: NDArray[np.bool_], scaled: LinearMap, setting
     with threadpool_limits(1, user_api="blas"):  # the matrices are small, and threads could change the last digit
         if len(unlabelled) <= max(SOLVED_WHOLE, 2 * settings.objective.top_k) or settings.solver == "published":
             return settings.solved(positives[None], scaled.apply(X[unlabelled])[None])
-        return _grown(X, unlabelled, positives, scaled, settings)
+        return _grow(X, unlabelled, positives, scaled, settings)
 
 
-def _grown(
+def _grow(
     X: Rows, unlabelled: NDArray[np.intp], positives: Values, scaled: LinearMap, settings: PushSettings
 ) -> Solution:
     inner = replace(settings, tol=settings.tol / 2)

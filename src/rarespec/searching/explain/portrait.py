@@ -78,7 +78,7 @@ def portraits_of(ranking: Ranking, n: int, first: int = 0) -> list[Portrait]:
     """
     table = ranking.table[first : first + n]
     spectra = ranking.survey.select([str(id) for id in table["id"]])
-    filtered = _filtered(ranking, spectra)
+    filtered = _filter(ranking, spectra)
     known = _KnownCurves(ranking, [str(id) for id in table["nearest_known"]])
     wavelength = spectra.wavelength
     moved = ranking.survey.manifest.rest_frame  # by each redshift, the traces of the sky too
@@ -136,7 +136,7 @@ class _KnownCurves:
         wanted = [id for id in dict.fromkeys(ids) if id]
         stacks = [stack for stack in (_in_the_survey(ranking, wanted), from_elsewhere(ranking, wanted)) if stack]
         self.observed = {
-            id: filtered for stack in stacks for id, filtered in zip(stack.ids, _filtered(ranking, stack), strict=True)
+            id: filtered for stack in stacks for id, filtered in zip(stack.ids, _filter(ranking, stack), strict=True)
         }
         self.described = from_features(ranking, [id for id in wanted if id not in self.observed])
         redshifts = np.array([z for stack in stacks for z in stack.catalogue.get("z", []) if z is not None], float)
@@ -167,7 +167,7 @@ def from_elsewhere(ranking: Ranking, ids: list[str]) -> Spectra | None:
     return given.take(rows) if len(rows) else None
 
 
-def _filtered(ranking: Ranking, spectra: Spectra) -> Vector:
+def _filter(ranking: Ranking, spectra: Spectra) -> Vector:
     """(n, p) flux after the median filter of 10 Angstrom, NaN where a pixel is bad."""
     filtered = median_filter(spectra.flux, ranking.survey.grid, bad=spectra.bad)
     return np.where(spectra.bad, np.nan, filtered)

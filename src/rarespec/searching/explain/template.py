@@ -92,7 +92,7 @@ def _each(steps: list[Any]) -> Iterator[Any]:
             yield step
 
 
-# ---- The template: what a ranker looks for, seen as weights on the pixels of a spectrum.
+# ---- template
 
 
 TOP = 500

@@ -100,7 +100,7 @@ def _plain(values: NDArray[Any], missing: NDArray[np.bool_]) -> tuple[NDArray[An
         case "i" | "u" if _fit_int64(values, missing):
             return values.astype(np.int64), missing
         case "O" if not _all_text(values, missing):
-            return _guessed(values, missing)
+            return _guess(values, missing)
         case _:
             return _texts(values, missing), none_missing
 
@@ -120,7 +120,7 @@ def _all_text(values: NDArray[Any], missing: NDArray[np.bool_]) -> bool:
     return all(isinstance(value, str | bytes | None) for value in values[~missing])
 
 
-def _guessed(values: NDArray[Any], missing: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def _guess(values: NDArray[Any], missing: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Python values of several kinds, as a catalogue would store them."""
     column = as_column([None if gone else value for value, gone in zip(values, missing, strict=True)])
     gone = column.is_null().to_numpy(zero_copy_only=False)

@@ -117,7 +117,7 @@ def _value(cell: str) -> str | None:
     return None if cell.strip().lower() in BLANKS else cell.strip()
 
 
-# ---- A file that a person gave: a table of examples, or spectra, told by its structure and never by its name.
+# ---- example file
 
 
 @dataclass(frozen=True, slots=True)

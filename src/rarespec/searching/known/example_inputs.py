@@ -116,7 +116,7 @@ def stacked(spectra: Sequence[Spectrum], ids: Sequence[str]) -> Spectra:
     )
 
 
-# ---- What a person gives as examples, in any form, sorted into tables of ids or positions, spectra, and neither.
+# ---- example inputs
 
 
 SUFFIXES = (

@@ -59,7 +59,7 @@ class SimilarIds:
         return found
 
 
-# ---- Which spectra of a survey a table of examples means: by id first, then by position.
+# ---- example rows
 
 
 SUGGESTIONS = 5

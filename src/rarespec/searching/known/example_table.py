@@ -61,7 +61,7 @@ def _sexagesimal(text: str, in_hours: bool) -> float:
         return np.nan
 
 
-# ---- Examples named by a table: one a row, by an id, by a position, or by both.
+# ---- example table
 
 
 RA = (*NUMBERS["ra"], *COMMON["ra"])

@@ -120,15 +120,15 @@ def yield_curve(
     ValueError
         If the scores do not fall, or a place is not in the list.
     """
-    falling = _checked_scores(scores)
-    places = _checked_places(hidden_places, len(falling), n_known)
-    depth = _checked_depth(k_max, len(falling))
+    falling = _check_scores(scores)
+    places = _check_places(hidden_places, len(falling), n_known)
+    depth = _check_depth(k_max, len(falling))
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, not {confidence!r}")
     unknown = _why_not(falling, places, n_known)
     if unknown is not None:
         return _no_answer(len(falling), depth, confidence, unknown)
-    return _estimated(falling, places, depth, confidence)
+    return _estimate(falling, places, depth, confidence)
 
 
 def places_among(listed_scores: ArrayLike, hidden_scores: ArrayLike) -> NDArray[np.int64]:
@@ -150,7 +150,7 @@ def places_among(listed_scores: ArrayLike, hidden_scores: ArrayLike) -> NDArray[
     return 1 + len(rising) - np.searchsorted(rising, np.asarray(hidden_scores, dtype=np.float64), side="left")
 
 
-def _estimated(scores: Floats, places: NDArray[np.int64], k_max: int, confidence: float) -> YieldCurve:
+def _estimate(scores: Floats, places: NDArray[np.int64], k_max: int, confidence: float) -> YieldCurve:
     models = ListModels.of_length(len(scores))
     counts = models.drawn(models.posterior(scores, places), N_DRAWN)
     chance = _chance(models.depths, counts.mean(axis=0))
@@ -234,14 +234,14 @@ def _no_answer(n: int, k_max: int, confidence: float, why: str) -> YieldCurve:
     return YieldCurve(unknown, np.zeros(k_max), k, unknown.copy(), None, np.nan, 0.0, float(n), False, why, confidence)
 
 
-def _checked_scores(scores: ArrayLike) -> Floats:
+def _check_scores(scores: ArrayLike) -> Floats:
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 1 or not np.isfinite(values).all() or (np.diff(values) > 0).any():
         raise ValueError("scores must be a one-dimensional array of finite numbers in decreasing order")
     return values
 
 
-def _checked_places(hidden_places: ArrayLike, n: int, n_known: int) -> NDArray[np.int64]:
+def _check_places(hidden_places: ArrayLike, n: int, n_known: int) -> NDArray[np.int64]:
     given = np.asarray(hidden_places)
     places = given.astype(np.int64)
     if given.ndim != 1 or (places != given).any() or (places < 1).any() or (places > n + 1).any():
@@ -251,7 +251,7 @@ def _checked_places(hidden_places: ArrayLike, n: int, n_known: int) -> NDArray[n
     return places
 
 
-def _checked_depth(k_max: int | None, n: int) -> int:
+def _check_depth(k_max: int | None, n: int) -> int:
     if k_max is not None and k_max < 1:
         raise ValueError(f"k_max must be at least 1, not {k_max!r}")
     return n if k_max is None else min(int(k_max), n)

@@ -74,14 +74,7 @@ def _flux(survey: Survey, blocks: Iterable[int]) -> Iterator[NDArray[np.float32]
     return computed_ahead(survey.masked_flux, blocks)
 
 
-# ---- Features of a whole survey: computed block by block, kept with the survey, grown when it grows.
-#
-#     SURVEY/features/FINGERPRINT/current.json        the model in use, and the recipe in words
-#     SURVEY/features/FINGERPRINT/MODEL/model.npz     what the recipe learned
-#     SURVEY/features/FINGERPRINT/MODEL/BLOCK.npz     features of one block of the survey
-#
-# A model has a directory of its own, named after its contents, and a block's file is named after the contents of
-# the block: whatever several processes do at once, features never stand beside a model that did not make them.
+# ---- computing
 
 
 FOLDER = "features"

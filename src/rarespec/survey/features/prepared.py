@@ -195,8 +195,7 @@ def _mark(array: NDArray[Any]) -> int:
     return zlib.crc32(array.reshape(-1)[::NUMBERS_OF_A_PAGE].tobytes())
 
 
-# ---- Blocks of a survey after the first steps of a recipe, which treat each row by itself: filtered and rescaled
-# flux.
+# ---- prepared
 
 
 class PreparedBlock(NamedTuple):

@@ -17,7 +17,7 @@ Named = str | os.PathLike[str]
 
 def input_files(paths: Iterable[Named]) -> Iterator[str | Defect | Skipped]:
     """Every file that these paths name, as absolute paths. One starting with @ is a text file with a path a line."""
-    for path in _expanded(paths):
+    for path in _expand(paths):
         if isinstance(path, Defect):
             yield path
         elif os.path.isdir(path) and not is_zarr(Path(path)):
@@ -26,7 +26,7 @@ def input_files(paths: Iterable[Named]) -> Iterator[str | Defect | Skipped]:
             yield os.path.abspath(path)
 
 
-def _expanded(paths: Iterable[Named]) -> Iterator[str | Defect]:
+def _expand(paths: Iterable[Named]) -> Iterator[str | Defect]:
     """Lists and patterns replaced by what they name. Lists may name lists, each of them once."""
     left: list[Iterator[Named]] = [iter(paths)]  # not by recursion: whoever wrote the lists decides how deep they go
     opened: set[str] = set()

@@ -80,7 +80,7 @@ def read_all(
     answers = engine.map(read_group, options, sent()) if engine else _read_groups(options, sent(), n_readers)
     for answer in answers:
         yield from _streamed_first(in_turn, options)
-        yield from ((path, _opened(path, one, options)) for path, one in zip(in_turn.popleft(), answer, strict=True))
+        yield from ((path, _open(path, one, options)) for path, one in zip(in_turn.popleft(), answer, strict=True))
     yield from _streamed_first(in_turn, options)
 
 
@@ -96,7 +96,7 @@ def _read_groups(options: IngestOptions, groups: Iterable[list[str]], n_readers:
     answers = contained_groups(read_each, task, to_ask, options.limits, n_readers)
     for answer, paths in zip(answers, under_way, strict=False):
         if answer is None:
-            yield [_gathered(read_outcomes(path, options)) if os.path.lexists(path) else _unseen() for path in paths]
+            yield [_gather(read_outcomes(path, options)) if os.path.lexists(path) else _unseen() for path in paths]
         else:
             yield answer
 
@@ -106,10 +106,10 @@ def read_each(
 ) -> Iterator[Answer]:
     """In the process that reads."""
     outcomes_of, options = task
-    yield [_gathered(outcomes_of(options, path)) if os.path.lexists(path) else _unseen() for path in paths]
+    yield [_gather(outcomes_of(options, path)) if os.path.lexists(path) else _unseen() for path in paths]
 
 
-def _gathered(outcomes: Iterator[Outcome]) -> list[Outcome] | TooMuch:
+def _gather(outcomes: Iterator[Outcome]) -> list[Outcome] | TooMuch:
     gathered, n_bytes = [], 0
     for outcome in outcomes:
         gathered.append(outcome)
@@ -135,7 +135,7 @@ def _streamed_first(in_turn: deque[list[str]], options: IngestOptions) -> Iterat
         yield path, read_outcomes(path, options)
 
 
-def _opened(path: str, one: list[Outcome] | Unseen | TooMuch, options: IngestOptions) -> Iterator[Outcome]:
+def _open(path: str, one: list[Outcome] | Unseen | TooMuch, options: IngestOptions) -> Iterator[Outcome]:
     """A file that is not there is read from here, so that it is refused in the usual words, unless it is there."""
     if isinstance(one, list):
         return iter(one)

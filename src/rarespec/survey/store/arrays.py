@@ -233,7 +233,7 @@ def _unpack(chunk: bytes, into: NDArray[Any]) -> None:
         raise _DamagedError(str(error)) from None
 
 
-# ---- The Zarr arrays of a survey: flux, inverse variance, packed mask; one chunk is one block of whole rows.
+# ---- arrays
 
 
 DTYPES = {"flux": "<f4", "ivar": "<f4", "mask": "|u1"}

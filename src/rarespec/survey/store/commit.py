@@ -80,7 +80,7 @@ def writer_lock(root: Path) -> Iterator[None]:
     """Held by the one process that may change this survey."""
     import fcntl
 
-    lock = _opened_lock(root / LOCK)
+    lock = _open_lock(root / LOCK)
     try:
         try:
             # The kernel drops this lock when the process ends, however it ends: a file left behind locks nobody out.
@@ -92,7 +92,7 @@ def writer_lock(root: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _opened_lock(path: Path) -> int:
+def _open_lock(path: Path) -> int:
     """Made if it is not there, but never where a link leads; what is no file is not waited for."""
     try:
         lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)

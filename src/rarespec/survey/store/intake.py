@@ -130,7 +130,7 @@ class ColumnLimit:
         return Spectra(spectra.wavelength, spectra.flux, spectra.ivar, spectra.bad, taken)
 
 
-# ---- Spectra entering a survey: each id once, what is refused kept with its reason, all of it counted.
+# ---- intake
 
 
 class Intake:

@@ -190,8 +190,7 @@ def _check_range(value: int, low: int, high: int, what: str) -> None:
 NAMES = {dict: "a table", list: "a list", str: "a text", int: "a whole number", bool: "true or false"}
 
 
-# ---- The manifest: what a survey consists of, with a digest of every file. It is published last, so it is the
-# commit.
+# ---- manifest
 
 
 NAME = "manifest.json"
@@ -264,7 +263,7 @@ class Manifest:
     def from_bytes(cls, text: bytes, where: Path) -> Manifest:
         """From what `to_bytes` gave; anything else, also with a digest that fits, is a SurveyError."""
         try:
-            content = _parsed(text, where)
+            content = _parse(text, where)
             if content.pop("digest", None) != _digest_of(content) or _canonical(json.loads(text)) != text:
                 raise ValueError("checksum does not match")
             del content["format"], content["version"]
@@ -295,7 +294,7 @@ class Manifest:
         return cls.from_bytes(text, path)
 
 
-def _parsed(text: bytes, where: Path) -> dict[str, Any]:
+def _parse(text: bytes, where: Path) -> dict[str, Any]:
     try:
         content = json.loads(text, parse_constant=_refuse_constant)
     except ValueError:

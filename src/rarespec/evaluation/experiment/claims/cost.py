@@ -78,7 +78,7 @@ def _faster(
     numbers = sorted({n_known for _, n_known in timed})
     if not numbers:
         return not_run(title, f"{method(name).label} was not timed against {_labels(others)}", quote)
-    checks = [_compared(results, n, *account, name, others, is_so) for n in numbers for account in ACCOUNTS]
+    checks = [_compare(results, n, *account, name, others, is_so) for n in numbers for account in ACCOUNTS]
     absent = [other for other in others if not any(other == run for run, _ in timed)]
     without = [f"Not timed: {_labels(absent)}."] if absent else []
     with_what = parameters_in_words(results, [one for one in (name, *others) if one not in absent])
@@ -87,7 +87,7 @@ def _faster(
     return Finding(title, (*(said for said, _ in checks), *without, how), verdict, quote)
 
 
-def _compared(
+def _compare(
     results: Results,
     n_known: int,
     account: str,
