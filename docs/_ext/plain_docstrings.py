@@ -39,7 +39,7 @@ def with_section(lines: list[str], title: str) -> list[str]:
     end = next((i - 1 for i, line in enumerate(lines) if SECTION.match(line)), len(lines))
     paragraphs = _paragraphs(lines[:end])
     named = [paragraph for paragraph in paragraphs if _is_named(paragraph)]
-    if not named:
+    if not named or title in lines:  # a docstring that has the section itself means no names by "Above: ..."
         return lines
     text = [line for paragraph in paragraphs if paragraph not in named for line in [*paragraph, ""]]
     fields = [line for paragraph in named for line in paragraph]
