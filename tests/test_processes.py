@@ -304,5 +304,7 @@ def test_answers_that_nobody_takes_end_their_workers(workers):
     answers = some.answers([((str(i), 1), Limits()) for i in range(5)], 1)
     process, _ = next(answers)
     answers.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
     ((other, text),) = some.results(("again", 1))
     assert text == "again" and other != process

@@ -240,13 +240,16 @@ class Workers:
         try:
             for item, limits in items:
                 request = _pack((item, limits, _current_folder()))
-                worker = workers.popleft() if len(workers) == n_workers else self._take()
+                if len(workers) < n_workers:
+                    workers.append(self._take())
+                else:
+                    workers.rotate(-1)
+                worker = workers[-1]
                 while under_way.count(worker) >= (AHEAD if len(request) <= SHORT_REQUEST else 1):
                     yield under_way.popleft().take_answer()
                 if worker.is_spoilt:
                     self._give_back(worker)
-                    worker = self._take()
-                workers.append(worker)
+                    worker = workers[-1] = self._take()
                 under_way.append(worker)
                 worker.ask(request)
             while under_way:
