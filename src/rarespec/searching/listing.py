@@ -51,7 +51,7 @@ class Listing:
         return np.sort(edges[self.order])[::-1]
 
     def hidden_places(self, seed: int | None) -> NDArray[np.int64]:
-        """Where known examples come to stand when they are hidden; see `fitting.hidden_places`."""
+        """The ranks of known examples when they are hidden; see `fitting.hidden_places`."""
         return hidden_places(self.fit, self.rows.known, self.scores, self.listed, seed)
 
 

@@ -143,12 +143,12 @@ def _is_empty(value: Any) -> bool:
 
 def _check_kind(name: str, value: Any, kind: Any) -> None:
     if not isinstance(value, kind):
-        raise UsageError(f"{name}: {value!r} is of a kind that cannot be used")
+        raise UsageError(f"{name} cannot be {value!r}")
 
 
 def _check_whole(name: str, value: Any, least: int) -> None:
     if not isinstance(value, int | np.integer) or value < least:
-        raise UsageError(f"{name}: a whole number from {least} up is needed, not {value!r}")
+        raise UsageError(f"{name} must be a whole number of at least {least}, not {value!r}")
 
 
 def check_radius(radius_arcsec: float) -> None:
