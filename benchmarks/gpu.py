@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from rarespec.features import PaperFeatures, StreamingPCA
-from rarespec.gpu.device_recipe import DeviceRecipe, _located, fitted_components
+from rarespec.gpu.device_recipe import DeviceRecipe, _locate_failures, fit_components
 from rarespec.gpu.exact_neighbours import nearest_rows
 from rarespec.gpu.scoring import top_rows
 from rarespec.rankers import BaggingTopPush
@@ -139,7 +139,10 @@ def features(n: int, random: torch.Generator, best: Ceilings) -> None:
         ms = milliseconds(lambda flux=flux: on_gpu.features_of(flux))
         floor = best.floor(flux.nbytes + n * N_FEATURES * 4, 3 * 2 * n * N_PIXELS * N_FEATURES)
         some = flux[:FEW]
-        peer, peer_ms = "the same functions through torch", milliseconds(partial(_located, recipe.steps_, some), 3)
+        peer, peer_ms = (
+            "the same functions through torch",
+            milliseconds(partial(_locate_failures, recipe.steps_, some), 3),
+        )
         report(f"features, {label}", ms, floor, peer, peer_ms * n / len(some), f"CPU's to {worst:.0e}")
         if not share_bad:
             peer_ms = milliseconds(partial(plain_features, recipe, some), 3) * n / len(some)
@@ -172,11 +175,11 @@ def components(n: int, random: torch.Generator, best: Ceilings) -> None:
     pca = StreamingPCA(N_FEATURES, n_passes=5)
     few = rows[:20_000]
     here = StreamingPCA(N_FEATURES, n_passes=5, solver="randomised").fit(few.cpu().numpy())
-    there = fitted_components(StreamingPCA(N_FEATURES, n_passes=5), lambda: [few], [len(few)])
+    there = fit_components(StreamingPCA(N_FEATURES, n_passes=5), lambda: [few], [len(few)])
     ratio = there.explained_variance_ratio_.sum() / here.explained_variance_ratio_.sum()
     assert abs(ratio - 1) < 1e-5, ratio
     start = time.perf_counter()
-    fitted_components(pca, lambda: [rows], [len(rows)])
+    fit_components(pca, lambda: [rows], [len(rows)])
     ms = 1e3 * (time.perf_counter() - start)
     floor = best.floor(12 * rows.nbytes, 2 * 6 * 2 * rows.numel() * 68, "float32")
     peer_ms = milliseconds(lambda: torch.pca_lowrank(rows, q=68, niter=5), 1)

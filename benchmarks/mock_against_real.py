@@ -22,7 +22,7 @@ import matplotlib.pyplot as plt
 
 from rarespec.mock import MockSky
 from rarespec.mock.classes import draw
-from rarespec.mock.light import emitted
+from rarespec.mock.light import emit_light
 from rarespec.spectrum import PAPER_GRID
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -42,7 +42,7 @@ Flux = NDArray[np.float64]
 
 
 def models(name: str, n: int = 400) -> Flux:
-    return emitted(draw(name, np.random.default_rng(5), n), WAVELENGTH).astype(float)
+    return emit_light(draw(name, np.random.default_rng(5), n), WAVELENGTH).astype(float)
 
 
 def scaled(flux: Flux) -> Flux:

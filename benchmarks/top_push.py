@@ -18,7 +18,7 @@ from mock_features import mock_features
 from rarespec.evaluation import roc_auc_of_scores
 from rarespec.rankers.toppush.bagging_top_push import BaggingTopPush
 from rarespec.rankers.toppush.nesterov import solve_published
-from rarespec.rankers.toppush.problem import LOSSES, Objective, stacked
+from rarespec.rankers.toppush.problem import LOSSES, Objective, stack_solutions
 from timing import best_of, timed
 
 T, K, LAM, GAP, KNOWN = 50, 200, 100.0, 1e-4, 10
@@ -36,7 +36,7 @@ def published(X: np.ndarray, y: np.ndarray, bags: np.ndarray, until_gap: bool = 
 def against_published(X: np.ndarray, y: np.ndarray, rounds: int) -> None:
     bags = ours(keep_bags=True).fit(X, y).bag_rows_
     best, results = best_of({"ours": lambda: ours().fit(X, y), "published": lambda: published(X, y, bags)}, rounds)
-    own, theirs = results["ours"], stacked(results["published"])
+    own, theirs = results["ours"], stack_solutions(results["published"])
     weights = [own.coef_, theirs.weights.mean(axis=0)]
     cosine = weights[0] @ weights[1] / np.linalg.norm(weights[0]) / np.linalg.norm(weights[1])
     first = [set(np.argsort(-(X @ w))[:1000]) for w in weights]
@@ -46,7 +46,7 @@ def against_published(X: np.ndarray, y: np.ndarray, rounds: int) -> None:
     print(f"  worst gaps {own.relative_gap_:.1e} and {theirs.relative_gap.max():.1e}, cosine of the weights", end=" ")
     print(f"{cosine:.6f}, {len(first[0] & first[1])} of the first 1000 rows shared")
     assert cosine > 0.999, "the two solvers disagree"
-    early = stacked(published(X, y, bags, until_gap=False)).relative_gap
+    early = stack_solutions(published(X, y, bags, until_gap=False)).relative_gap
     print(
         f"  the published stopping rule ends at gaps of {100 * early.min():.1f} to {100 * early.max():.1f} %,", end=" "
     )

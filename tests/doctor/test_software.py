@@ -9,7 +9,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from rarespec.doctor import software
-from rarespec.doctor.software import OPTIONAL_PARTS, needed_packages, optional_packages, requirements_of
+from rarespec.doctor.software import OPTIONAL_PARTS, list_needed_packages, optional_packages, requirements_of
 
 
 def install(folder: Path, name: str, *lines: str, module: str | None = "", version: str = "1.0") -> None:
@@ -47,7 +47,7 @@ def test_too_old_absent_and_broken(packages: Path) -> None:
     install(packages, "madeup_good")
     install(packages, "madeup_broken", module="raise RuntimeError('lib.so:\\n no such file')")
     examined = {
-        name: software._examined(Requirement(name))
+        name: software._examine(Requirement(name))
         for name in ("madeup_good>=1", "madeup_good>=2", "madeup_absent", "madeup_broken")
     }
     assert examined["madeup_good>=1"].problem is None and examined["madeup_good>=1"].version == "1.0"
@@ -58,10 +58,10 @@ def test_too_old_absent_and_broken(packages: Path) -> None:
 
 def test_a_version_before_the_release_counts(packages: Path) -> None:
     install(packages, "madeup_new", version="3.0.dev1")
-    assert software._examined(Requirement("madeup_new>=2")).problem is None
+    assert software._examine(Requirement("madeup_new>=2")).problem is None
 
 
 def test_of_rarespec_itself() -> None:
-    needed = {package.name: package for package in needed_packages()}
+    needed = {package.name: package for package in list_needed_packages()}
     assert needed["numpy"].version and needed["numpy"].problem is None
     assert list(optional_packages()) == list(OPTIONAL_PARTS)

@@ -10,7 +10,7 @@ import pytest
 import engine_functions as run
 from dask_clusters import cluster_here, process_of
 from rarespec.engines import dask_cluster, dask_workers
-from rarespec.engines.dask_cluster import DaskCluster, connected
+from rarespec.engines.dask_cluster import DaskCluster, connect_client
 from rarespec.errors import EngineError, UsageError
 from rarespec.survey.engine_for import engine_for
 
@@ -32,7 +32,7 @@ def test_equal_items_go_where_they_went_before(engine):
 
 
 def test_a_client_or_a_cluster_will_do_and_a_client_that_was_given_stays_open(cluster):
-    with connected(cluster) as client:
+    with connect_client(cluster) as client:
         with engine_for(client) as engine:
             assert list(engine.map(run.plus, 1, [1])) == [2]
         assert client.status == "running"

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarespec.features.indices.definitions import DefinitionError, IndexDefinition, index_table, load_definitions
-from rarespec.features.indices.line_indices import LineIndices, covered_by, measure
+from rarespec.features.indices.line_indices import LineIndices, find_covered, measure
 from rarespec.spectrum import PAPER_GRID, WavelengthGrid
 from rarespec.spectrum.grid import air_to_vacuum
 
@@ -205,7 +205,7 @@ def test_errors_are_those_of_the_derivatives(z: float | None) -> None:
 @pytest.mark.parametrize("z", [None, 0.004])
 def test_pulls_have_unit_width(z: float | None) -> None:
     rng = np.random.default_rng(11)
-    n, indices = 1500, covered_by(PAPER_GRID)
+    n, indices = 1500, find_covered(PAPER_GRID)
     truth = rough_spectra(1, seed=8, bad=0.01)
     sigma = truth * rng.uniform(0.01, 0.03, truth.shape)
     flux = (truth + sigma * rng.normal(size=(n, 3601))).astype("f4")
@@ -528,9 +528,9 @@ def test_transformer_gives_the_built_in_indices_on_the_papers_grid() -> None:
     indices = LineIndices()
     got = indices.fit(flux).transform(flux)
     assert got.dtype == np.float32
-    assert list(indices.get_feature_names_out()) == [index.name for index in covered_by(PAPER_GRID)]
+    assert list(indices.get_feature_names_out()) == [index.name for index in find_covered(PAPER_GRID)]
     assert "CN_3883" not in indices.get_feature_names_out()
-    np.testing.assert_array_equal(got, measure(flux, None, PAPER_GRID, covered_by(PAPER_GRID)).values)
+    np.testing.assert_array_equal(got, measure(flux, None, PAPER_GRID, find_covered(PAPER_GRID)).values)
     np.testing.assert_array_equal(LineIndices().transform(flux), got)
     np.testing.assert_array_equal(indices.n_missing_, np.isnan(got).sum(axis=0))
 

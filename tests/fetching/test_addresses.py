@@ -73,4 +73,4 @@ def test_an_unknown_release() -> None:
 @pytest.mark.parametrize("template", ["https://a/{nothing}", "https://a/{plate:04q}", "https://a/{}", "https://a/{"])
 def test_a_template_that_cannot_be_filled(template: str) -> None:
     with pytest.raises(UsageError, match="cannot be filled in; allowed fields are release, plate"):
-        archive(load_addresses(), "sdss", "17").filled(template, plate=3)
+        archive(load_addresses(), "sdss", "17").fill(template, plate=3)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fetching.archive_server import Answer, ArchiveServer, quick_patience
-from rarespec.fetching.checksums import Checksum, Checksums, parsed
+from rarespec.fetching.checksums import Checksum, Checksums, parse_checksums
 from rarespec.fetching.fault import FaultError
 from rarespec.fetching.web import Web
 
@@ -18,7 +18,7 @@ SHA256 = hashlib.sha256(b"a").hexdigest()
 
 def test_lines_of_all_kinds() -> None:
     text = f"{SHA1}  a.fits\n{SHA256.upper()} *./dir/b.fits\n# a comment\nnonsense\n{SHA1[:39]}  c.fits\n\n"
-    assert parsed(text) == {"a.fits": Checksum("sha1", SHA1), "b.fits": Checksum("sha256", SHA256)}
+    assert parse_checksums(text) == {"a.fits": Checksum("sha1", SHA1), "b.fits": Checksum("sha256", SHA256)}
 
 
 def test_a_list_is_fetched_once_by_many_threads(server: ArchiveServer) -> None:

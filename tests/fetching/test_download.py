@@ -12,7 +12,7 @@ import pytest
 from conftest import small_survey_files
 from fetching.archive_server import Answer, ArchiveServer, Request, quick_patience
 from rarespec.fetching import web as web_module
-from rarespec.fetching.asked import Wanted
+from rarespec.fetching.asked import RemoteFile
 from rarespec.fetching.checksums import Checksums
 from rarespec.fetching.download import Downloads
 from rarespec.fetching.record import Outcome, Record, Result
@@ -37,7 +37,7 @@ def held(server: ArchiveServer, content: bytes) -> ArchiveServer:
 def fetched(
     server: ArchiveServer, folder: Path, checksums: str = "", tries: int = 4, paths: tuple[str, ...] = (PATH,)
 ) -> Result:
-    wanted = Wanted(("x",), NAME, tuple(server.base + path for path in paths), checksums)
+    wanted = RemoteFile(("x",), NAME, tuple(server.base + path for path in paths), checksums)
     with Web(quick_patience(tries)) as web:
         record = Record(folder)
         result = Downloads(web, folder, record, Checksums(web)).fetch(wanted)

@@ -16,7 +16,7 @@ from fetching.archive_server import Answer, ArchiveServer, QuickClock, quick_pat
 from rarespec.fetching import checksums, sparcl
 from rarespec.fetching import web as bounded
 from rarespec.fetching import web as web_module
-from rarespec.fetching.asked import Wanted
+from rarespec.fetching.asked import RemoteFile
 from rarespec.fetching.checksums import Checksums
 from rarespec.fetching.download import Downloads
 from rarespec.fetching.fault import FaultError, Patience
@@ -69,7 +69,7 @@ class HastyClock(QuickClock):
 
 
 def fetched(base: str, folder: Path, patience: Patience | None = None, sums: str = "") -> Result:
-    wanted = Wanted(("x",), "spec.fits", (f"{base}/spec.fits",), sums, MOST)
+    wanted = RemoteFile(("x",), "spec.fits", (f"{base}/spec.fits",), sums, MOST)
     with Web(patience or quick_patience(2)) as web:
         return Downloads(web, folder, Record(folder), Checksums(web)).fetch(wanted)
 
@@ -134,7 +134,7 @@ def test_the_next_file_comes_all_the_same(server: ArchiveServer, tmp_path: Path)
     server.files |= {"/bad.fits": b"x" * (MOST + 1), "/good.fits": good}
     with Web(quick_patience(2)) as web:
         downloads = Downloads(web, tmp_path / "to", Record(tmp_path / "to"), None)
-        wanted = [Wanted((n,), f"{n}.fits", (f"{server.base}/{n}.fits",), "", MOST) for n in ("bad", "good")]
+        wanted = [RemoteFile((n,), f"{n}.fits", (f"{server.base}/{n}.fits",), "", MOST) for n in ("bad", "good")]
         results = [downloads.fetch(one) for one in wanted]
     assert [result.outcome for result in results] == [Outcome.FAILED, Outcome.FETCHED]
     assert "larger than 1 MiB" in results[0].reason
@@ -201,7 +201,7 @@ def test_spectra_of_sparcl_without_end(tmp_path: Path, monkeypatch: pytest.Monke
     with raw_server(ENDLESS["in chunks"]) as base, Web(quick_patience(1)) as web:
         archive = sparcl.Archive("sparcl", "", {"spectra": f"{base}/spectra"})
         downloads = sparcl.SparclDownloads(web, tmp_path, Record(tmp_path), archive)
-        (task,) = downloads.tasks([Wanted(("x",), "x.parquet", ("x",))])
+        (task,) = downloads.tasks([RemoteFile(("x",), "x.parquet", ("x",))])
         (result,) = task.work()
     assert result.outcome == Outcome.FAILED and "larger than" in result.reason
     assert json.dumps(result.to_json())

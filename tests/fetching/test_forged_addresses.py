@@ -125,7 +125,7 @@ def test_forged_tables_at_full_size(tmp_path: Path) -> None:
 )
 def test_fields_are_plain_names(field: str) -> None:
     with pytest.raises(UsageError, match="is not a field"):
-        Archive("sdss", "17", {}).filled(f"http://a/{field}", a=1, b=2)
+        Archive("sdss", "17", {}).fill(f"http://a/{field}", a=1, b=2)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from rarespec.fetching.fault import Clock
-from rarespec.fetching.record import Cause, FetchReport, Outcome, Result, failed
+from rarespec.fetching.record import Cause, FetchReport, Outcome, Result, record_failure
 from rarespec.fetching.run import GIVE_UP_AFTER, Task, run_all
 
 
@@ -22,7 +22,7 @@ def good(i: int) -> list[Result]:
 
 def bad(cause: Cause, calls: list[int], i: int) -> list[Result]:
     calls.append(i)
-    return [failed([str(i)], "HTTP status 500", str(i), cause=cause)]
+    return [record_failure([str(i)], "HTTP status 500", str(i), cause=cause)]
 
 
 def test_results_come_in_order_and_are_noted_once() -> None:
@@ -89,7 +89,7 @@ def test_where_an_object_needs_several_files_the_worst_counts(tmp_path) -> None:
         Result(("a", "b"), Outcome.ALREADY_THERE, "1"),
         Result(("a",), Outcome.FETCHED, "2", n_bytes=10),
         Result(("b", "c"), Outcome.FETCHED, "3", n_bytes=5),
-        failed(["c"], "500", "4"),
+        record_failure(["c"], "500", "4"),
     ]
     report = FetchReport(tmp_path, results)
     assert report.objects == {"a": Outcome.FETCHED, "b": Outcome.FETCHED, "c": Outcome.FAILED}

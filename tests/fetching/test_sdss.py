@@ -12,8 +12,8 @@ from astropy.table import Table
 from fetching.archive_server import Answer, ArchiveServer, Request, quick_patience
 from rarespec.errors import SurveyError, UsageError
 from rarespec.fetching.addresses import Archive, archive, load_addresses
-from rarespec.fetching.asked import Asked, Wanted, asked_ids, asked_in
-from rarespec.fetching.question import drawn, paper_sample, rows_of
+from rarespec.fetching.asked import Target, RemoteFile, make_targets, read_targets
+from rarespec.fetching.question import draw_targets, paper_sample, rows_of
 from rarespec.fetching.record import Result
 from rarespec.fetching.sdss_lamost import sdss_files
 from rarespec.fetching.web import Web
@@ -24,8 +24,8 @@ SAS = "https://data.sdss.org/sas"
 def addresses(
     id: str, release: str | None = None, run2d: str | None = None, row: dict[str, object] | None = None
 ) -> list[str]:
-    (wanted,) = sdss_files([Asked(id, row or {})], load_addresses(), release, run2d)
-    assert isinstance(wanted, Wanted)
+    (wanted,) = sdss_files([Target(id, row or {})], load_addresses(), release, run2d)
+    assert isinstance(wanted, RemoteFile)
     assert wanted.checksums == "*.sha1sum"
     return [address.removeprefix(SAS) for address in wanted.addresses]
 
@@ -67,7 +67,7 @@ def test_objects_of_sdss_v() -> None:
 
 @pytest.mark.parametrize("id", ["", "0355", "0355-51788", "a-51788-0579", "0355-51788-0579-1", "0355/51788/0579"])
 def test_what_is_no_id(id: str) -> None:
-    (result,) = sdss_files([Asked(id)], load_addresses())
+    (result,) = sdss_files([Target(id)], load_addresses())
     assert isinstance(result, Result)
     assert "plate-mjd-fiber" in result.reason
 
@@ -85,7 +85,7 @@ def test_tables_of_all_kinds(tmp_path: Path, ending: str) -> None:
         pq.write_table(pa.table(ROWS), path)
     else:
         Table(ROWS).write(path, format={"vot": "votable", "ecsv": "ascii.ecsv"}.get(ending))
-    asked = asked_in(path)
+    asked = read_targets(path)
     assert [(one.id, one.word("run2d")) for one in asked] == [
         ("0355-51788-0579", "26"),
         ("10000-57346-0012", "v5_13_2"),
@@ -95,12 +95,12 @@ def test_tables_of_all_kinds(tmp_path: Path, ending: str) -> None:
 def test_fields_and_catalogids_keep_all_their_digits(tmp_path: Path) -> None:
     rows = {"field": np.array([112053]), "mjd": np.array([60334]), "catalogid": np.array([63050396111356293])}
     Table(rows).write(tmp_path / "t.fits")
-    assert [one.id for one in asked_in(tmp_path / "t.fits")] == ["112053-60334-63050396111356293"]
+    assert [one.id for one in read_targets(tmp_path / "t.fits")] == ["112053-60334-63050396111356293"]
 
 
 def test_a_list_of_ids(tmp_path: Path) -> None:
     (tmp_path / "ids.txt").write_text("# mine\n0355-51788-0579\n\n 0394-51913-0113 \n0355-51788-0579\n")
-    assert [one.id for one in asked_in(tmp_path / "ids.txt")] == ["0355-51788-0579", "0394-51913-0113"]
+    assert [one.id for one in read_targets(tmp_path / "ids.txt")] == ["0355-51788-0579", "0394-51913-0113"]
 
 
 @pytest.mark.parametrize(("content", "words"), [("a,b\n1,2\n", "no column of object ids"), (None, "No such file")])
@@ -108,11 +108,11 @@ def test_a_table_without_objects(tmp_path: Path, content: str | None, words: str
     if content is not None:
         (tmp_path / "t.csv").write_text(content)
     with pytest.raises(UsageError, match=words):
-        asked_in(tmp_path / "t.csv")
+        read_targets(tmp_path / "t.csv")
 
 
 def test_ids_are_asked_for_once() -> None:
-    assert [one.id for one in asked_ids(["a", " b", "a ", ""])] == ["a", "b"]
+    assert [one.id for one in make_targets(["a", " b", "a ", ""])] == ["a", "b"]
 
 
 # --- SkyServer
@@ -123,7 +123,7 @@ def local(server: ArchiveServer, release: str = "17", **values: object) -> Archi
     return Archive("sdss", release, {**load_addresses()["sdss"], "sql": address, **values})
 
 
-def answer_to(server: ArchiveServer, text: str, **values: object) -> list[Asked]:
+def answer_to(server: ArchiveServer, text: str, **values: object) -> list[Target]:
     server.replies["/dr17/sql"] = Answer(text.encode())
     with Web(quick_patience()) as web:
         return rows_of("select  plate,\n mjd from SpecObj where a = '%&'", local(server, **values), web)
@@ -215,14 +215,14 @@ def test_the_seed_alone_decides(server: ArchiveServer) -> None:
 
 def test_a_draw_stays_what_it_was() -> None:
     """Of other versions of Python, of NumPy, and of this code."""
-    stars = [Asked(f"0300-51000-{i:04d}") for i in range(1, 641)]
-    assert [one.id[-4:] for one in drawn(stars, 5, 0, "stars")] == ["0056", "0371", "0386", "0588", "0627"]
+    stars = [Target(f"0300-51000-{i:04d}") for i in range(1, 641)]
+    assert [one.id[-4:] for one in draw_targets(stars, 5, 0, "stars")] == ["0056", "0371", "0386", "0588", "0627"]
 
 
 def test_stars_that_a_release_adds_change_few() -> None:
-    stars = [Asked(f"0300-51000-{i:04d}") for i in range(1, 641)]
-    before = {one.id for one in drawn(stars[:600], 100, 0, "stars")}
-    after = {one.id for one in drawn(stars, 100, 0, "stars")}
+    stars = [Target(f"0300-51000-{i:04d}") for i in range(1, 641)]
+    before = {one.id for one in draw_targets(stars[:600], 100, 0, "stars")}
+    after = {one.id for one in draw_targets(stars, 100, 0, "stars")}
     assert len(before & after) > 85
 
 

@@ -120,10 +120,10 @@ def test_the_token_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("T", f" {TOKEN}\n")
     secret = secret_from_environment("T", "https://a.org/x")
     assert secret is not None
-    assert secret.added_to("https://a.org/y") == f"https://a.org/y?token={SENT}"
-    assert secret.added_to("https://a.org:444/y") == "https://a.org:444/y"
-    assert secret.added_to("http://a.org/y") == "http://a.org/y"
-    assert secret.added_to("https://a.org.evil.org/y") == "https://a.org.evil.org/y"
+    assert secret.add_to("https://a.org/y") == f"https://a.org/y?token={SENT}"
+    assert secret.add_to("https://a.org:444/y") == "https://a.org:444/y"
+    assert secret.add_to("http://a.org/y") == "http://a.org/y"
+    assert secret.add_to("https://a.org.evil.org/y") == "https://a.org.evil.org/y"
 
 
 def test_the_token_does_not_travel_unencrypted(monkeypatch: pytest.MonkeyPatch) -> None:

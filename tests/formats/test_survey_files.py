@@ -196,7 +196,7 @@ def test_a_library_that_raises_something_strange_gives_a_defect(
         raise StrangeError("first line\nsecond")
 
     path = small_fits.write(tmp_path / "f.fits", small_fits.sdss_spec())
-    monkeypatch.setattr("rarespec.formats.surveys.sdss.coadded_spectrum", strange)
+    monkeypatch.setattr("rarespec.formats.surveys.sdss.read_coadd", strange)
     defect = only_defect(path)
     assert defect.reason == Reason.READER_CRASHED and defect.detail == "StrangeError: first line"
 

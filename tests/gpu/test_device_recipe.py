@@ -8,7 +8,7 @@ from conftest import SMALL_GRID
 from gpu import made_up
 from rarespec.features import LineIndices, PaperFeatures, Recipe, StreamingPCA
 from rarespec.gpu.device import NoGPUWarning
-from rarespec.gpu.device_recipe import DeviceRecipe, fitted_components, recipe_on
+from rarespec.gpu.device_recipe import DeviceRecipe, fit_components, recipe_on
 
 
 @pytest.fixture(params=["cpu", "cuda"])
@@ -73,7 +73,7 @@ def test_components_of_arrays_of_any_library(arrays):
     rows = made_up.flux(500, SMALL_GRID) * 0.01
     rows[17, 5] = np.nan
     blocks = [arrays.of(rows[:200]), arrays.of(rows[200:])]
-    there = fitted_components(StreamingPCA(6, n_passes=4), lambda: blocks, sizes_of(blocks))
+    there = fit_components(StreamingPCA(6, n_passes=4), lambda: blocks, sizes_of(blocks))
     here = StreamingPCA(6, n_passes=4, solver="randomised").fit(rows)
     assert there.n_left_out_ == 1 and there.solver_ == "randomised"
     assert np.allclose(there.explained_variance_, here.explained_variance_, rtol=1e-3)
@@ -84,7 +84,7 @@ def test_no_rows_to_learn_from(torch):
     with pytest.raises(ValueError, match="no rows"):
         DeviceRecipe(PaperFeatures(3, grid=SMALL_GRID), "cpu").fit_blocks(numbered([]), [])
     with pytest.raises(ValueError, match=r"none of .* rows is finite"):
-        fitted_components(StreamingPCA(3), lambda: [torch.full((5, 30), torch.nan)], [5])
+        fit_components(StreamingPCA(3), lambda: [torch.full((5, 30), torch.nan)], [5])
 
 
 def test_a_step_that_needs_the_cpu_is_named(monkeypatch):

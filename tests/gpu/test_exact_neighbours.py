@@ -66,7 +66,7 @@ def test_uncertain_candidates_are_searched_again(torch):
             return torch.zeros(len(rows))
 
     X = made_up.features(400, 6)
-    indices, _ = module._found(torch.asarray(X), torch.arange(400), 4, Careless())
+    indices, _ = module._search_candidates(torch.asarray(X), torch.arange(400), 4, Careless())
     right = (indices.numpy() == by_the_cpu(X, 4)[0]).all(axis=1)
     assert right[np.arange(400) % 3 != 0].all() and not right.all()
 

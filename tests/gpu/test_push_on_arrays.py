@@ -117,12 +117,12 @@ def test_bags_that_do_not_converge_there_are_solved_here(torch, monkeypatch):
 
 @pytest.mark.parametrize("n", [1, 5, 16, 33, 64, 75])
 def test_the_kernel_solves_linear_systems(gpu, n):
-    from rarespec.rankers.toppush.solve_kernel import solved_by_kernel
+    from rarespec.rankers.toppush.solve_kernel import solve_by_kernel
 
     rng = np.random.default_rng(n)
     matrix, right = rng.normal(size=(7, n, n)), rng.normal(size=(7, n))
     matrix[0] = np.eye(n)[::-1]  # no step without a pivot from elsewhere
-    found = solved_by_kernel(gpu.asarray(matrix, device="cuda"), gpu.asarray(right, device="cuda")).cpu().numpy()
+    found = solve_by_kernel(gpu.asarray(matrix, device="cuda"), gpu.asarray(right, device="cuda")).cpu().numpy()
     residual = np.einsum("bij,bj->bi", matrix, found) - right
     assert np.abs(residual).max() < 1e-9 * max(1, np.abs(found).max())
 
@@ -131,7 +131,7 @@ def test_recorded_steps_are_used_again_for_other_bags(gpu):
     from rarespec.rankers.toppush import cuda as _push_cuda
 
     objective = Objective(LOSSES["truncated-quadratic"], 1.0, 1)
-    before = _push_cuda._recorded.cache_info().hits
+    before = _push_cuda._record_steps.cache_info().hits
     for seed in range(3):
         positives, negatives = bags(seed=seed)
         there = _push_cuda.solve_together(
@@ -140,7 +140,7 @@ def test_recorded_steps_are_used_again_for_other_bags(gpu):
         here = solve(positives, negatives, objective, TOL, 200)
         assert there.converged.all() and int(there.n_iter.max()) <= int(here.n_iter.max()) + 2
         assert np.abs(there.weights.cpu().numpy() - here.weights).max() < 1e-2 * np.abs(here.weights).max()
-    assert _push_cuda._recorded.cache_info().hits >= before + 2
+    assert _push_cuda._record_steps.cache_info().hits >= before + 2
 
 
 def test_an_ill_conditioned_problem_solved_to_the_end(arrays):
@@ -157,7 +157,7 @@ def test_values_in_chosen_places(arrays):
     x, places = np.arange(12.0).reshape(3, 4), np.array([[3, 0], [1, 2], [2, 0]])
     values = -np.arange(1.0, 7).reshape(3, 2)
     expected = [[-2, 1, 2, -1], [4, -3, -4, 7], [-6, 9, -5, 11]]
-    assert np.array_equal(arrays.back(_push_arrays.replaced(*map(arrays.of, (x, places, values)))), expected)
+    assert np.array_equal(arrays.back(_push_arrays.replace_columns(*map(arrays.of, (x, places, values)))), expected)
     rows = _push_arrays.rows_replaced(arrays.of(x), arrays.of(np.array([0, 2])), arrays.of(x[1:] * 10))
     assert np.array_equal(arrays.back(rows), [x[1] * 10, x[1], x[2] * 10])
     largest = arrays.back(_push_arrays.largest_places(arrays.of(x * [1, -1, 1, -1]), 2))

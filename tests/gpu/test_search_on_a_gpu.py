@@ -13,7 +13,7 @@ from rarespec.gpu.device_recipe import DeviceRecipe
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.rankers import BaggingTopPush
 from rarespec.searching import fitting
-from rarespec.survey.features.computing import learned_on
+from rarespec.survey.features.computing import learn_on_device
 
 TOLERANCE = 1e-3
 """Of a score's distance to that of the best; what is closer may change places."""
@@ -48,7 +48,7 @@ def test_all_components_are_those_of_the_cpu(survey, device):
         pytest.skip("there is no CUDA device here")
     here = rs.features_of(survey, PaperFeatures())
     assert here.recipe.steps_[-1].solver_ == "randomised"
-    there = learned_on(DeviceRecipe(PaperFeatures(), device), survey)
+    there = learn_on_device(DeviceRecipe(PaperFeatures(), device), survey)
     flux = survey.masked_flux(0)[:500]
     apart = np.nanmax(np.abs(there.transform(flux) - here.recipe.transform(flux)), axis=0)
     assert (apart / np.nanstd(here.values, axis=0)).max() < 1e-3

@@ -20,7 +20,7 @@ from rarespec.inspector.spectrum_payload import POINTS, depths, thumbnails_of
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.event import Label, LabelEvent
 from rarespec.searching.explain.portrait import portraits_of
-from rarespec.searching.explain.spectral_features import SpectralFeature, known_features
+from rarespec.searching.explain.spectral_features import SpectralFeature, list_spectral_features
 from rarespec.spectrum import Spectrum
 from rarespec.storage.text import as_json
 from rarespec.survey import Survey
@@ -59,7 +59,7 @@ def test_session(server: Running, survey: Survey) -> None:
     assert told["relearn_every"] == 7 and told["rest_frame"] is False and told["problems"] == []
     assert told["species"][-1] == {"name": "<b>mine</b>", "lines": [{"wavelength": 5000.0, "side": 0}], "own": True}
     n_lines = sum(len(one["lines"]) for one in told["species"])
-    assert n_lines == len(known_features()) + 1
+    assert n_lines == len(list_spectral_features()) + 1
     assert {one["name"] for one in told["sky"]} == {"sky", "O₂"}
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rarespec.inspector.answers import RefusedError
-from rarespec.inspector.request_body import Body, parsed
+from rarespec.inspector.request_body import Body, parse_body
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -20,7 +20,7 @@ ANYTHING = st.recursive(
 @given(st.binary(max_size=300) | ANYTHING.map(lambda value: json.dumps(value).encode(errors="surrogatepass")))
 def test_any_bytes_are_an_object_or_refused(content: bytes) -> None:
     try:
-        assert isinstance(parsed(content, ("a", "b")), Body)
+        assert isinstance(parse_body(content, ("a", "b")), Body)
     except RefusedError as refused:
         assert refused.status == 400 and refused.response().body
 

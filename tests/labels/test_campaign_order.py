@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rarespec.labels.campaign_progress import arranged, in_order, moved_between
+from rarespec.labels.campaign_progress import arrange, find_moved, in_order
 
 
 def test_informative_looks_at_even_chances_first_and_at_unlikely_ones_last() -> None:
@@ -23,7 +23,7 @@ def test_informative_is_likely_where_nothing_can_be_told() -> None:
 def test_ids_stand_at_their_places_and_the_others_keep_their_order(places: list[int], n_others: int) -> None:
     fixed = {f"fixed {place}": place for place in places}
     others = [f"other {number}" for number in range(n_others)]
-    listed = arranged([*others, *fixed], fixed)
+    listed = arrange([*others, *fixed], fixed)
     assert sorted(listed) == sorted([*others, *fixed])
     assert [id for id in listed if id not in fixed] == others
     within = sum(1 for place in places if place < len(listed))
@@ -32,4 +32,4 @@ def test_ids_stand_at_their_places_and_the_others_keep_their_order(places: list[
 
 
 def test_only_what_moved_is_told() -> None:
-    assert moved_between(["a", "b", "c"], np.array([1, 3, 0])) == {"b": (3, 2), "c": (None, 3)}
+    assert find_moved(["a", "b", "c"], np.array([1, 3, 0])) == {"b": (3, 2), "c": (None, 3)}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rarespec.errors import UsageError
-from rarespec.labels.event import MAX_COMMENT, Label, LabelEvent, checked, in_utc, new_event_id, now, person_named
+from rarespec.labels.event import MAX_COMMENT, Label, LabelEvent, check_event, in_utc, new_event_id, now, person_named
 
 
 def label(**changes):
@@ -44,11 +44,11 @@ def label(**changes):
 )
 def test_what_cannot_be_is_refused_with_a_reason(changes, said):
     with pytest.raises(UsageError, match=said):
-        checked(label(**changes))
+        check_event(label(**changes))
 
 
 def test_numbers_of_numpy_become_plain():
-    event = checked(label(rank=np.int64(3), score=np.float32(0.5), revision=np.int16(0)))
+    event = check_event(label(rank=np.int64(3), score=np.float32(0.5), revision=np.int16(0)))
     assert (event.rank, event.score, event.revision) == (3, 0.5, 0)
     assert type(event.rank) is int and type(event.score) is float and type(event.revision) is int
 
@@ -57,7 +57,7 @@ def test_numbers_of_numpy_become_plain():
     "time", ["2025-03-01T20:15:00Z", "2025-03-01T21:15:00+01:00", "2025-03-01 12:15-08:00", "20250301T201500Z"]
 )
 def test_every_zone_becomes_utc(time):
-    assert in_utc(time) == checked(label(at=time)).at == "2025-03-01T20:15:00.000000Z"
+    assert in_utc(time) == check_event(label(at=time)).at == "2025-03-01T20:15:00.000000Z"
 
 
 def test_now_is_in_the_same_form():

@@ -14,7 +14,7 @@ from rarespec.errors import RarespecError, UsageError
 from rarespec.labels.database import COLUMNS, SCHEMA
 from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.log import LabelLog, LabelLogError
-from rarespec.labels.merging import merge_labels, standing_labels
+from rarespec.labels.merging import find_standing_labels, merge_labels
 
 
 def made(path: Path, n: int = 3) -> Path:
@@ -192,7 +192,7 @@ def test_two_rows_that_undo_each_other_are_no_endless_work(good):
     first, second, _ = read(good)
     forged(good, "UPDATE events SET label = NULL, undoes = ? WHERE sequence = 1", (second.event_id,))
     forged(good, "UPDATE events SET label = NULL, undoes = ? WHERE sequence = 2", (first.event_id,))
-    assert len(standing_labels(read(good))) == 1
+    assert len(find_standing_labels(read(good))) == 1
 
 
 def test_a_text_of_gigabytes_is_not_taken_into_memory(good):

@@ -17,7 +17,7 @@ from rarespec.errors import DifferentEventError, UsageError
 from rarespec.labels import database
 from rarespec.labels.event import MAX_COMMENT, Label, LabelEvent, new_event_id
 from rarespec.labels.log import LabelLog, LabelLogError, check_place, path_beside
-from rarespec.labels.merging import standing_labels
+from rarespec.labels.merging import find_standing_labels
 from rarespec.survey import Survey
 
 
@@ -91,7 +91,7 @@ def test_any_text_comes_back_as_it_was(log, spectrum, comment):
 def test_odd_ids_are_kept_apart(log, spectrum):
     log.append(label(spectrum))
     log.append(label("other", Label.NO))
-    assert standing_labels(log.events())[spectrum, "Ada"].label == Label.YES
+    assert find_standing_labels(log.events())[spectrum, "Ada"].label == Label.YES
 
 
 def test_the_longest_comment_fits_and_one_character_more_is_refused(log):
@@ -126,14 +126,14 @@ def test_an_undo_is_an_event_about_the_same_spectrum(log):
     event = log.append(label())
     taken_back = log.append(undo(event))
     assert (taken_back.spectrum, taken_back.label, taken_back.undoes) == ("s1", None, event.event_id)
-    assert len(log.events()) == 2 and standing_labels(log.events()) == {}
+    assert len(log.events()) == 2 and find_standing_labels(log.events()) == {}
     assert log.append(replace(taken_back, spectrum="", at="")) == taken_back
 
 
 def test_an_undo_of_an_undo(log):
     event = log.append(label())
     log.append(undo(log.append(undo(event))))
-    assert standing_labels(log.events()) == {("s1", "Ada"): event}
+    assert find_standing_labels(log.events()) == {("s1", "Ada"): event}
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_times_are_utc_and_follow_each_other_though_the_clock_is_set_back(log, m
     monkeypatch.setattr("rarespec.labels.log.now", lambda: "2025-03-01T19:00:00.000000Z")
     second, other = log.append(label(said=Label.NO)), log.append(label(person="Bea"))
     assert first.at == second.at == "2025-03-01T20:15:00.000000Z" and other.at == "2025-03-01T19:00:00.000000Z"
-    assert standing_labels(log.events())["s1", "Ada"] == second
+    assert find_standing_labels(log.events())["s1", "Ada"] == second
 
 
 def test_a_time_of_another_zone_is_kept_in_utc(log):

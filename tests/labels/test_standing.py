@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rarespec.labels.event import Label, LabelEvent, new_event_id
-from rarespec.labels.merging import labels_left, last_label, standing_labels
+from rarespec.labels.merging import find_standing_labels, labels_left, last_label
 
 
 def said(spectrum, label, person="Ada", second=0):
@@ -17,7 +17,7 @@ def undo(event):
 
 
 def words(events):
-    return {key: event.label.value for key, event in standing_labels(events).items()}
+    return {key: event.label.value for key, event in find_standing_labels(events).items()}
 
 
 def test_the_last_label_of_each_person_stands():
@@ -71,4 +71,4 @@ def test_undoing_until_nothing_is_left_walks_back_through_all_labels(spectra):
     for expected in reversed(list(events)):
         assert last_label(events, "Ada") == expected
         events.append(undo(expected))
-    assert labels_left(events) == [] and standing_labels(events) == {}
+    assert labels_left(events) == [] and find_standing_labels(events) == {}

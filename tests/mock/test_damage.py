@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from rarespec.mock.damage import KINDS, VALID_FITS, applies_to, damage
 from rarespec.mock.damage.bytewise import INFLATED_BYTES, bit_flip_gzip, gzip_bomb
-from rarespec.mock.damage.units import put_together, take_apart
+from rarespec.mock.damage.units import assemble_file, take_apart
 from rarespec.mock.files import LAYOUTS, native_wavelength, write_files
 from rarespec.spectrum import PAPER_GRID, Spectra
 
@@ -343,7 +343,7 @@ def test_taken_apart_and_put_together_unchanged(layout, good):
     content = content_of(good[layout])
     units = take_apart(content)
     n_sums = sum(card.startswith((b"CHECKSUM", b"DATASUM")) for unit in units for card in unit.cards)
-    before, after = np.frombuffer(content, "S80"), np.frombuffer(put_together(units), "S80")
+    before, after = np.frombuffer(content, "S80"), np.frombuffer(assemble_file(units), "S80")
     # The cards of the two sums are written again without their comments, and so the sums differ.
     assert len(before) == len(after) and np.sum(before != after) == n_sums == 2 * len(units)
     assert [bytes(unit.data) for unit in take_apart(after.tobytes())] == [bytes(unit.data) for unit in units]

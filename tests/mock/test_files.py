@@ -413,7 +413,7 @@ def test_a_header_refuses_what_fits_cannot_hold():
     with pytest.raises(ValueError, match="cannot store"):
         format_card("Z", float("nan"))
     with pytest.raises(KeyError):
-        Header([("Z", 0.0, "")]).replaced({"ZZ": 1.0})
+        Header([("Z", 0.0, "")]).replace({"ZZ": 1.0})
 
 
 def test_gzip_carries_no_time_stamp(tmp_path: Path):

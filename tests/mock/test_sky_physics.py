@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rarespec.mock import MockSky
 from rarespec.mock.classes import draw
-from rarespec.mock.light import Light, Population, emitted
+from rarespec.mock.light import Light, Population, emit_light
 from rarespec.mock.lines import vacuum
 from rarespec.mock.opacity import MODEL_GRID, absorbers
 from rarespec.spectrum import PAPER_GRID
@@ -18,7 +18,7 @@ Flux = NDArray[np.float32]
 
 
 def models(name: str, n: int = 60) -> Flux:
-    return emitted(draw(name, np.random.default_rng(8), n), WAVELENGTH)
+    return emit_light(draw(name, np.random.default_rng(8), n), WAVELENGTH)
 
 
 def mean_flux(flux: Flux, low: float, high: float) -> NDArray[np.float64]:
@@ -102,7 +102,7 @@ def test_velocity_moves_lines_by_the_doppler_shift() -> None:
     teff = np.full(2, 5000.0)
     light = Light(teff, {"na_d": np.full(2, 0.9)})
     pair = Population((light,), (np.ones(2),), ["", ""], teff, np.array([0, speed]))
-    flux = emitted(pair, WAVELENGTH)
+    flux = emit_light(pair, WAVELENGTH)
     inside = (WAVELENGTH > 5870) & (WAVELENGTH < 5930)
     loss = 1 - flux[:, inside] / flux[:, inside].max(axis=1, keepdims=True)
     centres = (loss * WAVELENGTH[inside]).sum(axis=1) / loss.sum(axis=1)

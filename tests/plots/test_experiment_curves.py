@@ -18,7 +18,7 @@ from matplotlib.text import Text
 
 from experiment_results import made_up_results
 from rarespec.evaluation.experiment.methods import METHODS
-from rarespec.evaluation.experiment.plan import shown_numbers
+from rarespec.evaluation.experiment.plan import choose_shown_numbers
 from rarespec.evaluation.experiment.results import Results, Trials
 from rarespec.evaluation.experiment.setting import DEFAULT_METHODS
 from rarespec.evaluation.places import Places
@@ -144,7 +144,7 @@ def test_a_method_without_trials_is_named_in_its_panel() -> None:
 
 @given(st.sets(st.integers(1, 60), min_size=1))
 def test_up_to_three_numbers_are_shown_from_the_smallest_to_the_largest(available: set[int]) -> None:
-    numbers = shown_numbers(available)
+    numbers = choose_shown_numbers(available)
     assert numbers == sorted(set(numbers)) and set(numbers) <= available
     assert len(numbers) == min(3, len(available))
     assert numbers == [1, 10, 30] if {1, 10, 30} <= available else numbers[::-1][0] == max(available)

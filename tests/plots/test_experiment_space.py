@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from experiment_results import N_OTHER, N_RARE, made_up_results
 from rarespec.evaluation.experiment.results import Shown
-from rarespec.plots.experiment_space import _hidden_and_found, draw_figure_5, space_figure
+from rarespec.plots.experiment_space import _split_hidden_found, draw_figure_5, space_figure
 
 RARE = np.arange(N_RARE + N_OTHER) < N_RARE
 X = np.random.default_rng(0).normal(size=(N_RARE + N_OTHER, 4)).astype(np.float32)
@@ -25,7 +25,7 @@ def test_every_rare_object_is_known_found_or_hidden(data: st.DataObject) -> None
     known = order[rare[order]][: data.draw(st.integers(0, n))]
     unlabelled = order[~np.isin(order, known)]
     shown = Shown(known, unlabelled[: data.draw(st.integers(0, n))])
-    hidden, found = _hidden_and_found(shown, rare)
+    hidden, found = _split_hidden_found(shown, rare)
     assert sorted([*known, *hidden, *found]) == np.flatnonzero(rare).tolist()
     assert set(found) <= set(shown.top) and not set(hidden) & set(shown.top)
 

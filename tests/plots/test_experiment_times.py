@@ -15,7 +15,7 @@ from matplotlib.image import imread
 from experiment_results import made_up_results
 from rarespec.evaluation.experiment.methods import METHODS
 from rarespec.evaluation.experiment.results import Timing
-from rarespec.plots.experiment_times import draw_figure_7, in_words, timed_number, times_figure
+from rarespec.plots.experiment_times import choose_timed_number, draw_figure_7, in_words, times_figure
 from rarespec.plots.method_style import style_of
 
 METHODS_HERE = ("lda", "emr", "lrga")
@@ -65,10 +65,10 @@ def test_the_number_of_known_the_size_of_the_survey_and_the_parameters_are_said(
 
 def test_the_number_most_methods_were_timed_with_is_shown() -> None:
     results = made_up_results(METHODS_HERE, trials=1)
-    assert timed_number(results) == 10
+    assert choose_timed_number(results) == 10
     further = dict.fromkeys([("emr", 1), ("emr", 3), ("lda", 3), ("emr", 30)], Timing(1.0, 1.0))
-    assert timed_number(replace(results, timings=further)) == 3
-    assert timed_number(replace(results, timings=further | {("lda", 30): Timing(1.0, 1.0)})) == 30
+    assert choose_timed_number(replace(results, timings=further)) == 3
+    assert choose_timed_number(replace(results, timings=further | {("lda", 30): Timing(1.0, 1.0)})) == 30
 
 
 def test_a_method_that_was_not_timed_is_said_to_be_so() -> None:

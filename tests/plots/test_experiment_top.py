@@ -15,7 +15,7 @@ from rarespec.evaluation.experiment.methods import METHODS as ALL_METHODS
 from rarespec.evaluation.experiment.results import Facts, Results, Shown
 from rarespec.evaluation.experiment.setting import Setting
 from rarespec.plots.canvas import KNOWN_COLOUR, RIGHT_COLOUR, WRONG_COLOUR
-from rarespec.plots.experiment_top import CROSS, DEPTH, HEIGHT, LONGEST, _broken, draw_figure_6, top_figure
+from rarespec.plots.experiment_top import CROSS, DEPTH, HEIGHT, LONGEST, _break_label, draw_figure_6, top_figure
 from rarespec.survey import Survey
 
 METHODS = ("lrga", "bagging_top_push")
@@ -98,12 +98,12 @@ def test_short_lists_are_drawn_as_far_as_they_go(
     ],
 )
 def test_long_names_are_broken(label: str, broken: str) -> None:
-    assert "\n".join(_broken(label)) == broken
+    assert "\n".join(_break_label(label)) == broken
 
 
 @pytest.mark.parametrize("label", [*(one.label for one in ALL_METHODS.values()), "MyPackagesVeryOwnRankerOfSpectra"])
 def test_no_letter_of_a_name_is_lost_and_no_line_too_long(label: str) -> None:
-    lines = _broken(label)
+    lines = _break_label(label)
     assert "".join(lines).replace(" ", "") == label.replace(" ", "") and max(map(len, lines)) <= LONGEST
 
 

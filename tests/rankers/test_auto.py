@@ -7,7 +7,7 @@ import pytest
 
 from rarespec.evaluation import average_precision_at_k, relevance_in_order
 from rarespec.rankers import Auto, Kept, MatchedFilter, load_model, save_model
-from rarespec.rankers.auto.parts import expanded_direction
+from rarespec.rankers.auto.parts import expand_direction
 from rarespec.rankers.auto.query import query_of
 from rarespec.rankers.auto.signal import signal_of_rows, signal_space
 from rarespec.rankers.auto.trust import PRIOR, ranks_among, shares_by_agreement, shares_by_places
@@ -160,10 +160,10 @@ def test_refused_rows_are_no_candidates_that_the_mean_is_taken_of():
     y = np.zeros(len(X), int)
     y[:3] = 1
     query = query_of(Auto().prepare(X).ready, y == 1, np.zeros(len(X), bool), 0)
-    best = np.argsort(-(query.ready.halved @ expanded_direction(query)[0]))
+    best = np.argsort(-(query.ready.halved @ expand_direction(query)[0]))
     first = best[~np.isin(best, query.known)][:10]
     refused = query_of(Auto().prepare(X).ready, y == 1, np.isin(np.arange(len(X)), first), 0)
-    assert not np.allclose(expanded_direction(refused)[0], expanded_direction(query)[0])
+    assert not np.allclose(expand_direction(refused)[0], expand_direction(query)[0])
 
 
 def test_many_known_of_one_family_do_not_drown_another_when_they_are_balanced():

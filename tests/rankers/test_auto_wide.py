@@ -6,7 +6,7 @@ import pytest
 from rarespec.evaluation import average_precision_at_k, relevance_in_order
 from rarespec.rankers import Auto, load_model, save_model
 from rarespec.rankers.auto import signal
-from rarespec.rankers.auto.spread import reached
+from rarespec.rankers.auto.spread import reach_rows
 
 
 @pytest.fixture
@@ -106,9 +106,9 @@ def chain(n=100):
 
 
 def test_a_chain_is_followed_from_the_known_outwards():
-    found = reached(np.array([50]), 21, chain())
+    found = reach_rows(np.array([50]), 21, chain())
     assert found.tolist() == list(range(40, 61))
 
 
 def test_following_ends_where_no_edge_leads_on():
-    assert reached(np.array([2]), 1000, chain(10)).tolist() == list(range(10))
+    assert reach_rows(np.array([2]), 1000, chain(10)).tolist() == list(range(10))

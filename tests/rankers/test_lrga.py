@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarespec.rankers.graph import conjugate_gradients as _conjugate_gradients
-from rarespec.rankers.graph.lrga import LRGA, align, alignment_matrix, alignment_system, regressed_scores
+from rarespec.rankers.graph.lrga import LRGA, align, alignment_matrix, alignment_system, regress_scores
 from rarespec.rankers.neighbours.neighbour_graph import build_neighbours
 from rarespec.rankers.ranker import Kept, best_first
 
@@ -105,7 +105,7 @@ def test_costs_of_large_features_are_those_of_a_plain_regression(d: int) -> None
     np.testing.assert_allclose(hardly, alignment_matrix(X, neighbourhoods, 1e-9).toarray(), atol=1e-4)
     new = X[:9] + 0.1
     found, large = (
-        regressed_scores(new * size, X * size, X[:, 0], neighbourhoods[:9], 1e-2 * size**2) for size in (1.0, 1e120)
+        regress_scores(new * size, X * size, X[:, 0], neighbourhoods[:9], 1e-2 * size**2) for size in (1.0, 1e120)
     )
     np.testing.assert_allclose(large, found, rtol=1e-9)
 
@@ -261,7 +261,7 @@ def test_new_rows_get_the_ridge_regression_of_their_neighbours(lam: float) -> No
 def test_regression_of_linear_scores_is_exact() -> None:
     X, _ = rows_and_known(30, d=2)
     neighbourhoods = np.tile(np.arange(5, dtype=np.int32), (4, 1))
-    found = regressed_scores(X[20:24], X, X @ [1.0, -2.0] + 0.5, neighbourhoods, 1e-12)
+    found = regress_scores(X[20:24], X, X @ [1.0, -2.0] + 0.5, neighbourhoods, 1e-12)
     np.testing.assert_allclose(found, X[20:24] @ [1.0, -2.0] + 0.5, rtol=1e-6)
 
 

@@ -21,7 +21,7 @@ from rarespec import __version__
 from rarespec.rankers import model_values as container
 from rarespec.rankers.matched_filter import MatchedFilter
 from rarespec.rankers.model_file import Model, ModelFileError, hash_of_ids, load_model, save_model
-from rarespec.rankers.model_values import described_all, rebuilt_all
+from rarespec.rankers.model_values import describe_all, rebuilt_all
 from rarespec.rankers.toppush.bagging_top_push import BaggingTopPush
 from rarespec.spectrum import PAPER_GRID
 
@@ -106,7 +106,7 @@ plain = st.recursive(
 
 @given(plain)
 def test_plain_values_come_back_as_they_were(value: Any) -> None:
-    text = json.dumps(described_all({"v": value}, "value", {}), allow_nan=False)
+    text = json.dumps(describe_all({"v": value}, "value", {}), allow_nan=False)
     again = rebuilt_all(json.loads(text), {})["v"]
     assert repr(again) == repr(value)  # tells True from 1, 1 from 1.0, a tuple from a list, -0.0 from 0.0
 
@@ -371,9 +371,9 @@ def test_a_path_that_cannot_be_read(tmp_path: Path) -> None:
 
 def changed(content: bytes, change: Callable[[dict[str, Any], dict[str, NDArray[Any]]], Any]) -> bytes:
     """The same model with another document or other arrays, and a digest that matches: as another program writes it."""
-    document, arrays = container.unpacked(content)
+    document, arrays = container.unpack_values(content)
     change(document, arrays)
-    return container.packed(document, arrays)
+    return container.pack_values(document, arrays)
 
 
 def coef_in(arrays: dict[str, NDArray[Any]]) -> str:

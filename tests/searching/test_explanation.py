@@ -11,8 +11,8 @@ from rarespec.errors import UsageError
 from rarespec.features import MinMax, PaperFeatures, Recipe, StreamingPCA
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.rankers import MatchedFilter
-from rarespec.searching.explain.explanation import bands_of, contributions, explain_score, smoothed
-from rarespec.searching.explain.template import NoTemplate, rescaled, template_of
+from rarespec.searching.explain.explanation import bands_of, contributions, explain_score, smooth_weights
+from rarespec.searching.explain.template import NoTemplate, rescale_flux, template_of
 from rarespec.spectrum import PAPER_GRID, Spectrum
 from rarespec.survey.features.computing import features_of
 
@@ -71,7 +71,7 @@ def test_rescaling_leaves_the_flux_as_it_was():
     recipe = Recipe([MinMax(), StreamingPCA(2)]).fit(flux)
     recipe.steps_[0].copy = False
     before = flux.copy()
-    assert rescaled(recipe, flux).max() == 1
+    assert rescale_flux(recipe, flux).max() == 1
     np.testing.assert_array_equal(flux, before)
 
 
@@ -119,7 +119,7 @@ def test_nothing_contributes():
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 3.0, 60.0, 1e4]))
 def test_smoothing_keeps_the_sum(seed, width):
     values = np.random.default_rng(seed).normal(size=len(WAVELENGTH))
-    assert smoothed(WAVELENGTH, values, width).sum() == pytest.approx(values.sum(), abs=1e-8)
+    assert smooth_weights(WAVELENGTH, values, width).sum() == pytest.approx(values.sum(), abs=1e-8)
 
 
 @given(st.integers(0, 10**6))

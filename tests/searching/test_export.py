@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 import rarespec.searching.export as export
 from rarespec.errors import UsageError
 from rarespec.searching.candidates import COLUMNS, describe_columns
-from rarespec.searching.export import SUFFIXES, read_provenance, unescaped, write_table
+from rarespec.searching.export import SUFFIXES, read_provenance, unescape_text, write_table
 from rarespec.searching.export.comma_separated import without_formula
-from rarespec.searching.export.fits import unused_integer
+from rarespec.searching.export.fits import find_unused_integer
 
 TYPED = [".ecsv", ".fits", ".vot", ".parquet"]
 """One suffix for each format that keeps types, units and descriptions."""
@@ -94,7 +94,7 @@ def values_of(column: Any) -> list[Any]:
     """Python values: None where a whole number or a boolean is missing, NaN where a real one is; text unescaped."""
     gone = np.ma.getmaskarray(column)
     if column.dtype.kind in "OSU":
-        return ["" if missing else unescaped(str(text)) for text, missing in zip(column, gone, strict=True)]
+        return ["" if missing else unescape_text(str(text)) for text, missing in zip(column, gone, strict=True)]
     values = np.ma.getdata(column).tolist()
     absent = math.nan if column.dtype.kind == "f" else None
     return [absent if missing else value for value, missing in zip(values, gone, strict=True)]
@@ -295,7 +295,7 @@ def test_an_id_at_the_beginning_of_an_ecsv_line_is_not_a_comment(tmp_path: Path)
 
 @given(st.lists(whole_numbers, max_size=5))
 def test_the_number_for_missing_ones_is_used_by_no_row(values: list[int]) -> None:
-    assert unused_integer(np.array(values, dtype=np.int64)) not in values
+    assert find_unused_integer(np.array(values, dtype=np.int64)) not in values
 
 
 formula_starts = "=+-@\t\r＝＋－＠"
@@ -357,7 +357,7 @@ def test_text_that_a_format_cannot_hold_is_counted_in_a_warning(suffix: str, tmp
     assert seen[0].filename == __file__
     raw = [str(text) for text in read(path)["id"]]
     assert raw == ["plain", r"bell\u0007", r"a\u005cu00e9"]
-    assert [unescaped(text) for text in raw] == table["id"].tolist()
+    assert [unescape_text(text) for text in raw] == table["id"].tolist()
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".ecsv", ".vot", ".parquet"])
@@ -384,7 +384,7 @@ def test_odd_columns_are_written_whole(suffix: str, tmp_path: Path) -> None:
     table["odd"] = Table({"odd": [1.0, 2.0]})["odd"]
     table["odd"].info.unit = "electron"
     found = read(written(table, tmp_path / f"t{suffix}"))
-    columns = {unescaped(name): values_of(found[name]) for name in found.colnames}
+    columns = {unescape_text(name): values_of(found[name]) for name in found.colnames}
     assert columns["é <name>"] == [1.5, 2.5]
     assert columns["Objekt, \\u00e9"] == ["byt\udcff", ""]
     assert columns["big"] == [str(2**64 - 1), "0"]

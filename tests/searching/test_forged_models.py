@@ -77,14 +77,14 @@ def places(node: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 def forged(content: bytes, chance: random.Random) -> bytes:
     """The model with something in its document or its arrays replaced by anything else, once or a few times."""
-    document, arrays = container.unpacked(content)
+    document, arrays = container.unpack_values(content)
     for _ in range(chance.choice([1, 1, 1, 2, 5])):
         chance.choice([_other_value, _other_value, _other_numbers, _other_shape])(document, arrays, chance)
     return packed_anyway(document, arrays)
 
 
 def packed_anyway(document: Any, arrays: dict[str, Any]) -> bytes:
-    """As `packed`, for what it would refuse to write."""
+    """As `pack_values`, for what it would refuse to write."""
     from safetensors.numpy import save
 
     content: bytes = save(arrays, metadata={"rarespec": json.dumps(document), "digest": container.NO_DIGEST})

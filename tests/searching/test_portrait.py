@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rarespec.features import median_filter
 from rarespec.searching.explain.portrait import on_scale_of, portraits_of
-from rarespec.searching.explain.spectral_features import known_features
+from rarespec.searching.explain.spectral_features import list_spectral_features
 from rarespec.searching.ranking import Ranking
 from rarespec.spectrum import Spectra
 from rarespec.survey import Survey
@@ -87,7 +87,7 @@ def test_marks_follow_the_redshift_of_examples_from_elsewhere(survey: Survey) ->
 def test_marks_follow_the_redshift_where_the_known_are_far_away(tmp_path: Path) -> None:
     far = survey_with_bands(tmp_path / "far.survey", z=[0.05] * (N - 1) + [None])
     marks = portraits_of(ranking_of(far), 1)[0].marks
-    at_rest = {(one.name, round(one.wavelength, 3)) for one in known_features()}
+    at_rest = {(one.name, round(one.wavelength, 3)) for one in list_spectral_features()}
     assert marks and all((one.name, round(one.wavelength / 1.05, 3)) in at_rest for one in marks)
 
 

@@ -11,7 +11,7 @@ from rarespec.searching.explain.spectral_features import (
     APART,
     LINE,
     MOST,
-    known_features,
+    list_spectral_features,
     sky_features,
     telling_features,
 )
@@ -23,7 +23,7 @@ WAVELENGTH = PAPER_GRID.wavelength
 def asking_for(name: str, redshift: float = 0.0) -> np.ndarray:
     """Weights that ask for less flux where this atom or molecule absorbs."""
     weights = np.zeros(len(WAVELENGTH))
-    for feature in known_features():
+    for feature in list_spectral_features():
         distance = WAVELENGTH / (1 + redshift) - feature.wavelength
         if feature.name == name and feature.side == LINE:
             weights -= np.exp(-np.abs(distance) / 8)
@@ -61,7 +61,7 @@ def test_a_slope_is_no_band(slope: float) -> None:
 
 def test_marks_move_with_the_redshift() -> None:
     marks = telling_features(WAVELENGTH, asking_for("H", 0.1), asking_for("H", 0.1), 0.1)
-    halpha = next(one.wavelength for one in known_features() if one.name == "H" and one.wavelength > 6500)
+    halpha = next(one.wavelength for one in list_spectral_features() if one.name == "H" and one.wavelength > 6500)
     assert {mark.name for mark in marks} == {"H"}
     assert any(mark.wavelength == pytest.approx(1.1 * halpha) for mark in marks)
 
@@ -79,7 +79,7 @@ def test_marks_are_few_apart_in_order_and_inside(seed: int, redshift: float) -> 
 
 
 def test_wavelengths_are_in_vacuum() -> None:
-    at = {(one.name, round(one.wavelength, 1)) for one in known_features()}
+    at = {(one.name, round(one.wavelength, 1)) for one in list_spectral_features()}
     assert ("H", 6564.6) in at and ("C₂", 5166.6) in at and ("Lyα", 1215.7) in at
     assert [(one.name, round(one.wavelength, 1), one.side) for one in sky_features(5000, 6000)] == [
         ("sky", 5578.8, LINE)

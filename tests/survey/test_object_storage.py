@@ -24,7 +24,7 @@ from rarespec.survey import Survey
 from rarespec.survey.features.prepared import Scratch
 from rarespec.survey.store.arrays import OnStore
 from rarespec.survey.store.intake import append_to
-from rarespec.survey.store.location import is_remote, location, put
+from rarespec.survey.store.location import is_remote, location, put_file
 from rarespec.survey.store.writer import SurveyWriter
 from rarespec.survey.verify import verify
 
@@ -172,8 +172,8 @@ def test_verify_finds_a_changed_a_missing_and_a_strange_file(server, local, tmp_
     result = verify(fine)
     assert result.sound and result.n_rows == len(local)
     place = location(fine)
-    put(place / "mask/c/0/0", b"something else")
-    put(place / "stranger.txt", b"")
+    put_file(place / "mask/c/0/0", b"something else")
+    put_file(place / "stranger.txt", b"")
     (place / "ivar/c/1/0").unlink()
     problems = "\n".join(verify(fine).problems)
     assert "mask/c/0/0: changed" in problems and "ivar/c/1/0: missing" in problems and "stranger.txt" in problems

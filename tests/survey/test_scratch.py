@@ -205,7 +205,7 @@ def test_nothing_is_left_behind(survey, files, monkeypatch, error):
         seen.extend(names_in(survey.path))
         raise error
 
-    monkeypatch.setattr("rarespec.features.pca.solvers._measured", stop)
+    monkeypatch.setattr("rarespec.features.pca.solvers._measure_subspace", stop)
     with pytest.raises(error):
         features_of(survey, PaperFeatures(n_components=5, width_angstrom=30, solver="randomised"))
     assert len(files) == 1 and files[0].closed

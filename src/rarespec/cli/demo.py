@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rarespec.cli.exits import told
+from rarespec.cli.exits import report_failures
 from rarespec.cli.search_options import Verbose
 from rarespec.cli.terminal import say, say_lines
 
@@ -26,7 +26,7 @@ SHOWN = (("Carbon", 2), ("M", 1), ("D", 1), ("F", 1))
 """Start of the subclass -> how many of these to draw."""
 
 
-@told
+@report_failures
 def command(
     out: Annotated[Path, typer.Option(help="Output directory.")] = Path("rarespec-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the mock survey.")] = 1,

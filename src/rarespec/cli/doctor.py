@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from rarespec.cli.exits import Exit, told
+from rarespec.cli.exits import Exit, report_failures
 from rarespec.cli.terminal import say, say_json, say_lines
 
 
-@told
+@report_failures
 def command(
     survey: Annotated[Path | None, typer.Argument(help="Also check this survey.", show_default=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,

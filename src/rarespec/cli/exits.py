@@ -36,7 +36,7 @@ def arguments() -> Iterator[None]:
         raise UsageError(str(error)) from None
 
 
-def told(command: Callable[..., Any]) -> Callable[..., Any]:
+def report_failures(command: Callable[..., Any]) -> Callable[..., Any]:
     """A command whose failures end in a message and an exit code."""
 
     @wraps(command)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rarespec.cli.exits import Exit, arguments, told
+from rarespec.cli.exits import Exit, arguments, report_failures
 from rarespec.cli.terminal import console, say, say_json
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.table import Table
 
-    from rarespec.evaluation.experiment.bench import Ground
+    from rarespec.evaluation.experiment.bench import LabelledRows
     from rarespec.evaluation.experiment.results import Results, Trials
     from rarespec.evaluation.experiment.run import Experiment
     from rarespec.evaluation.experiment.setting import Setting
@@ -27,7 +27,7 @@ MOCK_SIZE, QUICK_MOCK_SIZE = (100_000, 450), (10_000, 100)
 """Common and rare objects of the mock survey."""
 
 
-@told
+@report_failures
 def command(
     survey: Annotated[Path | None, typer.Argument(help="Survey directory. Default: a mock survey.")] = None,
     rare: Annotated[
@@ -89,7 +89,7 @@ def command(
         setting = (Setting.quick if quick else Setting)(rare, seed=seed, **given)
     opened = _open(survey, setting, quick, out, jobs)
     ground, experiment = _run(opened, setting, out, jobs)
-    written = _written(ground, experiment, out, _command(survey, setting, out, quick))
+    written = _write_results(ground, experiment, out, _command(survey, setting, out, quick))
     _tell(experiment, written, as_json)
     if experiment.failures or (n_known is not None and experiment.left_out):
         raise typer.Exit(Exit.DEFECTS)
@@ -154,16 +154,16 @@ def _mock_class(rare: str) -> str:
     return class_of(rare).lower()
 
 
-def _run(survey: Survey, setting: Setting, out: Path, jobs: int | None) -> tuple[Ground, Experiment]:
+def _run(survey: Survey, setting: Setting, out: Path, jobs: int | None) -> tuple[LabelledRows, Experiment]:
     from rarespec.cli.progress import progress
-    from rarespec.evaluation.experiment.bench import ground_of
+    from rarespec.evaluation.experiment.bench import label_survey
     from rarespec.evaluation.experiment.journal import require_ours
     from rarespec.evaluation.experiment.outcome_files import cheap_identity
     from rarespec.evaluation.experiment.run import run_experiment
 
     require_ours(out, cheap_identity(survey, setting))
     with progress("features", "blocks") as show:
-        ground = ground_of(survey, setting.rare, show)
+        ground = label_survey(survey, setting.rare, show)
     facts = ground.facts
     say(
         f"{facts.survey}: {facts.n_spectra} spectra, {facts.n_rare} of them rare ({facts.matched_by})"
@@ -174,7 +174,7 @@ def _run(survey: Survey, setting: Setting, out: Path, jobs: int | None) -> tuple
         return ground, run_experiment(ground, setting, out, jobs, show)
 
 
-def _written(ground: Ground, experiment: Experiment, out: Path, command: str) -> list[Path]:
+def _write_results(ground: LabelledRows, experiment: Experiment, out: Path, command: str) -> list[Path]:
     """Tables, figures and the page."""
     from rarespec.cli.progress import progress
     from rarespec.evaluation.experiment.page import write_page

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rarespec.cli.exits import Exit, told
+from rarespec.cli.exits import Exit, report_failures
 from rarespec.cli.terminal import say_json, say_lines
 from rarespec.progress import Progress
 
@@ -42,7 +42,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON."
 
 
 @app.command("sdss")
-@told
+@report_failures
 def sdss(
     ids: Annotated[list[str] | None, typer.Argument(help="plate-mjd-fiber or field-mjd-catalogid.")] = None,
     table: Table = None,
@@ -77,7 +77,7 @@ def sdss(
 
 
 @app.command("lamost")
-@told
+@report_failures
 def lamost(
     ids: Annotated[list[str] | None, typer.Argument(help="Obsids.")] = None,
     table: Table = None,
@@ -103,7 +103,7 @@ def lamost(
 
 
 @app.command("desi")
-@told
+@report_failures
 def desi(
     ids: Annotated[list[str] | None, typer.Argument(help="survey-program-healpix, or TARGETIDs.")] = None,
     table: Table = None,
@@ -128,7 +128,7 @@ def desi(
 
 
 @app.command("sparcl")
-@told
+@report_failures
 def sparcl(
     ids: Annotated[list[str] | None, typer.Argument(help="sparcl_ids, or specids.")] = None,
     table: Table = None,

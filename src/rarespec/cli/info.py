@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rarespec.cli.exits import told
+from rarespec.cli.exits import report_failures
 from rarespec.cli.terminal import console, say_json
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 TYPES_SHOWN = 20
 
 
-@told
+@report_failures
 def command(
     survey: Annotated[Path, typer.Argument(help="Survey directory.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rarespec.cli.exits import Exit, arguments, told
+from rarespec.cli.exits import Exit, arguments, report_failures
 from rarespec.cli.terminal import say_json, say_lines
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ N_TOLD = 3
 """Defects that are told at once where they are all that was found."""
 
 
-@told
+@report_failures
 def command(
     paths: Annotated[
         list[str], typer.Argument(help="Files, directories, globs, or @LIST (a file of paths relative to itself).")

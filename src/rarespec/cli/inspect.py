@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rarespec.cli.exits import told
+from rarespec.cli.exits import report_failures
 from rarespec.cli.progress import progress
 from rarespec.cli.search_options import SearchOptions, with_search_options
 from rarespec.cli.terminal import say
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rarespec.survey import Survey
 
 
-@told
+@report_failures
 @with_search_options("model")
 def command(
     options: SearchOptions,

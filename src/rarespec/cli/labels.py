@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rarespec.cli.exits import Exit, told
+from rarespec.cli.exits import Exit, report_failures
 from rarespec.cli.terminal import console, say, say_json
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rarespec.survey import Survey
 
 
-@told
+@report_failures
 def command(
     survey: Annotated[Path, typer.Argument(help="Survey directory.")],
     export: Annotated[Path | None, typer.Option(help="Write the current labels to a .csv or .ecsv table.")] = None,
@@ -50,7 +50,7 @@ def command(
     place = path_beside(survey) if log is None else log
     complete = True
     if import_ is not None or merge is not None:
-        complete = _added(opened, place, import_, merge, form, person, shared)
+        complete = _add_labels(opened, place, import_, merge, form, person, shared)
     events = _events(place)
     if export is not None:
         _export(export, events, form, rule, only, opened)
@@ -72,7 +72,7 @@ def _events(place: Path) -> list[tuple[int, LabelEvent]]:
         return log.events()
 
 
-def _added(
+def _add_labels(
     survey: Survey,
     place: Path,
     table: Path | None,
@@ -146,15 +146,15 @@ def _export(path: Path, events: Events, form: str, rule: str, only: str | None, 
     say(f"{_count(n_rows, 'label')} written to {path}", err=True)
 
 
-def _chosen(events: Events, rule: str, only: str | None) -> tuple[list[LabelEvent], dict[str, Merged]]:
+def _choose_labels(events: Events, rule: str, only: str | None) -> tuple[list[LabelEvent], dict[str, Merged]]:
     """The labels that stand, spectrum by spectrum, and what they say together, of the spectra asked for."""
     from rarespec.labels.event import label_named
-    from rarespec.labels.merging import merge_labels, standing_labels
+    from rarespec.labels.merging import find_standing_labels, merge_labels
 
     wanted = None if only is None else label_named(only)
     together = {id: said for id, said in merge_labels(events, rule).items() if wanted in (None, said.label)}
     place = {id: number for number, id in enumerate(together)}
-    labels = [event for event in standing_labels(events).values() if event.spectrum in together]
+    labels = [event for event in find_standing_labels(events).values() if event.spectrum in together]
     return sorted(labels, key=lambda event: place[event.spectrum]), together
 
 
@@ -162,7 +162,7 @@ def show(place: Path, events: Events, rule: str, only: str | None) -> None:
     """The labels that stand, for a person at a terminal."""
     from rich.table import Table
 
-    labels, together = _chosen(events, rule, only)
+    labels, together = _choose_labels(events, rule, only)
     out = console()
     if not labels:
         out.print(
@@ -199,6 +199,6 @@ def _count(number: int, one: str, many: str = "") -> str:
 
 
 def _as_json(place: Path, events: Events, rule: str, only: str | None) -> dict[str, Any]:
-    labels, together = _chosen(events, rule, only)
+    labels, together = _choose_labels(events, rule, only)
     spectra = [{"id": id} | asdict(said) for id, said in together.items()]
     return {"log": str(place), "rule": rule, "labels": list(map(asdict, labels)), "spectra": spectra}

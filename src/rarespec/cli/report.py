@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from rarespec.cli.exits import Exit, told
+from rarespec.cli.exits import Exit, report_failures
 from rarespec.cli.progress import progress
 from rarespec.cli.search_options import SearchOptions, ranking_of, with_search_options
 from rarespec.cli.terminal import say
 
 
-@told
+@report_failures
 @with_search_options()
 def command(
     options: SearchOptions,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rarespec.cli.exits import Exit, told
+from rarespec.cli.exits import Exit, report_failures
 from rarespec.cli.hats_search import is_hats, search_catalogue, write_candidates
 from rarespec.cli.search_options import SearchOptions, Verbose, ranking_of, with_search_options
 from rarespec.cli.terminal import console, say, say_json
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 N_LISTED = 10
 
 
-@told
+@report_failures
 @with_search_options()
 def command(
     options: SearchOptions,

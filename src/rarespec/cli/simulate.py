@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from rarespec.cli.exits import arguments, told
+from rarespec.cli.exits import arguments, report_failures
 from rarespec.cli.terminal import say
 
 LAYOUTS = "sdss, sdss-v, sdss-spplate, sdss-spspec, lamost-dr1, lamost-dr8, lamost-dr9, desi"
 
 
-@told
+@report_failures
 def command(
     n: Annotated[
         int, typer.Option("--n", min=0, help="Number of common objects: stars, galaxies, quasars, sky.")

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from rarespec.cli.exits import Exit, told
+from rarespec.cli.exits import Exit, report_failures
 from rarespec.cli.terminal import say, say_json, say_lines
 
 
-@told
+@report_failures
 def command(
     survey: Annotated[Path, typer.Argument(help="Survey directory.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,

@@ -14,7 +14,7 @@ from typing import Any
 
 from rarespec._version import __version__
 from rarespec.doctor.machine import Place, machine_facts, place, temporary_folder
-from rarespec.doctor.software import Package, needed_packages, optional_packages, without_names
+from rarespec.doctor.software import Package, list_needed_packages, optional_packages, without_names
 from rarespec.errors import SurveyError, UsageError
 from rarespec.survey import Survey
 from rarespec.survey.store.location import is_remote, location
@@ -42,7 +42,7 @@ def self_test() -> SelfTest:
     try:
         with tempfile.TemporaryDirectory(prefix="rarespec-doctor-") as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found, hidden = _found_and_hidden(Path(folder))
+            found, hidden = _count_files(Path(folder))
     except Exception as error:  # whatever it is, it is what the report is for
         said = without_names(f"{type(error).__name__}: {error}")
         return SelfTest(False, time.monotonic() - started, said, without_names(traceback.format_exc()))
@@ -50,7 +50,7 @@ def self_test() -> SelfTest:
     return SelfTest(found >= ENOUGH * hidden, time.monotonic() - started, said)
 
 
-def _found_and_hidden(folder: Path) -> tuple[int, int]:
+def _count_files(folder: Path) -> tuple[int, int]:
     from rarespec.mock.simulate import SkyChoice, simulate_survey
     from rarespec.searching.request import SearchRequest
     from rarespec.searching.search import rank_survey
@@ -91,24 +91,24 @@ class Checkup:
         """What keeps rarespec from working, one line each."""
         found = [f"{one.name}: {one.problem}" for one in self.needed if one.problem]
         found += [] if self.needed else ["rarespec is not installed as a package; install it with pip"]
-        found += [f"{one.name} (optional): {one.problem}" for one in self._broken()]
+        found += [f"{one.name} (optional): {one.problem}" for one in self._broken_packages()]
         must = [one for one in self.places if one.needed]
         found += [f"{one.what} {one.path}: not writable: {one.problem}" for one in must if one.problem]
         found += [f"{one.what} {one.path}: less than 1 GB is free" for one in must if one.little_room]
         found += [f"survey {self.survey.path}: {self.survey.problem}"] if self.survey and self.survey.problem else []
         return found + ([] if self.self_test.passed else [f"self-test: {self.self_test.said}"])
 
-    def _broken(self) -> list[Package]:
+    def _broken_packages(self) -> list[Package]:
         """Optional packages that are there and cannot be used; one that is not there is no problem."""
         return [one for packages in self.optional.values() for one in packages if one.version and one.problem]
 
 
 def checkup(survey: Path | None = None) -> Checkup:
     """Look at everything; a UsageError when there is no such survey."""
-    opened = None if survey is None else _seen(survey)
+    opened = None if survey is None else _look_at_survey(survey)
     return Checkup(
         machine={"rarespec": __version__} | machine_facts(),
-        needed=needed_packages(),
+        needed=list_needed_packages(),
         optional=optional_packages(),
         gpu=_gpu(),
         browser=_browser(),
@@ -118,7 +118,7 @@ def checkup(survey: Path | None = None) -> Checkup:
     )
 
 
-def _seen(path: Path) -> SurveySeen:
+def _look_at_survey(path: Path) -> SurveySeen:
     shown = without_names(str(path))
     try:
         survey = Survey.open(path)

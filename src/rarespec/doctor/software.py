@@ -84,13 +84,13 @@ class Package:
     problem: str | None
 
 
-def needed_packages() -> list[Package]:
-    return [_examined(requirement) for requirement in requirements_of("rarespec", "")]
+def list_needed_packages() -> list[Package]:
+    return [_examine(requirement) for requirement in requirements_of("rarespec", "")]
 
 
 def optional_packages() -> dict[str, list[Package]]:
     """Optional part -> its packages."""
-    return {part: [_examined(one) for one in requirements_of("rarespec", part)] for part in OPTIONAL_PARTS}
+    return {part: [_examine(one) for one in requirements_of("rarespec", part)] for part in OPTIONAL_PARTS}
 
 
 def requirements_of(package: str, extra: str) -> Iterator[Requirement]:
@@ -108,7 +108,7 @@ def requirements_of(package: str, extra: str) -> Iterator[Requirement]:
             yield requirement
 
 
-def _examined(requirement: Requirement) -> Package:
+def _examine(requirement: Requirement) -> Package:
     try:
         installed = version(requirement.name)
     except PackageNotFoundError:
@@ -161,7 +161,7 @@ def licences_used() -> list[Licensed]:
     while waiting:
         name, used_by, extras = waiting.pop(0)
         key = name.lower().replace("_", "-").replace(".", "-")
-        if key in found or not (package := _installed(name)):
+        if key in found or not (package := _find_distribution(name)):
             continue
         own_name = package.metadata["Name"]
         found[key] = Licensed(own_name, licence_of(cast(Message, package.metadata), _texts(package)), used_by)
@@ -182,7 +182,7 @@ def _rows(used: list[Licensed]) -> Iterator[str]:
         yield f"| {one.name} | {one.licence} | {one.used_by} |"
 
 
-def _installed(name: str) -> Distribution | None:
+def _find_distribution(name: str) -> Distribution | None:
     try:
         return distribution(name)
     except PackageNotFoundError:

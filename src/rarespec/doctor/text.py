@@ -30,7 +30,7 @@ def as_json(checkup: Checkup) -> dict[str, Any]:
 def _facts(checkup: Checkup) -> Iterator[str]:
     for name, value in checkup.machine.items():
         yield from _line(name, value)
-    yield from _line("needed", ", ".join(map(_named, checkup.needed)) or "unknown")
+    yield from _line("needed", ", ".join(map(_name_package, checkup.needed)) or "unknown")
     for part, packages in checkup.optional.items():
         yield from _line(part, _of_part(part, packages, checkup.gpu))
     yield from _line("browser", checkup.browser)
@@ -51,7 +51,7 @@ def _verdict(checkup: Checkup) -> Iterator[str]:
         yield from wrap(problem, WIDTH, initial_indent="- ", subsequent_indent="  ")
 
 
-def _named(package: Package) -> str:
+def _name_package(package: Package) -> str:
     return f"{package.name} {package.version or 'MISSING'}" + (" (!)" if package.version and package.problem else "")
 
 
@@ -60,7 +60,7 @@ def _of_part(part: str, packages: list[Package], gpu: str) -> str:
         return "unknown to this installation; reinstall rarespec"
     if any(package.version is None for package in packages):
         return f"not installed ({OPTIONAL_PARTS[part]}): pip install 'rarespec[{part}]'"
-    return ", ".join(map(_named, packages)) + (f"; {gpu}" if part == "gpu" else "")
+    return ", ".join(map(_name_package, packages)) + (f"; {gpu}" if part == "gpu" else "")
 
 
 def _of_place(place: Place) -> str:

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
-from rarespec.engines.dask_workers import DaskWorkers, Parcel, call, handed_on
+from rarespec.engines.dask_workers import DaskWorkers, Parcel, call, hand_on
 from rarespec.engines.engine import Item, Result, Shared
 from rarespec.errors import EngineError
 
@@ -131,13 +131,13 @@ class DaskCluster:
             If there is no scheduler or no worker, or an item crashes one worker after another.
         """
         self._workers.wait_for_first()
-        parcel, to_come = self._sent(function, shared), iter(items)
+        parcel, to_come = self._send(function, shared), iter(items)
         under_way: deque[tuple[Item, Future]] = deque()
         try:
             while True:
                 room = max(PER_THREAD * self._workers.n_threads, 1) - len(under_way)
                 for item in islice(to_come, max(room, 0)):
-                    under_way.append((item, self._submitted(parcel, item)))
+                    under_way.append((item, self._submit(parcel, item)))
                 if not under_way:
                     return
                 item, future = under_way[0]
@@ -147,7 +147,7 @@ class DaskCluster:
         finally:
             self._client.cancel([future for _, future in under_way])
 
-    def _sent(self, function: Any, shared: Any) -> Future:
+    def _send(self, function: Any, shared: Any) -> Future:
         """The function with what it shares, as a task of its own; the same pair as last time is there already."""
         if self._last_sent and self._last_sent[0] is function and self._last_sent[1] is shared:
             return self._last_sent[2]
@@ -156,11 +156,11 @@ class DaskCluster:
 
         parcel = Parcel(f"rarespec-parcel-{uuid4().hex}", dumps((function, shared)))
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
-            future = self._client.submit(handed_on, parcel, key=parcel.name)
+            future = self._client.submit(hand_on, parcel, key=parcel.name)
         self._last_sent = function, shared, future
         return future
 
-    def _submitted(self, parcel: Future, item: Any) -> Future:
+    def _submit(self, parcel: Future, item: Any) -> Future:
         home = self._home_of.get(item) if isinstance(item, Hashable) else None
         preferred: dict[str, Any] = {"workers": [home], "allow_other_workers": True} if home in self._workers else {}
         return self._client.submit(call, parcel, item, key=f"rarespec-{uuid4().hex}", **preferred)
@@ -172,7 +172,7 @@ class DaskCluster:
             try:
                 address, result = self._workers.wait_for(future)
             except KilledWorker:
-                future = self._submitted(parcel, item) if n_left else future
+                future = self._submit(parcel, item) if n_left else future
                 continue
             if isinstance(item, Hashable):
                 self._home_of[item] = address
@@ -195,10 +195,10 @@ class DaskCluster:
             return self.cluster
         if isinstance(self.cluster, str):
             _knock(self.cluster)
-        return connected(self.cluster)
+        return connect_client(self.cluster)
 
 
-def connected(cluster: Any) -> Client:
+def connect_client(cluster: Any) -> Client:
     """At the second try when need be: a busy scheduler may say more in its greeting than a client asserts."""
     from distributed import Client
 

@@ -72,7 +72,7 @@ class Parcel:
     name: str
     content: bytes
 
-    def unpacked(self) -> tuple[Callable[..., Any], Any]:
+    def unpack(self) -> tuple[Callable[..., Any], Any]:
         """Opened once per process, not once per call."""
         with _lock:
             if self.name not in _unpacked:
@@ -86,12 +86,12 @@ def call(parcel: Parcel, item: Any) -> tuple[str, Any]:
     """The address of this worker, and the function's result."""
     from distributed import get_worker
 
-    function, shared = parcel.unpacked()
+    function, shared = parcel.unpack()
     with one_blas_thread():
         return get_worker().address, function(shared, item)
 
 
-def handed_on(parcel: Parcel) -> Parcel:
+def hand_on(parcel: Parcel) -> Parcel:
     """A parcel as a task: a worker that needs it gets it from another, and if all who had it died it is sent anew."""
     return parcel
 
@@ -171,9 +171,9 @@ class DaskWorkers:
 
         self.wait_for_first()
         self._check_version(f"the scheduler {self._scheduler}", lambda: self._client.run_on_scheduler(*VERSION_THERE))
-        for worker, answer in self._asked(*VERSION_THERE):
+        for worker, answer in self._ask_all(*VERSION_THERE):
             self._check_version(worker, answer.result)
-        for worker, answer in self._asked(sees, dumps(path)):
+        for worker, answer in self._ask_all(sees, dumps(path)):
             self._check_sight(worker, path, answer.result)
 
     # ---- signs of life
@@ -224,7 +224,7 @@ class DaskWorkers:
 
     # ---- how things look from there
 
-    def _asked(self, function: Callable[..., Any], argument: Any) -> Iterator[tuple[str, Future]]:
+    def _ask_all(self, function: Callable[..., Any], argument: Any) -> Iterator[tuple[str, Future]]:
         """Every worker, in words, with its answer; those that die or stall meanwhile are left out."""
         futures = {
             address: self._client.submit(

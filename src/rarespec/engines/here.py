@@ -106,7 +106,7 @@ class Here:
             One result for each item.
         """
         with one_blas_thread():
-            yield from computed_ahead(partial(function, shared), items, self.n_threads)
+            yield from compute_ahead(partial(function, shared), items, self.n_threads)
 
     def require(self, path: Path) -> None:
         """Check nothing: this is where the caller is.
@@ -118,7 +118,7 @@ class Here:
         """
 
 
-def computed_ahead(
+def compute_ahead(
     function: Callable[[Item], Result], items: Iterable[Item], n_threads: int = FEWEST
 ) -> Iterator[Result]:
     """Yield `function(item)` for each item, in order; threads work ahead of the caller.

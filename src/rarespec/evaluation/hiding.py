@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from rarespec.rankers.rows import checked_known
+from rarespec.rankers.rows import check_known
 
 MIN_KNOWN = 2
 """One must stay to learn from while another is hidden."""
@@ -95,7 +95,7 @@ def hide_known(y: Any, n_splits: int = 5, random_state: Any = 0) -> Iterator[Hid
     """
     if isinstance(n_splits, bool) or not isinstance(n_splits, int | np.integer) or n_splits < 2:
         raise ValueError(f"n_splits must be a whole number of at least 2, not {n_splits!r}")
-    known = checked_known(y, y)
+    known = check_known(y, y)
     rows = np.flatnonzero(known)
     if len(rows) < MIN_KNOWN:
         raise ValueError(

@@ -73,8 +73,8 @@ def precision_at_k(relevant: ArrayLike, k: ArrayLike) -> FloatOrArray:
     >>> precision_at_k([1, 0, 1, 0], [1, 2, 4])
     array([1. , 0.5, 0.5])
     """
-    flags, depths = checked_lists(relevant), checked_depths(k)
-    return _shaped(precision_of_places(_rank(flags), depths), flags, depths)
+    flags, depths = check_lists(relevant), check_depths(k)
+    return _drop_axes(precision_of_places(_rank(flags), depths), flags, depths)
 
 
 def recall_at_k(relevant: ArrayLike, k: ArrayLike) -> FloatOrArray:
@@ -103,8 +103,8 @@ def recall_at_k(relevant: ArrayLike, k: ArrayLike) -> FloatOrArray:
     >>> recall_at_k([1, 0, 1, 0], 2)
     0.5
     """
-    flags, depths = _some_relevant(checked_lists(relevant)), checked_depths(k)
-    return _shaped(recall_of_places(_rank(flags), depths), flags, depths)
+    flags, depths = _some_relevant(check_lists(relevant)), check_depths(k)
+    return _drop_axes(recall_of_places(_rank(flags), depths), flags, depths)
 
 
 def average_precision_at_k(relevant: ArrayLike, k: ArrayLike | None = None) -> FloatOrArray:
@@ -137,9 +137,9 @@ def average_precision_at_k(relevant: ArrayLike, k: ArrayLike | None = None) -> F
     >>> average_precision_at_k([1, 0, 0, 1])
     0.75
     """
-    flags = _some_relevant(checked_lists(relevant))
-    depths = checked_depths(flags.shape[-1] if k is None else k)
-    return _shaped(average_precision_of_places(_rank(flags), depths), flags, depths)
+    flags = _some_relevant(check_lists(relevant))
+    depths = check_depths(flags.shape[-1] if k is None else k)
+    return _drop_axes(average_precision_of_places(_rank(flags), depths), flags, depths)
 
 
 def roc_auc(relevant: ArrayLike) -> FloatOrArray:
@@ -167,7 +167,7 @@ def roc_auc(relevant: ArrayLike) -> FloatOrArray:
     >>> roc_auc([1, 0, 1, 0])
     0.75
     """
-    flags = _some_other(_some_relevant(checked_lists(relevant)))
+    flags = _some_other(_some_relevant(check_lists(relevant)))
     return _plain(roc_auc_of_places(_rank(flags)).reshape(flags.shape[:-1]))
 
 
@@ -201,7 +201,7 @@ def top_loss(relevant: ArrayLike) -> FloatOrArray:
     >>> top_loss([1, 0, 1, 0])
     0.5
     """
-    flags = _some_relevant(checked_lists(relevant))
+    flags = _some_relevant(check_lists(relevant))
     return _plain(top_loss_of_places(_rank(flags)).reshape(flags.shape[:-1]))
 
 
@@ -231,7 +231,7 @@ def roc_auc_of_scores(scores: ArrayLike, rare: ArrayLike) -> FloatOrArray:
     >>> roc_auc_of_scores([3.0, 1.0, 2.0, 1.0], [1, 1, 0, 0])
     0.625
     """
-    values, flags = checked_scores(scores, rare)
+    values, flags = check_scores(scores, rare)
     _some_other(_some_relevant(flags))
     if values.ndim == 1:
         return _area(values, flags)
@@ -272,7 +272,7 @@ def relevance_in_order(
     >>> relevance_in_order([1.0, 3.0, 3.0], [0, 1, 0])
     array([False,  True, False])
     """
-    values, flags = checked_scores(scores, checked_flags(rare))
+    values, flags = check_scores(scores, check_flags(rare))
     if values.ndim != 1:
         raise ValueError(f"scores must be one-dimensional, not of shape {values.shape}")
     if ties not in ("worst", "best"):
@@ -347,7 +347,7 @@ def _rank(flags: Flags) -> Ranked:
 # --- what is refused
 
 
-def checked_flags(relevant: ArrayLike) -> Flags:
+def check_flags(relevant: ArrayLike) -> Flags:
     """Relevance flags as (n,) bool, n >= 1."""
     flags = np.asarray(relevant)
     if flags.ndim != 1 or len(flags) == 0:
@@ -355,7 +355,7 @@ def checked_flags(relevant: ArrayLike) -> Flags:
     return _as_bool(flags)
 
 
-def checked_lists(relevant: ArrayLike) -> Flags:
+def check_lists(relevant: ArrayLike) -> Flags:
     """Relevance flags of one list, (n,) bool, or of several, (trials, n) bool; trials and n >= 1."""
     flags = np.asarray(relevant)
     if flags.ndim not in (1, 2) or flags.size == 0:
@@ -373,9 +373,9 @@ def _as_bool(flags: NDArray[Any]) -> Flags:
     return flags.astype(bool)
 
 
-def checked_scores(scores: ArrayLike, rare: ArrayLike) -> tuple[FloatArray, Flags]:
+def check_scores(scores: ArrayLike, rare: ArrayLike) -> tuple[FloatArray, Flags]:
     """Scores and flags of the same shape, (n,) or (trials, n)."""
-    values, flags = np.asarray(scores, dtype=np.float64), checked_lists(rare)
+    values, flags = np.asarray(scores, dtype=np.float64), check_lists(rare)
     if values.ndim == 2 and flags.shape == values.shape[1:]:
         flags = np.broadcast_to(flags, values.shape)
     if values.shape != flags.shape:
@@ -385,7 +385,7 @@ def checked_scores(scores: ArrayLike, rare: ArrayLike) -> tuple[FloatArray, Flag
     return values, flags
 
 
-def checked_depths(k: ArrayLike) -> Depths:
+def check_depths(k: ArrayLike) -> Depths:
     depths = np.asarray(k)
     if depths.dtype.kind not in "iu" or depths.ndim > 1 or (depths < 1).any():
         raise ValueError(f"k must be a whole number of at least 1, or a list of such numbers, not {k!r}")
@@ -412,7 +412,7 @@ def _of_trial(refused: Any) -> str:
     return f" of trial {int(np.argmax(refused))}" if np.ndim(refused) else ""
 
 
-def _shaped(values: FloatArray, flags: Flags, depths: Depths) -> FloatOrArray:
+def _drop_axes(values: FloatArray, flags: Flags, depths: Depths) -> FloatOrArray:
     """(trials, K) without the axis that was not asked for."""
     return _plain(values.reshape(flags.shape[:-1] + depths.shape))
 

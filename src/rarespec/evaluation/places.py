@@ -67,7 +67,7 @@ class Places:
         >>> Places.of_scores([3.0, 1.0, 2.0], [1, 1, 0]).places
         array([[1, 3]])
         """
-        values, flags = metrics.checked_scores(scores, rare)
+        values, flags = metrics.check_scores(scores, rare)
         values, flags = np.atleast_2d(values), np.atleast_2d(flags)
         _same_number(flags)
         return cls(np.stack([_of_one(*one) for one in zip(values, flags, strict=True)]), values.shape[1])
@@ -85,7 +85,7 @@ class Places:
         (trials,) or (trials, K) float64
             (trials,) for one depth.
         """
-        depths = metrics.checked_depths(k)
+        depths = metrics.check_depths(k)
         return metrics.precision_of_places(self._ranked, depths).reshape(len(self.places), *depths.shape)
 
     def recall(self, k: ArrayLike) -> FloatArray:
@@ -101,7 +101,7 @@ class Places:
         (trials,) or (trials, K) float64
             (trials,) for one depth.
         """
-        depths = metrics.checked_depths(k)
+        depths = metrics.check_depths(k)
         return metrics.recall_of_places(self._ranked, depths).reshape(len(self.places), *depths.shape)
 
     def average_precision(self, k: ArrayLike | None = None) -> FloatArray:
@@ -117,7 +117,7 @@ class Places:
         (trials,) or (trials, K) float64
             (trials,) for one depth.
         """
-        depths = metrics.checked_depths(self.n_listed if k is None else k)
+        depths = metrics.check_depths(self.n_listed if k is None else k)
         return metrics.average_precision_of_places(self._ranked, depths).reshape(len(self.places), *depths.shape)
 
     def top_loss(self) -> FloatArray:

@@ -191,7 +191,7 @@ class Tuned(Ranker):
         self.why_not_ = _why_not(known, combinations)
         self.tuned_ = self.why_not_ is None
         folds = list(hide_known(known, self.n_splits, self.random_state)) if self.tuned_ else []
-        self.results_ = self._tried(combinations if self.tuned_ else [], folds, judge, X)
+        self.results_ = self._try_all(combinations if self.tuned_ else [], folds, judge, X)
         self.n_failed_ = sum(error is not None for error in self.results_["error"])
         self.best_params_ = _best(self.results_) if self.tuned_ else {}
         self.best_ranker_ = clone(self.ranker).set_params(**self.best_params_).fit(X, known)
@@ -199,8 +199,8 @@ class Tuned(Ranker):
     def _scores(self, X: Rows) -> Scores:
         return self.best_ranker_.decision_function(X)
 
-    def _tried(self, combinations: list[Combination], folds: list[Hiding], judge: Judge, X: Rows) -> dict[str, Any]:
-        scores, kept = np.full((len(combinations), len(folds)), np.nan), _kept_for_all(self.ranker, combinations, X)
+    def _try_all(self, combinations: list[Combination], folds: list[Hiding], judge: Judge, X: Rows) -> dict[str, Any]:
+        scores, kept = np.full((len(combinations), len(folds)), np.nan), _prepare_kept(self.ranker, combinations, X)
         errors: list[str | None] = [None] * len(combinations)
         for i, combination in enumerate(combinations):
             try:
@@ -213,7 +213,7 @@ class Tuned(Ranker):
         return {"params": combinations, "scores": scores, "mean": means, "error": errors}
 
 
-def _kept_for_all(ranker: Ranker, combinations: list[Combination], X: Rows) -> Kept:
+def _prepare_kept(ranker: Ranker, combinations: list[Combination], X: Rows) -> Kept:
     """With the neighbours that the most demanding combination needs, if any does and is not given them."""
     needed = [clone(ranker).set_params(**combination).needs().graph for combination in combinations]
     if not needed or None in needed:

@@ -136,7 +136,7 @@ class Recipe(FluxStep):
         ndarray
             Features, (n, features).
         """
-        X = self._checked(X, reset=True)
+        X = self._check_rows(X, reset=True)
         self.steps_: list[Any] = []
         for step in self._chain():
             learner = clone(step)
@@ -183,7 +183,7 @@ class Recipe(FluxStep):
         self.n_features_in_ = X.shape[1]
         self.steps_ = []
         for step in self._chain()[: self._n_preparing]:
-            self.steps_.append(fitted_step(step, through(self.steps_, lambda: [X])))
+            self.steps_.append(fit_step(step, through(self.steps_, lambda: [X])))
         return self
 
     def fit_prepared(self, prepared: Blocks) -> Self:
@@ -201,7 +201,7 @@ class Recipe(FluxStep):
         """
         n_preparing = self._n_preparing
         for step in self._chain()[n_preparing:]:
-            self.steps_.append(fitted_step(step, through(self.steps_[n_preparing:], prepared)))
+            self.steps_.append(fit_step(step, through(self.steps_[n_preparing:], prepared)))
         return self
 
     def preparation(self) -> Self:
@@ -238,7 +238,7 @@ class Recipe(FluxStep):
             Features, (n, features); NaN for a row that a step cannot use.
         """
         check_is_fitted(self, "steps_")
-        return after(self.steps_, self._checked(X, reset=False))
+        return after(self.steps_, self._check_rows(X, reset=False))
 
     def transform_and_locate(self, X: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.int8]]:
         """Compute features, and say at which step each unusable row was lost.
@@ -275,7 +275,7 @@ class Recipe(FluxStep):
         lost_at : ndarray of int8
             (n,) as in `transform_and_locate`.
         """
-        return self._located(X, np.zeros(len(X), np.int8), 0, self._n_preparing)
+        return self._locate_failures(X, np.zeros(len(X), np.int8), 0, self._n_preparing)
 
     def finish(
         self, X: NDArray[np.floating], lost_at: NDArray[np.int8]
@@ -296,11 +296,11 @@ class Recipe(FluxStep):
         lost_at : ndarray of int8
             (n,) as in `transform_and_locate`.
         """
-        X, lost_at = self._located(X, lost_at, self._n_preparing, len(self.steps_))
+        X, lost_at = self._locate_failures(X, lost_at, self._n_preparing, len(self.steps_))
         lost_at[(lost_at == 0) & ~np.isfinite(X).all(axis=1)] = len(self.steps_)
         return X, lost_at
 
-    def _located(
+    def _locate_failures(
         self, X: NDArray[np.floating], lost_at: NDArray[np.int8], start: int, stop: int
     ) -> tuple[NDArray[np.floating], NDArray[np.int8]]:
         lost_at = lost_at.copy()
@@ -386,7 +386,7 @@ class Recipe(FluxStep):
         self.steps_ = []
         probe = np.zeros((1, self.n_features_in_), np.float32)
         for number, step in enumerate(self._chain()):
-            self.steps_.append(restored_step(step, number, state, after(self.steps_, probe)))
+            self.steps_.append(restore_step(step, number, state, after(self.steps_, probe)))
         return self
 
 
@@ -401,7 +401,7 @@ def n_columns(blocks: Blocks) -> int:
     return first_block(blocks).shape[1]
 
 
-def fitted_step(step: Any, blocks: Blocks) -> Any:
+def fit_step(step: Any, blocks: Blocks) -> Any:
     """A copy of this step that has learned from the blocks; one that treats rows by themselves looks at the first."""
     learner = clone(step)
     if hasattr(learner, "fit_blocks"):
@@ -420,7 +420,7 @@ def state_of(steps: Iterable[Any]) -> dict[str, NDArray[Any]]:
     return {f"{number}.{name}": value for number, step in learners for name, value in step.state().items()}
 
 
-def restored_step(step: Any, number: int, state: dict[str, NDArray[Any]], probe: NDArray[np.floating]) -> Any:
+def restore_step(step: Any, number: int, state: dict[str, NDArray[Any]], probe: NDArray[np.floating]) -> Any:
     """A copy of this step as it was when `state_of` described it; `probe` is a row of the right length."""
     own = {name.partition(".")[2]: value for name, value in state.items() if name.startswith(f"{number}.")}
     return clone(step).restore(own) if own else clone(step).fit(probe)
@@ -474,7 +474,7 @@ class SideBySide(FluxStep):
         SideBySide
             Itself.
         """
-        X = self._checked(X, reset=True)
+        X = self._check_rows(X, reset=True)
         self.parts_ = [clone(part).fit(X) for part in self.parts]
         return self
 
@@ -492,7 +492,7 @@ class SideBySide(FluxStep):
             Itself.
         """
         self.n_features_in_ = n_columns(blocks)
-        self.parts_ = [fitted_step(part, blocks) for part in self.parts]
+        self.parts_ = [fit_step(part, blocks) for part in self.parts]
         return self
 
     def transform(self, X: Any) -> NDArray[np.floating]:
@@ -509,7 +509,7 @@ class SideBySide(FluxStep):
             Features, (n, features of all parts).
         """
         check_is_fitted(self, "parts_")
-        X = self._checked(X, reset=False)
+        X = self._check_rows(X, reset=False)
         return np.hstack([part.transform(X) for part in self.parts_])
 
     @property
@@ -536,5 +536,5 @@ class SideBySide(FluxStep):
         """
         self.n_features_in_ = int(state["n_features_in"])
         probe = np.zeros((1, self.n_features_in_), np.float32)
-        self.parts_ = [restored_step(part, number, state, probe) for number, part in enumerate(self.parts)]
+        self.parts_ = [restore_step(part, number, state, probe) for number, part in enumerate(self.parts)]
         return self

@@ -47,7 +47,7 @@ class Archive:
             )
         return value
 
-    def filled(self, template: str, **values: Any) -> str:
+    def fill(self, template: str, **values: Any) -> str:
         """The template with its fields filled in; `release` is always there."""
         fields = {"release": self.release, **values}
         try:

@@ -14,7 +14,7 @@ from rarespec.spectrum import DefectError
 
 
 @dataclass(frozen=True)
-class Asked:
+class Target:
     """One object: its id, and the columns of its row in lower case."""
 
     id: str
@@ -26,12 +26,12 @@ class Asked:
         return next(filter(None, values), "")
 
 
-def asked_ids(ids: Iterable[str]) -> list[Asked]:
+def make_targets(ids: Iterable[str]) -> list[Target]:
     """Every id once."""
-    return [Asked(id) for id in dict.fromkeys(id.strip() for id in ids) if id]
+    return [Target(id) for id in dict.fromkeys(id.strip() for id in ids) if id]
 
 
-def asked_in(path: str | os.PathLike[str]) -> list[Asked]:
+def read_targets(path: str | os.PathLike[str]) -> list[Target]:
     """The objects of a table: FITS, CSV, ECSV, VOTable or Parquet; or of a list with an id a line."""
     try:
         found = _of_list(Path(path)) or _of_table(path)
@@ -42,12 +42,12 @@ def asked_in(path: str | os.PathLike[str]) -> list[Asked]:
     return list({one.id: one for one in reversed(found)}.values())[::-1]
 
 
-def _of_table(path: str | os.PathLike[str]) -> list[Asked]:
+def _of_table(path: str | os.PathLike[str]) -> list[Target]:
     table = read_catalogue_contained(path)
-    return [Asked(row["id"], row) for row in table.to_pylist()]
+    return [Target(row["id"], row) for row in table.to_pylist()]
 
 
-def _of_list(path: Path) -> list[Asked]:
+def _of_list(path: Path) -> list[Target]:
     """Lines with one word each, of which the first is an id and no heading; nothing when it is not such a list."""
     with open(path, "rb") as file:
         if b"\0" in file.read(4096):
@@ -58,7 +58,7 @@ def _of_list(path: Path) -> list[Asked]:
         return []
     words = [line for line in lines if line and not line.startswith("#")]
     is_list = words and words[0][-1:].isdigit() and not any(set(word) & set(" ,;\t<|") for word in words[:100])
-    return asked_ids(words) if is_list else []
+    return make_targets(words) if is_list else []
 
 
 # ---- A file that is to be fetched, for one or several objects that were asked for.
@@ -70,7 +70,7 @@ MANY_SPECTRA_BYTES = 8 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RemoteFile:
     """One file of an archive.
 
     Parameters
@@ -95,9 +95,9 @@ class Wanted:
     most_bytes: int = SPECTRUM_BYTES
 
 
-def once(files: list[Wanted]) -> list[Wanted]:
+def once(files: list[RemoteFile]) -> list[RemoteFile]:
     """Every file once, for all objects that need it, in the order of first need."""
-    by_name: dict[str, Wanted] = {}
+    by_name: dict[str, RemoteFile] = {}
     for wanted in files:
         there = by_name.get(wanted.name)
         asked = () if there is None else there.asked

@@ -54,14 +54,14 @@ class Checksums:
 
     def _fill(self, future: Future[dict[str, Checksum]], address: str, list_name: str) -> None:
         try:
-            future.set_result(self._fetched(address, list_name))
+            future.set_result(self._fetch_list(address, list_name))
         except BaseException as error:
             future.set_exception(error)
 
-    def _fetched(self, address: str, list_name: str) -> dict[str, Checksum]:
+    def _fetch_list(self, address: str, list_name: str) -> dict[str, Checksum]:
         try:
             url = self._list_address(address, list_name)
-            return parsed(self._web.text("GET", url, LIST_BYTES)) if url else {}
+            return parse_checksums(self._web.text("GET", url, LIST_BYTES)) if url else {}
         except FaultError as fault:
             if fault.passing:
                 raise FaultError(f"cannot read the list of checksums: {fault.reason}", passing=False) from None
@@ -76,7 +76,7 @@ class Checksums:
         return next((urljoin(directory, link) for link in named), None)
 
 
-def parsed(text: str) -> dict[str, Checksum]:
+def parse_checksums(text: str) -> dict[str, Checksum]:
     """File name -> checksum, from the lines that sha1sum and its kin write; other lines are no checksums."""
     algorithm_of = {length: name for name, length in ALGORITHMS.items()}
     found: dict[str, Checksum] = {}

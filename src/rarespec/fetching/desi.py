@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from rarespec.errors import SurveyError
 from rarespec.fetching.addresses import Archive
-from rarespec.fetching.asked import MANY_SPECTRA_BYTES, Asked, Wanted, once
+from rarespec.fetching.asked import MANY_SPECTRA_BYTES, Target, RemoteFile, once
 from rarespec.fetching.fault import FaultError
-from rarespec.fetching.record import Cause, Result, failed
+from rarespec.fetching.record import Cause, Result, record_failure
 from rarespec.fetching.web import QUERY_SECONDS, Web
 from rarespec.storage.text import printable
 
@@ -62,7 +62,7 @@ def healpix_of(targets: Sequence[str], archive: Archive, web: Web) -> dict[str, 
 def _answer(targets: list[str], archive: Archive, web: Web) -> list[dict[str, str]]:
     query = QUERY.format(table=archive.text("lookup_table"), ids=", ".join(targets))
     form = {"REQUEST": "doQuery", "LANG": "ADQL", "FORMAT": "csv", "QUERY": query}
-    address = archive.filled(archive.text("lookup"))
+    address = archive.fill(archive.text("lookup"))
     try:
         text = web.text("POST", address, fields=form, encode_multipart=False, seconds=QUERY_SECONDS)
     except FaultError as fault:
@@ -84,7 +84,7 @@ NO_ID = "not a DESI id: write survey-program-healpix (main-dark-23040) or a TARG
 KINDS = ("coadd", "redrock")
 
 
-def desi_files(asked: Sequence[Asked], archive: Archive, web: Web) -> list[Wanted | Result]:
+def desi_files(asked: Sequence[Target], archive: Archive, web: Web) -> list[RemoteFile | Result]:
     """Two files for each healpix that is asked for or holds a TARGETID that is; or failures that say why not.
 
     The healpix of a TARGETID is in its row (columns HEALPIX or HPXPIXEL, SURVEY and PROGRAM); those of the others are
@@ -93,7 +93,7 @@ def desi_files(asked: Sequence[Asked], archive: Archive, web: Web) -> list[Wante
     places = {one.id: _in_words(one) for one in asked}
     targets = [id for id, place in places.items() if not place and _is_targetid(id)]
     looked_up = healpix_of(targets, archive, web)
-    files: list[Wanted] = []
+    files: list[RemoteFile] = []
     failures: list[Result] = []
     for id, place in places.items():
         pixels = [place] if place else looked_up.get(id, [])
@@ -110,26 +110,26 @@ def without_classes(failures: Sequence[Result]) -> set[str]:
 
 def _why_none(id: str, archive: Archive) -> Result:
     if not _is_targetid(id):
-        return failed([id], NO_ID, cause=Cause.NO_ID)
+        return record_failure([id], NO_ID, cause=Cause.NO_ID)
     unknown = f"not in the archive: {archive.text('lookup_table')} has no such TARGETID"
-    return failed([id], unknown, cause=Cause.ABSENT)
+    return record_failure([id], unknown, cause=Cause.ABSENT)
 
 
 def _is_targetid(id: str) -> bool:
     return id.isascii() and id.isdigit()
 
 
-def _in_words(asked: Asked) -> Healpix | None:
+def _in_words(asked: Target) -> Healpix | None:
     match = HEALPIX.fullmatch(asked.id)
     if match:
         return healpix_in(match[1], match[2], match[3])
     return healpix_in(asked.word("survey"), asked.word("program"), asked.word("healpix", "hpxpixel"))
 
 
-def _file(id: str, pixel: Healpix, kind: str, archive: Archive) -> Wanted:
+def _file(id: str, pixel: Healpix, kind: str, archive: Archive) -> RemoteFile:
     values = {"survey": pixel.survey, "program": pixel.program, "healpix": pixel.number,
               "group": pixel.number // 100, "specprod": archive.text("specprod")}  # fmt: skip
-    addresses = tuple(archive.filled(template, kind=kind, **values) for template in archive.texts("file"))
+    addresses = tuple(archive.fill(template, kind=kind, **values) for template in archive.texts("file"))
     name = f"{pixel}/{kind}-{pixel}.fits"
-    checksums = archive.filled(archive.values.get("checksums", ""), **values)
-    return Wanted((id,), name, addresses, checksums, MANY_SPECTRA_BYTES)
+    checksums = archive.fill(archive.values.get("checksums", ""), **values)
+    return RemoteFile((id,), name, addresses, checksums, MANY_SPECTRA_BYTES)

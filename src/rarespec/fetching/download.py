@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rarespec.fetching.asked import Wanted
+from rarespec.fetching.asked import RemoteFile
 from rarespec.fetching.checksums import Checksum, Checksums
 from rarespec.fetching.fault import FaultError
-from rarespec.fetching.record import Cause, Outcome, Record, Result, failed
+from rarespec.fetching.record import Cause, Outcome, Record, Result, record_failure
 from rarespec.fetching.secret import origin_of
 from rarespec.fetching.web import Response, Web, length_of, page_title, too_long
 from rarespec.formats import Container, Source
@@ -147,10 +147,10 @@ class Downloads:
     checksums: Checksums | None
     """None when they are not wanted."""
 
-    def results(self, wanted: Wanted) -> list[Result]:
+    def results(self, wanted: RemoteFile) -> list[Result]:
         return [self.fetch(wanted)]
 
-    def fetch(self, wanted: Wanted) -> Result:
+    def fetch(self, wanted: RemoteFile) -> Result:
         """Never raises for a fault of the archive; the addresses are asked in their order."""
         there = self.record.already_there(wanted)
         if there:
@@ -159,21 +159,21 @@ class Downloads:
         try:
             for address in wanted.addresses:
                 try:
-                    return self._fetched(wanted, address)
+                    return self._fetch_file(wanted, address)
                 except FaultError as fault:
                     if not fault.absent or address == wanted.addresses[-1]:
                         raise
             raise FaultError("no known address")
         except FaultError as fault:
             cause = Cause.ABSENT if fault.absent else Cause.FAULT
-            return failed(wanted.asked, self.web.hidden(_reason(fault, wanted)), wanted.name, address, cause)
+            return record_failure(wanted.asked, self.web.hidden(_reason(fault, wanted)), wanted.name, address, cause)
 
-    def _fetched(self, wanted: Wanted, address: str) -> Result:
+    def _fetch_file(self, wanted: RemoteFile, address: str) -> Result:
         partial = Partial(self.folder / wanted.name)
 
         def ask() -> Checksum:
             self._receive(address, partial, wanted.most_bytes)
-            published = self._published(wanted, address)
+            published = self._published_checksum(wanted, address)
             try:
                 return check_whole(partial.path, published)
             except FaultError:
@@ -183,11 +183,11 @@ class Downloads:
         digest = self.web.patience.insist(ask, origin_of(address))
         zipped = is_gzip(partial.path) and not wanted.name.endswith(".gz")
         path = partial.publish(".gz" if zipped else "")
-        verified = self._published(wanted, address) is not None
+        verified = self._published_checksum(wanted, address) is not None
         name = path.relative_to(self.folder).as_posix()
         return Result(wanted.asked, Outcome.FETCHED, name, address, "", path.stat().st_size, str(digest), verified)
 
-    def _published(self, wanted: Wanted, address: str) -> Checksum | None:
+    def _published_checksum(self, wanted: RemoteFile, address: str) -> Checksum | None:
         return self.checksums.of(address, wanted.checksums) if self.checksums else None
 
     def _receive(self, address: str, partial: Partial, most: int) -> None:
@@ -238,6 +238,6 @@ def _validator(response: Response) -> str:
     return response.headers.get("Last-Modified", "")
 
 
-def _reason(fault: FaultError, wanted: Wanted) -> str:
+def _reason(fault: FaultError, wanted: RemoteFile) -> str:
     n = len(wanted.addresses)
     return f"{fault.reason}, at all {n} addresses" if fault.absent and n > 1 else fault.reason

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rarespec.errors import UsageError
 from rarespec.fetching.addresses import Table, load_addresses
-from rarespec.fetching.asked import Wanted
+from rarespec.fetching.asked import RemoteFile
 from rarespec.fetching.checksums import Checksums
 from rarespec.fetching.desi import without_classes
 from rarespec.fetching.download import Downloads
@@ -131,7 +131,7 @@ def _names_in(survey: Path | None) -> list[str]:
 
 
 def _tasks(
-    question: Question, place: Place, table: Table, web: Web, record: Record, files: Sequence[Wanted]
+    question: Question, place: Place, table: Table, web: Web, record: Record, files: Sequence[RemoteFile]
 ) -> list[Task]:
     if question.archive == "sparcl":
         return list(SparclDownloads(web, place.folder, record, question.addresses(table)).tasks(files))

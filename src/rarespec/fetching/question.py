@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from rarespec.errors import SurveyError, UsageError
 from rarespec.fetching.addresses import Archive, Table, archive
-from rarespec.fetching.asked import Asked, Wanted, asked_ids, asked_in, once
+from rarespec.fetching.asked import Target, RemoteFile, make_targets, once, read_targets
 from rarespec.fetching.desi import desi_files
 from rarespec.fetching.fault import FaultError
 from rarespec.fetching.record import Cause, Result
@@ -30,9 +30,9 @@ from rarespec.storage.text import printable
 WANTED = "the query must return plate, mjd and fiberid (and best run2d), or field, mjd and catalogid"
 
 
-def rows_of(sql: str, archive: Archive, web: Web) -> list[Asked]:
+def rows_of(sql: str, archive: Archive, web: Web) -> list[Target]:
     """The objects that a query gives, every one once, in its order."""
-    address = archive.filled(archive.text("sql"), sql=quote(" ".join(sql.split()), safe=""))
+    address = archive.fill(archive.text("sql"), sql=quote(" ".join(sql.split()), safe=""))
     try:
         text = web.text("GET", address, seconds=QUERY_SECONDS)
     except FaultError as fault:
@@ -40,7 +40,7 @@ def rows_of(sql: str, archive: Archive, web: Web) -> list[Asked]:
     rows = _parse(text, archive.release)
     if len(rows) >= archive.number("sql_rows"):
         raise SurveyError(f"SkyServer truncated the result at {len(rows)} rows; request fewer at a time")
-    return list({one.id: one for one in map(_asked, rows)}.values())
+    return list({one.id: one for one in map(_read_target, rows)}.values())
 
 
 def _parse(text: str, release: str) -> list[dict[str, str]]:
@@ -59,17 +59,17 @@ def _is_message(line: str) -> bool:
     return line.lstrip().startswith(("{", "<")) or line.lower().startswith(("error", "sql", "no objects", "no entries"))
 
 
-def _asked(row: dict[str, str]) -> Asked:
+def _read_target(row: dict[str, str]) -> Target:
     try:
         if "catalogid" in row:
-            return Asked(field_mjd_catalogid(int(row["field"]), int(row["mjd"]), row["catalogid"]), row)
+            return Target(field_mjd_catalogid(int(row["field"]), int(row["mjd"]), row["catalogid"]), row)
         fiber = row["fiberid"] if "fiberid" in row else row["fiber"]
-        return Asked(plate_mjd_fiber(int(row["plate"]), int(row["mjd"]), int(fiber)), row)
+        return Target(plate_mjd_fiber(int(row["plate"]), int(row["mjd"]), int(fiber)), row)
     except (KeyError, ValueError):
-        raise UsageError(f"{WANTED}; there is {_listed(row)}") from None
+        raise UsageError(f"{WANTED}; there is {_join_names(row)}") from None
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     return ", ".join(names) or "nothing"
 
 
@@ -94,7 +94,7 @@ OTHERS = f"{COLUMNS} AND subclass NOT LIKE 'Carbon%' AND plate BETWEEN {{first}}
 
 def paper_sample(
     archive: Archive, web: Web, seed: int, progress: Progress, n_carbon: int = N_CARBON, n_others: int = N_OTHERS
-) -> list[Asked]:
+) -> list[Target]:
     """Draw the sample of the paper: the carbon stars, then the others, each in the order of their ids.
 
     Parameters
@@ -117,17 +117,17 @@ def paper_sample(
     list of Asked
         The objects.
     """
-    carbon = drawn(rows_of(CARBON, archive, web), n_carbon, seed, "carbon stars")
-    others: list[Asked] = []
+    carbon = draw_targets(rows_of(CARBON, archive, web), n_carbon, seed, "carbon stars")
+    others: list[Target] = []
     starts = range(0, LAST_PLATE, PLATES_AT_A_TIME)
     for n_asked, first in enumerate(starts, 1):
         last = first + PLATES_AT_A_TIME - 1
         others += rows_of(OTHERS.format(first=first, last=last), archive, web)
         progress(n_asked, len(starts), f"{len(others)} stars")
-    return [*carbon, *drawn(others, n_others, seed, "other stars")]
+    return [*carbon, *draw_targets(others, n_others, seed, "other stars")]
 
 
-def drawn(objects: Sequence[Asked], n: int, seed: int, what: str) -> list[Asked]:
+def draw_targets(objects: Sequence[Target], n: int, seed: int, what: str) -> list[Target]:
     if len(objects) < n:
         raise SurveyError(f"SkyServer has only {len(objects)} {what}, but the paper used {n}; try a later release")
     return sorted(heapq.nsmallest(n, objects, lambda one: _place(one.id, seed)), key=lambda one: one.id)
@@ -192,28 +192,28 @@ class Question:
     def secret(self, table: Table) -> Secret | None:
         return lamost_secret(self.addresses(table)) if self.archive == "lamost" else None
 
-    def files(self, table: Table, web: Web, progress: Progress) -> tuple[list[Wanted], list[Result]]:
+    def files(self, table: Table, web: Web, progress: Progress) -> tuple[list[RemoteFile], list[Result]]:
         """The files to be fetched, each once, and the objects for which there is none, with the reason."""
-        asked = self._asked(table, web, progress)
+        asked = self._find_targets(table, web, progress)
         if not asked:
             raise UsageError("nothing to fetch: no objects given")
-        found = self._found(asked, table, web)
-        files = once([one for one in found if isinstance(one, Wanted)])
+        found = self._find_files(asked, table, web)
+        files = once([one for one in found if isinstance(one, RemoteFile)])
         failures = [one for one in found if isinstance(one, Result)]
         if not files and all(one.cause == Cause.NO_ID for one in failures):
             raise UsageError(f"{failures[0].asked[0]}: {failures[0].reason}")
         return files, failures
 
-    def _asked(self, table: Table, web: Web, progress: Progress) -> Sequence[Asked]:
+    def _find_targets(self, table: Table, web: Web, progress: Progress) -> Sequence[Target]:
         if self.paper:
             return paper_sample(self.addresses(table), web, self.seed, progress)
         if self.sql:
             return rows_of(self.sql, self.addresses(table), web)
-        listed = asked_in(self.table) if self.table else []
+        listed = read_targets(self.table) if self.table else []
         known = {one.id for one in listed}
-        return [*listed, *(one for one in asked_ids(self.ids) if one.id not in known)]
+        return [*listed, *(one for one in make_targets(self.ids) if one.id not in known)]
 
-    def _found(self, asked: Sequence[Asked], table: Table, web: Web) -> list[Wanted | Result]:
+    def _find_files(self, asked: Sequence[Target], table: Table, web: Web) -> list[RemoteFile | Result]:
         if self.archive == "sdss":
             return sdss_files(asked, table, self.release, self.run2d)
         addresses = self.addresses(table)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rarespec.errors import UsageError
-from rarespec.fetching.asked import Wanted
+from rarespec.fetching.asked import RemoteFile
 
 if TYPE_CHECKING:
     from rarespec.survey.store.accounts import IngestReport
@@ -86,7 +86,9 @@ class Result:
                 "checksum verified": self.verified}  # fmt: skip
 
 
-def failed(asked: Iterable[str], reason: str, name: str = "", address: str = "", cause: Cause = Cause.FAULT) -> Result:
+def record_failure(
+    asked: Iterable[str], reason: str, name: str = "", address: str = "", cause: Cause = Cause.FAULT
+) -> Result:
     return Result(tuple(asked), Outcome.FAILED, name, address, reason, cause=cause)
 
 
@@ -178,7 +180,7 @@ class Record:
         self._lengths = dict(_entries(folder / NAME))
         self._in_survey = {_plain(name) for name in in_survey}
 
-    def already_there(self, wanted: Wanted) -> Result | None:
+    def already_there(self, wanted: RemoteFile) -> Result | None:
         """The result when the file is listed and has the length that was fetched, or is in the survey.
 
         A file of that name that we did not fetch may be a piece of one: it is fetched again.

@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 
 from rarespec.fetching.fault import StoppedError
-from rarespec.fetching.record import Cause, Outcome, Result, failed
+from rarespec.fetching.record import Cause, Outcome, Result, record_failure
 from rarespec.progress import Progress
 
 GIVE_UP_AFTER = 25
@@ -106,11 +106,11 @@ def run_all(
 
 def _result_of(task: Task, streak: Streak) -> list[Result]:
     if streak.why_over:
-        return [failed(task.asked, streak.why_over)]
+        return [record_failure(task.asked, streak.why_over)]
     try:
         return task.work()
     except StoppedError:
-        return [failed(task.asked, "interrupted")]
+        return [record_failure(task.asked, "interrupted")]
 
 
 def _count_failed(results: Iterable[Result]) -> int:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from rarespec.fetching.addresses import Archive, Table, archive
-from rarespec.fetching.asked import Asked, Wanted
-from rarespec.fetching.record import Cause, Result, failed
+from rarespec.fetching.asked import Target, RemoteFile
+from rarespec.fetching.record import Cause, Result, record_failure
 from rarespec.fetching.secret import Secret, secret_from_environment
 from rarespec.formats.surveys.sdss import BOSS_FIRST_MJD, field_mjd_catalogid, plate_mjd_fiber
 from rarespec.storage.text import printable
@@ -21,8 +21,8 @@ NO_ID = "not an SDSS id: write plate-mjd-fiber (0355-51788-0579) or field-mjd-ca
 
 
 def sdss_files(
-    asked: Sequence[Asked], table: Table, release: str | None = None, run2d: str | None = None
-) -> list[Wanted | Result]:
+    asked: Sequence[Target], table: Table, release: str | None = None, run2d: str | None = None
+) -> list[RemoteFile | Result]:
     """A file for each object, or a failure that says why there is none.
 
     The reduction (run2d) is that which was given, else that of the object's row, else those of the table of archives
@@ -33,38 +33,38 @@ def sdss_files(
     return [_file(one, plates, fields, run2d or one.word("run2d")) for one in asked]
 
 
-def _file(asked: Asked, plates: Archive, fields: Archive, run2d: str) -> Wanted | Result:
+def _file(asked: Target, plates: Archive, fields: Archive, run2d: str) -> RemoteFile | Result:
     match = ID.fullmatch(asked.id)
     if not match:
-        return failed([asked.id], NO_ID, cause=Cause.NO_ID)
+        return record_failure([asked.id], NO_ID, cause=Cause.NO_ID)
     if run2d and not RUN2D.fullmatch(run2d):
-        return failed([asked.id], f"there is no SDSS reduction {printable(run2d)!r}", cause=Cause.NO_ID)
+        return record_failure([asked.id], f"there is no SDSS reduction {printable(run2d)!r}", cause=Cause.NO_ID)
     first, mjd, last = int(match[1]), int(match[2]), int(match[3])
     if last > MOST_FIBERS:
         return _of_field(asked.id, fields, first, mjd, last, run2d)
     return _of_plate(asked.id, plates, first, mjd, last, run2d)
 
 
-def _of_plate(id: str, archive: Archive, plate: int, mjd: int, fiber: int, run2d: str) -> Wanted:
+def _of_plate(id: str, archive: Archive, plate: int, mjd: int, fiber: int, run2d: str) -> RemoteFile:
     era = "legacy" if mjd < BOSS_FIRST_MJD else "boss"
     runs = [run2d] if run2d else archive.texts(f"{era}_run2d")
     # A number is a reduction of the first spectrographs, a version one of BOSS.
     redux = archive.text("boss_redux" if runs[0].startswith("v") else "legacy_redux")
     values: dict[str, Any] = {"plate": plate, "mjd": mjd, "fiber": fiber, "redux": redux}
     name = f"{plate:04d}/spec-{plate_mjd_fiber(plate, mjd, fiber)}.fits"
-    return Wanted((id,), name, _addresses(archive, "plate", runs, values), archive.values.get("checksums", ""))
+    return RemoteFile((id,), name, _addresses(archive, "plate", runs, values), archive.values.get("checksums", ""))
 
 
-def _of_field(id: str, archive: Archive, field: int, mjd: int, catalogid: int, run2d: str) -> Wanted:
+def _of_field(id: str, archive: Archive, field: int, mjd: int, catalogid: int, run2d: str) -> RemoteFile:
     runs = [run2d] if run2d else archive.texts("field_run2d")
     values: dict[str, Any] = {"field": field, "mjd": mjd, "catalogid": catalogid, "group": f"{field // 1000:03d}XXX"}
     name = f"{field:06d}/spec-{field_mjd_catalogid(field, mjd, catalogid)}.fits"
-    return Wanted((id,), name, _addresses(archive, "field", runs, values), archive.values.get("checksums", ""))
+    return RemoteFile((id,), name, _addresses(archive, "field", runs, values), archive.values.get("checksums", ""))
 
 
 def _addresses(archive: Archive, kind: str, runs: Sequence[str], values: dict[str, Any]) -> tuple[str, ...]:
     templates = archive.texts(kind)
-    return tuple(archive.filled(template, run2d=run, **values) for run in runs for template in templates)
+    return tuple(archive.fill(template, run2d=run, **values) for run in runs for template in templates)
 
 
 # ---- LAMOST: from obsid to the address of a spectrum.
@@ -73,20 +73,20 @@ def _addresses(archive: Archive, kind: str, runs: Sequence[str], values: dict[st
 NO_OBSID = "not a LAMOST obsid: write a whole number, such as 437513049"
 
 
-def lamost_files(asked: Sequence[Asked], archive: Archive) -> list[Wanted | Result]:
+def lamost_files(asked: Sequence[Target], archive: Archive) -> list[RemoteFile | Result]:
     """A file for each object, or a failure that says why there is none."""
     return [_lamost_file(one.id, archive) for one in asked]
 
 
-def _lamost_file(id: str, archive: Archive) -> Wanted | Result:
+def _lamost_file(id: str, archive: Archive) -> RemoteFile | Result:
     if not (id.isascii() and id.isdigit()):
-        return failed([id], NO_OBSID, cause=Cause.NO_ID)
+        return record_failure([id], NO_OBSID, cause=Cause.NO_ID)
     obsid = int(id)
-    addresses = tuple(archive.filled(template, obsid=obsid) for template in archive.texts("spectrum"))
-    return Wanted((id,), f"{obsid // 100_000}/lamost-{obsid}.fits", addresses)
+    addresses = tuple(archive.fill(template, obsid=obsid) for template in archive.texts("spectrum"))
+    return RemoteFile((id,), f"{obsid // 100_000}/lamost-{obsid}.fits", addresses)
 
 
 def lamost_secret(archive: Archive) -> Secret | None:
     """The token for releases that are not public yet, from the environment alone."""
-    address = archive.filled(archive.texts("spectrum")[0], obsid=0)
+    address = archive.fill(archive.texts("spectrum")[0], obsid=0)
     return secret_from_environment(archive.text("token_variable"), address)

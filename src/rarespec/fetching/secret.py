@@ -21,7 +21,7 @@ class Secret:
     origin: str
     value: str = field(repr=False)
 
-    def added_to(self, url: str) -> str:
+    def add_to(self, url: str) -> str:
         """The address with the token, when it is of the token's origin; else as it is."""
         if origin_of(url) != self.origin or self.is_in(url):
             return url
@@ -31,7 +31,7 @@ class Secret:
     def is_in(self, text: str) -> bool:
         return self.value in text or quote(self.value, safe="") in text
 
-    def hidden_in(self, text: str) -> str:
+    def hide_in(self, text: str) -> str:
         """The text without the token."""
         return text.replace(self.value, HIDDEN).replace(quote(self.value, safe=""), HIDDEN)
 
@@ -73,5 +73,5 @@ class HidingFilter(logging.Filter):
         self._secret = secret
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = self._secret.hidden_in(record.getMessage()), ()
+        record.msg, record.args = self._secret.hide_in(record.getMessage()), ()
         return True

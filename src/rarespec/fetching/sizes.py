@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rarespec.fetching.asked import Wanted
+from rarespec.fetching.asked import RemoteFile
 from rarespec.fetching.fault import FaultError
-from rarespec.fetching.record import Cause, Outcome, Record, Result, failed
+from rarespec.fetching.record import Cause, Outcome, Record, Result, record_failure
 from rarespec.fetching.run import Task, run_all
 from rarespec.fetching.secret import origin_of
 from rarespec.fetching.web import Web, length_of
@@ -41,7 +41,7 @@ class Preview:
     """
 
     folder: Path
-    missing: list[Wanted]
+    missing: list[RemoteFile]
     there: list[Result]
     failures: list[Result]
     sizes: dict[str, int] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Preview:
 
 
 def preview(
-    files: Sequence[Wanted],
+    files: Sequence[RemoteFile],
     failures: Sequence[Result],
     folder: Path,
     record: Record,
@@ -89,11 +89,11 @@ def preview(
     return view
 
 
-def _sizes(wanted: Wanted, web: Web) -> list[Result]:
+def _sizes(wanted: RemoteFile, web: Web) -> list[Result]:
     return [_size(wanted, web)]
 
 
-def _size(wanted: Wanted, web: Web) -> Result:
+def _size(wanted: RemoteFile, web: Web) -> Result:
     for address in wanted.addresses:
         try:
             n_bytes = web.patience.insist(partial(_length, address, web), origin_of(address))
@@ -101,8 +101,8 @@ def _size(wanted: Wanted, web: Web) -> Result:
         except FaultError as fault:
             if not fault.absent or address == wanted.addresses[-1]:
                 cause = Cause.ABSENT if fault.absent else Cause.FAULT
-                return failed(wanted.asked, web.hidden(fault.reason), wanted.name, address, cause)
-    return failed(wanted.asked, "no known address", wanted.name)
+                return record_failure(wanted.asked, web.hidden(fault.reason), wanted.name, address, cause)
+    return record_failure(wanted.asked, "no known address", wanted.name)
 
 
 def _length(address: str, web: Web) -> int:

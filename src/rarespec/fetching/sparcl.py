@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from rarespec.errors import SurveyError
 from rarespec.fetching.addresses import Archive
-from rarespec.fetching.asked import Asked, Wanted, once
+from rarespec.fetching.asked import Target, RemoteFile, once
 from rarespec.fetching.fault import FaultError
-from rarespec.fetching.record import Cause, Outcome, Record, Result, failed
+from rarespec.fetching.record import Cause, Outcome, Record, Result, record_failure
 from rarespec.fetching.run import Task
 from rarespec.fetching.secret import origin_of
 from rarespec.fetching.web import QUERY_SECONDS, Web, page_title
@@ -113,19 +113,19 @@ NO_ID = "not a SPARCL id: write a sparcl_id (00000dd7-b1ff-48ed-b162-46d9d65f829
 NOT_THERE = "not in the archive: SPARCL has no such spectrum"
 
 
-def sparcl_files(asked: Sequence[Asked], archive: Archive, web: Web) -> list[Wanted | Result]:
+def sparcl_files(asked: Sequence[Target], archive: Archive, web: Web) -> list[RemoteFile | Result]:
     """A file for each spectrum; specids (of SDSS, of DESI the TARGETID) are looked up, and may have several."""
     specids = {one.id: one for one in asked if one.id.isascii() and one.id.isdigit()}
     matches = _look_up(list(specids), archive, web)
-    files: list[Wanted] = []
+    files: list[RemoteFile] = []
     failures: list[Result] = []
     for one in asked:
         is_uuid = UUID.fullmatch(one.id.lower())
         uuids = [one.id.lower()] if is_uuid else matches.get(one.id, [])
-        files += [Wanted((one.id,), f"{uuid[:2]}/sparcl-{uuid}.parquet", (uuid,)) for uuid in uuids]
+        files += [RemoteFile((one.id,), f"{uuid[:2]}/sparcl-{uuid}.parquet", (uuid,)) for uuid in uuids]
         if not uuids:
             reason, cause = (NOT_THERE, Cause.ABSENT) if one.id in specids else (NO_ID, Cause.NO_ID)
-            failures.append(failed([one.id], reason, cause=cause))
+            failures.append(record_failure([one.id], reason, cause=cause))
     return [*once(files), *failures]
 
 
@@ -135,7 +135,7 @@ def _look_up(specids: Sequence[str], archive: Archive, web: Web) -> dict[str, li
     for first in range(0, len(specids), SPECIDS_AT_A_TIME):
         some = {str(int(id)): id for id in specids[first : first + SPECIDS_AT_A_TIME]}
         search = {"outfields": ["sparcl_id", "specid"], "search": [["specid", *map(int, some)]]}
-        address = archive.filled(archive.text("find"), limit=MATCHES_EACH * len(some))
+        address = archive.fill(archive.text("find"), limit=MATCHES_EACH * len(some))
         try:
             text = web.text("POST", address, json=search, seconds=QUERY_SECONDS)
             records = _records(text, MATCHES_EACH * len(some))
@@ -174,19 +174,19 @@ class SparclDownloads:
     record: Record
     archive: Archive
 
-    def tasks(self, files: Sequence[Wanted]) -> Iterator[Task]:
+    def tasks(self, files: Sequence[RemoteFile]) -> Iterator[Task]:
         for first in range(0, len(files), SPECTRA_AT_A_TIME):
             some = files[first : first + SPECTRA_AT_A_TIME]
             yield Task(partial(self._fetch, some), [id for wanted in some for id in wanted.asked], len(some))
 
-    def _fetch(self, files: Sequence[Wanted]) -> list[Result]:
+    def _fetch(self, files: Sequence[RemoteFile]) -> list[Result]:
         there = {wanted.name: self.record.already_there(wanted) for wanted in files}
         missing = [wanted for wanted in files if not there[wanted.name]]
-        fetched = {result.name: result for result in self._fetched(missing)} if missing else {}
+        fetched = {result.name: result for result in self._fetch_files(missing)} if missing else {}
         return [there[wanted.name] or fetched[wanted.name] for wanted in files]
 
-    def _fetched(self, files: Sequence[Wanted]) -> Iterator[Result]:
-        address = self.archive.filled(self.archive.text("spectra"), include=",".join(FIELDS))
+    def _fetch_files(self, files: Sequence[RemoteFile]) -> Iterator[Result]:
+        address = self.archive.fill(self.archive.text("spectra"), include=",".join(FIELDS))
         uuids = [wanted.addresses[0] for wanted in files]
 
         def ask() -> list[dict[str, Any]]:
@@ -199,18 +199,18 @@ class SparclDownloads:
                 str(record.get("sparcl_id")): record for record in self.web.patience.insist(ask, origin_of(address))
             }
         except FaultError as fault:
-            yield from (failed(wanted.asked, fault.reason, wanted.name, address) for wanted in files)
+            yield from (record_failure(wanted.asked, fault.reason, wanted.name, address) for wanted in files)
             return
         for wanted in files:
-            yield self._stored(wanted, records.get(wanted.addresses[0]), address)
+            yield self._store_record(wanted, records.get(wanted.addresses[0]), address)
 
-    def _stored(self, wanted: Wanted, record: dict[str, Any] | None, address: str) -> Result:
+    def _store_record(self, wanted: RemoteFile, record: dict[str, Any] | None, address: str) -> Result:
         if record is None:
-            return failed(wanted.asked, NOT_THERE, wanted.name, address, Cause.ABSENT)
+            return record_failure(wanted.asked, NOT_THERE, wanted.name, address, Cause.ABSENT)
         try:
             content = parquet_of(record)
         except FaultError as fault:
-            return failed(wanted.asked, fault.reason, wanted.name, address)
+            return record_failure(wanted.asked, fault.reason, wanted.name, address)
         path = self.folder / wanted.name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, content)

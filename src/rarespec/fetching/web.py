@@ -66,12 +66,12 @@ class _OnTime:
 
     def getresponse(self) -> Any:
         seconds = GRACE_SECONDS + (self.timeout if isinstance(self.timeout, int | float) else 0.0)
-        with _ended_after(seconds, self.sock):
+        with _end_after(seconds, self.sock):
             return super().getresponse()  # type: ignore[misc]
 
 
 @contextmanager
-def _ended_after(seconds: float, sock: socket.socket | None) -> Iterator[None]:
+def _end_after(seconds: float, sock: socket.socket | None) -> Iterator[None]:
     timer = Timer(seconds, _end, (sock,))
     timer.daemon = True
     timer.start()
@@ -203,7 +203,7 @@ class Web:
 
     def hidden(self, text: str) -> str:
         """The text without the token."""
-        return self._secret.hidden_in(text) if self._secret else text
+        return self._secret.hide_in(text) if self._secret else text
 
     def _after_redirects(
         self, method: str, url: str, headers: Mapping[str, str], seconds: float, body: Mapping[str, Any]
@@ -239,7 +239,7 @@ class Web:
     def _request(
         self, method: str, url: str, headers: Mapping[str, str], seconds: float, body: Mapping[str, Any]
     ) -> Response:
-        whole = self._secret.added_to(url) if self._secret else url
+        whole = self._secret.add_to(url) if self._secret else url
         timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=seconds)
         return self._manager(url).request(
             method, whole, headers=headers, timeout=timeout, redirect=False, retries=False, preload_content=False,

@@ -186,13 +186,13 @@ def _batches_of_text(source: Source) -> Iterator[tuple[int, Columns]]:
 
 
 def _text_table(source: Source) -> Table:
-    from rarespec.formats.tables.text import delimited, ecsv, votable, whole
+    from rarespec.formats.tables.text import ecsv, read_delimited, votable, whole
 
     content = whole(source)
     start = content[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith(b"<"):
         return votable(content)
-    return ecsv(content) if start.startswith(b"# %ECSV") else delimited(content)
+    return ecsv(content) if start.startswith(b"# %ECSV") else read_delimited(content)
 
 
 def _with_common_names(own: Columns, first: int) -> Columns:

@@ -205,11 +205,11 @@ def generic_catalogue(columns: Mapping[str, Column], source_name: str, spare_ids
     """Common columns first, then the file's own in lower case; every list has one value per spare id."""
     left = {name: python_values(column) for name, column in columns.items()}
     n = len(spare_ids)
-    catalogue: Catalogue = {"id": ids_of(_taken(left, IDS) or [None] * n, spare_ids)}
+    catalogue: Catalogue = {"id": ids_of(_take_first(left, IDS) or [None] * n, spare_ids)}
     for common, names in NUMBERS.items():
         catalogue[common] = _floats(left, names) or [None] * n
     for common, names in TEXTS.items():
-        values = _taken(left, names) or [None] * n
+        values = _take_first(left, names) or [None] * n
         catalogue[common] = [None if value is None else str(value) for value in values]
     catalogue["survey"] = [value or "unknown" for value in catalogue["survey"]]
     catalogue["source"] = [source_name] * n
@@ -219,7 +219,7 @@ def generic_catalogue(columns: Mapping[str, Column], source_name: str, spare_ids
     return catalogue
 
 
-def _taken(left: dict[str, list[Any]], names: tuple[str, ...]) -> list[Any] | None:
+def _take_first(left: dict[str, list[Any]], names: tuple[str, ...]) -> list[Any] | None:
     name = find(left, names)
     return None if name is None else left.pop(name)
 
@@ -250,11 +250,11 @@ def python_values(column: Any) -> list[Any]:
     if isinstance(column, np.ndarray) and column.dtype.kind in "Mm":
         column = [None if np.isnat(value) else str(value) for value in column]
     if isinstance(column, np.ndarray):
-        column = _listed(column)
+        column = _list_values(column)
     return [_python_value(value) for value in column]
 
 
-def _listed(column: np.ndarray[Any, Any]) -> list[Any]:
+def _list_values(column: np.ndarray[Any, Any]) -> list[Any]:
     if column.dtype.kind == "U" and column.dtype.itemsize:
         # NumPy makes broken text, which crashes Python later, of numbers that are no characters.
         codes = np.ascontiguousarray(column).view(np.dtype("u4").newbyteorder(column.dtype.byteorder))
@@ -302,5 +302,5 @@ def stem_of(path: Path) -> str:
     return path.with_suffix("").stem if path.suffix == ".gz" else path.stem
 
 
-def numbered_ids(stem: str, first: int, n: int, single: bool = False) -> list[str]:
+def number_ids(stem: str, first: int, n: int, single: bool = False) -> list[str]:
     return [stem] if single else [f"{stem}-{row:06d}" for row in range(first, first + n)]

@@ -165,7 +165,7 @@ def read(
     >>> print(defect.reason)
     unreadable
     """
-    yield from contained(_read, (format, options), path, limits)
+    yield from read_contained(_read, (format, options), path, limits)
 
 
 def _read(shared: tuple[str | None, ReadOptions | None], path: str) -> Iterator[Found]:
@@ -178,7 +178,7 @@ def read_catalogue_contained(path: str | os.PathLike[str], limits: ReadLimits = 
 
     with tempfile.TemporaryDirectory() as folder:
         arrow = os.path.join(folder, "catalogue.arrow")
-        for defect in contained(_write_catalogue, arrow, path, limits, limits.for_catalogue(path)):
+        for defect in read_contained(_write_catalogue, arrow, path, limits, limits.for_catalogue(path)):
             raise DefectError(defect.reason, defect.detail)
         # mapped, not loaded: it stays readable after its name is gone
         return pa.ipc.open_file(pa.memory_map(arrow)).read_all()
@@ -200,7 +200,7 @@ def _write_catalogue(into: str, path: str) -> Iterator[Defect]:
         writer.write_table(table)
 
 
-def contained(
+def read_contained(
     function: Callable[[Any, str], Iterator[Any]],
     shared: Any,
     path: str | os.PathLike[str],
@@ -239,7 +239,7 @@ def contained(
         yield Defect(name, Reason.READER_CRASHED, f"its reader crashed the process ({error})")
 
 
-def contained_groups(
+def read_groups_contained(
     function: Callable[[Any, list[str]], Iterator[Any]],
     shared: Any,
     groups: Iterable[list[str]],

@@ -178,7 +178,7 @@ def read_here(
     unreadable
     """
     name = printable(os.fspath(path))
-    with closing(_found(path, format, options or ReadOptions())) as found:
+    with closing(_find_reader(path, format, options or ReadOptions())) as found:
         while (item := _next_or_defect(found, name)) is not None:
             yield item
 
@@ -200,7 +200,9 @@ def _next_or_defect(found: Iterator[Found], name: str) -> Found | None:
         return Defect(name, Reason.READER_CRASHED, _message(error))
 
 
-def _found(path: str | os.PathLike[str], format: str | None, options: ReadOptions) -> Generator[Found, None, None]:
+def _find_reader(
+    path: str | os.PathLike[str], format: str | None, options: ReadOptions
+) -> Generator[Found, None, None]:
     from rarespec.formats.catalogue import is_catalogue
 
     with Source(path) as source:

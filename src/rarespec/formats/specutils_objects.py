@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.formats.columns import Column, find, generic_catalogue, ids_of, numbered_ids
+from rarespec.formats.columns import Column, find, generic_catalogue, ids_of, number_ids
 from rarespec.formats.stacks import stack_of
 from rarespec.formats.wavelength import Axis
 from rarespec.spectrum import DefectError, Reason, Spectra
@@ -92,7 +92,7 @@ def _catalogue(spectrum: Spectrum, id: str | list[str] | None, n: int) -> dict[s
     redshift = np.ravel(getattr(spectrum.redshift, "value", spectrum.redshift))
     if not find(columns, ("z", "redshift")) and redshift.any():
         columns["z"] = np.broadcast_to(redshift, (n,))
-    catalogue = generic_catalogue(columns, "", numbered_ids("spectrum", 0, n, single=n == 1))
+    catalogue = generic_catalogue(columns, "", number_ids("spectrum", 0, n, single=n == 1))
     if id is not None:
         catalogue["id"] = ids_of([id] if isinstance(id, str) else list(id), catalogue["id"])
     return catalogue

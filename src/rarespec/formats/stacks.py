@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.formats.columns import Column, Roles, generic_catalogue, numbered_ids, stem_of
+from rarespec.formats.columns import Column, Roles, generic_catalogue, number_ids, stem_of
 from rarespec.formats.pixels import bad_pixels, flags, ivar_of_error, numbers
 from rarespec.formats.reader import MAX_ROWS, ReadOptions
 from rarespec.formats.source import Source
@@ -39,7 +39,7 @@ class Origin:
     """The file holds one spectrum only."""
 
     def spare_ids(self, first: int, n: int) -> list[str]:
-        return numbered_ids(stem_of(self.source.path), first, n, self.single)
+        return number_ids(stem_of(self.source.path), first, n, self.single)
 
 
 def stacks_of_rows(

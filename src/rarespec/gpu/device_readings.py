@@ -10,7 +10,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from rarespec.features.pca import solvers as _subspace
-from rarespec.features.pca.readings import SAMPLE_ROWS, Look, Moments, Projection, Sums, drawn_rows
+from rarespec.features.pca.readings import SAMPLE_ROWS, Look, Moments, Projection, Sums, draw_rows
 from rarespec.features.rows import Rows
 from rarespec.rankers.other_arrays import as_numpy, like, rows_at
 
@@ -48,7 +48,7 @@ class DeviceReadings:
         raise NotImplementedError("the exact solver runs on the CPU")
 
     def mean_and_sample(self, rng: np.random.Generator) -> tuple[NDArray[np.float64], Rows] | None:
-        drawn, total, finite, sample = drawn_rows(self._n_all, rng), None, [np.empty(0, bool)], []
+        drawn, total, finite, sample = draw_rows(self._n_all, rng), None, [np.empty(0, bool)], []
         start = 0
         for rows, mask in self._parts():
             xp = array_namespace(rows)
@@ -64,7 +64,7 @@ class DeviceReadings:
             return None
         found = np.concatenate(sample)
         if 2 * len(found) < min(len(usable), SAMPLE_ROWS):
-            found = self._rows_numbered(usable[drawn_rows(len(usable), rng)])
+            found = self._rows_numbered(usable[draw_rows(len(usable), rng)])
         return total / len(usable), found
 
     def looks(self, look: Look, projection: Projection) -> Iterator[Sums]:

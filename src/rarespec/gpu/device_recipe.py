@@ -192,19 +192,19 @@ class DeviceRecipe:
             Number of the step, from 1, that could not use the row; 0 if all could.
         """
         xp = array_namespace(flux)
-        fused = self._fused_now() if str(device(flux)).startswith("cuda") else None
+        fused = self._fuse_if_fitted() if str(device(flux)).startswith("cuda") else None
         if fused is not None and flux.dtype == xp.float32:
             return fused(flux)
-        values, lost_at = _located(self.recipe.steps_, flux)
+        values, lost_at = _locate_failures(self.recipe.steps_, flux)
         return xp.astype(values, xp.float32), lost_at
 
-    def _fused_now(self) -> FusedFeatures | None:
+    def _fuse_if_fitted(self) -> FusedFeatures | None:
         if has_triton() and self._fused_for is not self.recipe.steps_:
             self._fused, self._fused_for = FusedFeatures.of(self.recipe), self.recipe.steps_
         return self._fused
 
 
-def _located(steps: list[Any], X: Array) -> tuple[Array, Array]:
+def _locate_failures(steps: list[Any], X: Array) -> tuple[Array, Array]:
     """Rows after the steps, and the number of the step that could not use them."""
     xp = array_namespace(X)
     lost_at = xp.zeros(X.shape[0], dtype=xp.int8, device=device(X))
@@ -219,10 +219,10 @@ def _fit(pca: StreamingPCA, prepared: _Kept) -> StreamingPCA:
     """By the solver that the CPU would take; the exact one is left to it."""
     if pca._chosen_solver(next(prepared()).shape[1]) == "exact":
         return pca.fit_blocks(lambda: (as_numpy(rows) for rows in prepared()))
-    return fitted_components(pca, prepared, prepared.sizes)
+    return fit_components(pca, prepared, prepared.sizes)
 
 
-def fitted_components(pca: StreamingPCA, blocks: ArrayBlocks, sizes: Sequence[int]) -> StreamingPCA:
+def fit_components(pca: StreamingPCA, blocks: ArrayBlocks, sizes: Sequence[int]) -> StreamingPCA:
     """Learn components by the randomised solver, with products made where the blocks are.
 
     Parameters
@@ -262,9 +262,9 @@ class _Kept:
         missing = [number for number in range(len(self.sizes)) if number not in self._kept]
         read = iter(self._read(missing))
         for number in range(len(self.sizes)):
-            yield self._kept[number] if number in self._kept else self._prepared(number, next(read))
+            yield self._kept[number] if number in self._kept else self._prepare(number, next(read))
 
-    def _prepared(self, number: int, block: NDArray[Any]) -> Array:
+    def _prepare(self, number: int, block: NDArray[Any]) -> Array:
         import torch
 
         rows = torch.as_tensor(block, device=self._device)

@@ -86,7 +86,7 @@ def nearest_rows(X: Array, k: int, progress: Progress | None = None) -> tuple[Ar
     search = _kernel_search(X, k) if _on_gpu(X) else None
     for start, stop in _batches(n, QUERIES_AT_ONCE if search else _rows_at_once(X)):
         rows = xp.arange(start, stop, device=device(X))
-        near, squares = _searched(X, rows, k) if search is None else _found(X, rows, k, search)
+        near, squares = _search_all(X, rows, k) if search is None else _search_candidates(X, rows, k, search)
         indices.append(near)
         distances.append(xp.sqrt(squares))
         if progress:
@@ -112,7 +112,7 @@ def _rows_at_once(X: Array) -> int:
 # ---- by sorting all distances, in float64
 
 
-def _searched(X: Array, rows: Array, k: int) -> tuple[Array, Array]:
+def _search_all(X: Array, rows: Array, k: int) -> tuple[Array, Array]:
     """Neighbours (m, k) and squared distances (m, k) of these rows."""
     xp = array_namespace(X)
     base = xp.astype(X, xp.float64)
@@ -146,8 +146,8 @@ def _nearest_of(X: Array, rows: Array, candidates: Array, k: int) -> tuple[Array
 # ---- by the kernel, on a GPU
 
 
-def _found(X: Array, rows: Array, k: int, search: CandidateSearch) -> tuple[Array, Array]:
-    """As `_searched`, which is asked only for rows whose candidates are not certain to hold the nearest."""
+def _search_candidates(X: Array, rows: Array, k: int, search: CandidateSearch) -> tuple[Array, Array]:
+    """As `_search_all`, which is asked only for rows whose candidates are not certain to hold the nearest."""
     candidates = search(int(rows[0]), int(rows[-1]) + 1)
     near, squares = _nearest_of(X, rows, candidates.rows, k)
     farthest = squares[:, -1]
@@ -155,7 +155,7 @@ def _found(X: Array, rows: Array, k: int, search: CandidateSearch) -> tuple[Arra
     for start, stop in _batches(uncertain.shape[0], _rows_at_once(X)):
         again = uncertain[start:stop]
         place = again - rows[0]
-        near[place], squares[place] = _searched(X, again, k)
+        near[place], squares[place] = _search_all(X, again, k)
     return near, squares
 
 

@@ -159,8 +159,8 @@ class FusedFeatures:
         self.n_columns = max(16, 1 << (self.n_features - 1).bit_length())
         self._numbers = (
             np.pad(projection, [(0, TILE * tiling.tiles), (0, self.n_columns - self.n_features)]),
-            self._padded(projection.sum(axis=0)),
-            self._padded(pca.mean_ @ projection),
+            self._pad(projection.sum(axis=0)),
+            self._pad(pca.mean_ @ projection),
         )
         self._on: dict[Any, tuple[Array, ...]] = {}
 
@@ -246,7 +246,7 @@ class FusedFeatures:
                 torch.cuda.current_stream(device).synchronize()  # other streams will read them too
         return self._on[device]
 
-    def _padded(self, values: Any) -> Any:
+    def _pad(self, values: Any) -> Any:
         return np.pad(values, (0, self.n_columns - len(values)))
 
 

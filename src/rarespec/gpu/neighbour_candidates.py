@@ -132,14 +132,14 @@ class KernelCandidates:
 
         n_tiles = -(-n_rows // CLASSES)
         tile_bits = max((n_tiles - 1).bit_length(), 1)
-        kept = self._kept(start, stop, first, n_tiles, tile_bits)
+        kept = self._keep_best(start, stop, first, n_tiles, tile_bits)
         values, places = kept.topk(self.count, dim=1, largest=False)
         tiles = values.view(torch.int32) & ((1 << tile_bits) - 1)
         rows = first + tiles.to(torch.int64) * CLASSES + places % CLASSES
         # no other row is nearer than the last candidate, nor than the third of its class
         return rows, torch.minimum(values[:, -1], kept[:, (N_KEPT - 1) * CLASSES :].amin(dim=1))
 
-    def _kept(self, start: int, stop: int, first: int, n_tiles: int, tile_bits: int) -> Array:
+    def _keep_best(self, start: int, stop: int, first: int, n_tiles: int, tile_bits: int) -> Array:
         """(stop - start, N_KEPT CLASSES) squared distances, scaled, the tile in their last bits."""
         import torch
 

@@ -219,7 +219,7 @@ def over_partitions(
     """
     client = _active_client()
     travelling = client.scatter(shared, broadcast=True, hash=False) if client else shared
-    mapped = catalogue.map_partitions(_boxed, function, travelling, include_pixel=True, meta=_box(None).iloc[:0])
+    mapped = catalogue.map_partitions(_box_result, function, travelling, include_pixel=True, meta=_box(None).iloc[:0])
     pixels = mapped.get_ordered_healpix_pixels()
     at_once = AT_ONCE if client is None else max(AT_ONCE, 2 * sum(client.nthreads().values()))
     n_failed = 0
@@ -243,7 +243,7 @@ def _active_client() -> Any:
         return None
 
 
-def _boxed(partition: pd.DataFrame, pixel: Any, function: Callable[..., Any], shared: Any) -> pd.DataFrame:
+def _box_result(partition: pd.DataFrame, pixel: Any, function: Callable[..., Any], shared: Any) -> pd.DataFrame:
     return _box(function(partition, pixel, shared))
 
 

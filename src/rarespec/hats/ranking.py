@@ -14,7 +14,7 @@ import numpy as np
 
 from rarespec.hats.catalogue import name_of, spectra_in
 from rarespec.pages.html import Html, element
-from rarespec.pages.notebook import note, shown
+from rarespec.pages.notebook import note, show_card
 from rarespec.rankers.ranker import best_first
 from rarespec.searching.export import write_table
 from rarespec.searching.model import SearchModel
@@ -202,7 +202,7 @@ class HatsRanking:
     @property
     def problems(self) -> list[str]:
         """What was wrong with the examples, and every spectrum that was not scored, by reason; one line each."""
-        return [*self.lesson_problems, *self._unusable(), *self._partitions(), *self._repeated()]
+        return [*self.lesson_problems, *self._unusable(), *self._partitions(), *self._repeated_ids()]
 
     def _unusable(self) -> list[str]:
         account = self.account
@@ -218,7 +218,7 @@ class HatsRanking:
             lines.append(f"partitions without a spectrum: {len(self.empty)} ({some})")
         return lines
 
-    def _repeated(self) -> list[str]:
+    def _repeated_ids(self) -> list[str]:
         n = sum(count > 1 for count in Counter(self.table["id"].tolist()).values())
         return [f"the catalogue has duplicate ids; {n} of them appear more than once in the list"] if n else []
 
@@ -253,7 +253,7 @@ class HatsRanking:
 
 
 def hats_ranking_html(ranking: HatsRanking) -> str:
-    return shown(
+    return show_card(
         f"Ranking of {thousands(ranking.n_listed)} spectra of {printable(str(ranking.provenance['catalogue']))}",
         *_sample_yield(ranking),
         note(sentence(f"method {ranking.method}: {ranking.why}")),

@@ -20,7 +20,7 @@ from rarespec.searching.export.values import (
     LONE_SURROGATES,
     PlainColumn,
     Provenance,
-    escaped_columns,
+    escape_columns,
     pattern_of,
     plain_columns,
     plain_provenance,
@@ -46,7 +46,7 @@ def write(columns: Sequence[PlainColumn], path: Path, provenance: Provenance) ->
     """Written beside and then renamed; a catalogue of the same name is replaced, any other directory is left alone."""
     if path.exists() and not any((path / name).is_file() for name in MARKS):
         raise UsageError(f"{path}: already exists and is not a HATS catalogue; choose another name")
-    frame = _placed(_frame(escaped_columns(columns, FORBIDDEN, path)), path)
+    frame = _keep_placed(_frame(escape_columns(columns, FORBIDDEN, path)), path)
     beside = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
     try:
         _write(frame, beside, path.stem)
@@ -87,7 +87,7 @@ def _array(column: PlainColumn) -> Any:
     return pa.array(column.values, mask=column.missing, from_pandas=False)
 
 
-def _placed(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+def _keep_placed(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
     """The rows that have a place on the sky, by which alone HATS keeps them; the others are told."""
     missing = {"ra", "dec"} - set(frame.columns)
     if missing:

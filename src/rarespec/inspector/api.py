@@ -103,15 +103,15 @@ class Api:
             comment=body.text("comment", MAX_COMMENT, otherwise=""),
         )
         stored = await run_in_threadpool(self._inspection.label, event)
-        return await run_in_threadpool(self._stored, stored)
+        return await run_in_threadpool(self._store, stored)
 
     async def undo(self, request: Request) -> Response:
         body = await body_of(request, ("event_id", "undoes"))
         ids = body.event_id("event_id"), body.event_id_or_none("undoes")
         stored = await run_in_threadpool(self._inspection.undo, *ids)
-        return await run_in_threadpool(self._stored, stored)
+        return await run_in_threadpool(self._store, stored)
 
-    def _stored(self, event: LabelEvent) -> Response:
+    def _store(self, event: LabelEvent) -> Response:
         """With what others say, which may be shown only now or no longer."""
         others = others_payload(self._inspection.shown(event.spectrum), self._inspection.person, event.spectrum)
         return PlainJSON({"event": asdict(event), "id": event.spectrum, **others})

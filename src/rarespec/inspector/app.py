@@ -104,11 +104,11 @@ def app_for(
         routes=[*_page_routes(), *_api_routes(Api(inspection, secrets))],
         middleware=[Middleware(Gate, secrets=secrets, port=port)],
         exception_handlers={
-            RefusedError: _refused,
+            RefusedError: _answer_refusal,
             HTTPException: _not_there,
             DifferentEventError: _other_content,
-            SurveyError: _told,
-            Exception: _failed,
+            SurveyError: _answer_error,
+            Exception: _answer_failure,
         },
     )
     app.router.redirect_slashes = False
@@ -150,7 +150,7 @@ def _page_routes() -> list[Route]:
     return [Route("/", page, methods=["GET"]), Route("/static/{name}", file, methods=["GET"])]
 
 
-def _refused(request: Request, error: Exception) -> Response:
+def _answer_refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, RefusedError)
     return error.response()
 
@@ -164,13 +164,13 @@ def _other_content(request: Request, error: Exception) -> Response:
     return error_response(409, str(error))
 
 
-def _told(request: Request, error: Exception) -> Response:
+def _answer_error(request: Request, error: Exception) -> Response:
     """A file that cannot be read or written, or a request that does not fit the survey."""
     logger.error("%s", error)
     return error_response(500, str(error))
 
 
-def _failed(request: Request, error: Exception) -> Response:
+def _answer_failure(request: Request, error: Exception) -> Response:
     """The traceback goes to the terminal. This answer is made outside the gate, which has no say in it any more."""
     response = error_response(500, "this is a bug in rarespec; see the details in the terminal of `rarespec inspect`")
     response.headers.update(SECURITY_HEADERS)

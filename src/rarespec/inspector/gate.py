@@ -98,7 +98,7 @@ class Gate:
         try:
             self._check_place(request)
             if request.method == "GET" and request.scope["path"] == "/" and "token" in request.query_params:
-                return self._opened(request)
+                return self._open(request)
             self._check_cookie(request)
             if request.method == "POST":
                 self._check_change(request)
@@ -122,7 +122,7 @@ class Gate:
         if site not in (None, "same-origin", "none") and request.scope["path"] != "/":
             raise RefusedError(403, "the request comes from another page")
 
-    def _opened(self, request: Request) -> Response:
+    def _open(self, request: Request) -> Response:
         query = request.query_params.multi_items()
         if len(query) != 1 or query[0][0] != "token" or not self.secrets.opens(query[0][1]):
             raise RefusedError(401, NOT_OPENED)

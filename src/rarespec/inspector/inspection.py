@@ -11,8 +11,8 @@ from typing import Any
 
 from rarespec.errors import UsageError
 from rarespec.inspector.answers import RefusedError
-from rarespec.inspector.listing import Facts, LabelsSoFar, Listing, Said, listing_of
-from rarespec.inspector.spectrum_payload import Recent, Shelf, spectrum_payload
+from rarespec.inspector.listing import Facts, LabelsSoFar, Listing, LabelHistory, listing_of
+from rarespec.inspector.spectrum_payload import Recent, SpectrumCache, spectrum_payload
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_progress import CampaignProgress, Change
 from rarespec.labels.event import Label, LabelEvent
@@ -46,20 +46,20 @@ class Inspection:
         self.blind = blind
         self.survey = campaign.ranking.survey
         self._log, self._so_far = log, LabelsSoFar(log)
-        self._shelf = Shelf(self.survey)
+        self._shelf = SpectrumCache(self.survey)
         self._payloads: Recent[tuple[Any, ...], bytes] = Recent(KEPT_PAYLOADS)
         self._learner = ThreadPoolExecutor(1, "relearn")  # one thread: one learning at a time, in the order asked for
         self._reader = ThreadPoolExecutor(1, "read-ahead")
         self._undoing, self._showing = Lock(), Lock()
-        self._learned = self._recalled()
-        self._listing = self._shown("likely", {}, {})
+        self._learned = self._recall_labels()
+        self._listing = self._make_listing("likely", {}, {})
         self.read_ahead = self._reader.submit(self._read_ahead)
         """Done when the spectra of the list are at hand."""
 
-    def said(self) -> Said:
+    def said(self) -> LabelHistory:
         return self._so_far.now()
 
-    def shown(self, spectrum: str | None = None) -> Said:
+    def shown(self, spectrum: str | None = None) -> LabelHistory:
         """What this person may see of it; of one spectrum, which is quick however many labels there are."""
         said = self.said() if spectrum is None else self.said().about(spectrum)
         return said.seen_blind_by(self.person) if self.blind else said
@@ -98,7 +98,7 @@ class Inspection:
         """Show the newest revision in this order; in that of now when none is given."""
         with self._showing:
             now = self._listing
-            self._listing = self._shown(order or now.order, now.facts, now.moved)
+            self._listing = self._make_listing(order or now.order, now.facts, now.moved)
 
     def relearn(self) -> Future[Change]:
         """Learned from all labels that stand, when its turn comes; the requests of others go on meanwhile."""
@@ -115,17 +115,17 @@ class Inspection:
         self._learned = labels, change
         with self._showing:
             moved = {id: old for id, (old, _) in change.moved.items()}
-            self._listing = self._shown(self._listing.order, self._listing.facts, moved)
+            self._listing = self._make_listing(self._listing.order, self._listing.facts, moved)
         self.read_ahead = self._reader.submit(self._read_ahead)
         return change
 
-    def _recalled(self) -> tuple[dict[str, Label], Change]:
+    def _recall_labels(self) -> tuple[dict[str, Label], Change]:
         """Labels of earlier sessions count from the start; nobody has seen a list that they could have moved."""
         labels = self.labels()
         change = self.campaign.recall(labels) if labels else Change(self.campaign.revision, {}, 0, 0, 0.0)
         return labels, replace(change, moved={})
 
-    def _shown(self, order: str, facts_before: Mapping[str, Facts], moved: Mapping[str, int | None]) -> Listing:
+    def _make_listing(self, order: str, facts_before: Mapping[str, Facts], moved: Mapping[str, int | None]) -> Listing:
         return listing_of(self.campaign, order, self.shown().standing, facts_before, moved)
 
     def _read_ahead(self) -> None:
@@ -146,9 +146,9 @@ class Inspection:
         listing = self._listing
         facts = listing.facts.get(id, {})
         key = listing.revision, id, facts.get("flags")  # which may come later than the revision
-        return self._payloads.or_made(key, lambda: self._made(listing.ranking, id, facts))
+        return self._payloads.or_made(key, lambda: self._make_payload(listing.ranking, id, facts))
 
-    def _made(self, ranking: Ranking, id: str, facts: Facts) -> bytes:
+    def _make_payload(self, ranking: Ranking, id: str, facts: Facts) -> bytes:
         return spectrum_payload(ranking, self._shelf, self.spectra([id])[0], facts)
 
     def progress(self) -> CampaignProgress:

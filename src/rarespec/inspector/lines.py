@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rarespec.errors import UsageError
-from rarespec.searching.explain.spectral_features import LINE, SpectralFeature, known_features, sky_features
+from rarespec.searching.explain.spectral_features import LINE, SpectralFeature, list_spectral_features, sky_features
 from rarespec.spectrum.grid import air_to_vacuum
 from rarespec.storage.text import printable
 from rarespec.survey import Survey
@@ -95,7 +95,7 @@ def _number(word: str) -> float | None:
 
 def species_of(own: Sequence[SpectralFeature]) -> list[dict[str, Any]]:
     """Those of rarespec's own list, then the user's; wavelengths at rest, vacuum Angstrom."""
-    return [*_by_name(known_features(), False), *_by_name(own, True)]
+    return [*_by_name(list_spectral_features(), False), *_by_name(own, True)]
 
 
 def _by_name(features: Iterable[SpectralFeature], own: bool) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.event import Label, LabelEvent
 from rarespec.labels.log import LabelLog
-from rarespec.labels.merging import Merged, labels_left, last_label, merge_labels, standing_labels
+from rarespec.labels.merging import Merged, find_standing_labels, labels_left, last_label, merge_labels
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.report import sky_links
 
@@ -105,7 +105,7 @@ def _of_the_past(before: Facts | None, event: LabelEvent | None, now: Facts) -> 
 
 
 @dataclass(frozen=True)
-class Said:
+class LabelHistory:
     """What everyone has said up to some moment.
 
     Parameters
@@ -119,7 +119,7 @@ class Said:
     @cached_property
     def standing(self) -> dict[tuple[str, str], LabelEvent]:
         """(spectrum, person) -> the label that stands."""
-        return standing_labels(self.events)
+        return find_standing_labels(self.events)
 
     @cached_property
     def merged(self) -> dict[str, Merged]:
@@ -131,17 +131,17 @@ class Said:
         """Spectrum -> the label to learn from; without those on which people disagree."""
         return {spectrum: one.label for spectrum, one in self.merged.items() if one.label is not None}
 
-    def about(self, spectrum: str) -> Said:
-        return Said(tuple(event for event in self.events if event.spectrum == spectrum))
+    def about(self, spectrum: str) -> LabelHistory:
+        return LabelHistory(tuple(event for event in self.events if event.spectrum == spectrum))
 
-    def of(self, person: str) -> Said:
+    def of(self, person: str) -> LabelHistory:
         """As if nobody else had said anything."""
-        return Said(tuple(event for event in self.events if event.person == person))
+        return LabelHistory(tuple(event for event in self.events if event.person == person))
 
-    def seen_blind_by(self, person: str) -> Said:
+    def seen_blind_by(self, person: str) -> LabelHistory:
         """Without what others say of spectra on which no label of this person stands."""
         own = {spectrum for spectrum, who in self.standing if who == person}
-        return Said(tuple(event for event in self.events if event.person == person or event.spectrum in own))
+        return LabelHistory(tuple(event for event in self.events if event.person == person or event.spectrum in own))
 
     def event(self, event_id: str) -> LabelEvent | None:
         return next((event for event in reversed(self.events) if event.event_id == event_id), None)
@@ -163,14 +163,14 @@ class LabelsSoFar:
         self._log = log
         self._lock = Lock()
         self._last = 0
-        self._said = Said(())
+        self._said = LabelHistory(())
 
-    def now(self) -> Said:
+    def now(self) -> LabelHistory:
         with self._lock:
             new = self._log.events(after=self._last)
             if new:
                 self._last = new[-1][0]
-                self._said = Said((*self._said.events, *(event for _, event in new)))
+                self._said = LabelHistory((*self._said.events, *(event for _, event in new)))
             return self._said
 
 
@@ -181,14 +181,14 @@ MOST = 1000
 """Candidates in one answer."""
 
 
-def candidates_payload(listing: Listing, said: Said, person: str, start: int, n: int) -> dict[str, Any]:
+def candidates_payload(listing: Listing, said: LabelHistory, person: str, start: int, n: int) -> dict[str, Any]:
     """n candidates from this position of the list on."""
     ids = enumerate(listing.ids[start : start + n], start)
     rows = [_candidate(listing, said, person, id, position) for position, id in ids]
     return {"revision": listing.revision, "total": len(listing.ids), "candidates": rows}
 
 
-def _candidate(listing: Listing, said: Said, person: str, id: str, position: int) -> dict[str, Any]:
+def _candidate(listing: Listing, said: LabelHistory, person: str, id: str, position: int) -> dict[str, Any]:
     facts, own = listing.facts[id], said.standing.get((id, person))
     return {
         **facts,
@@ -202,7 +202,7 @@ def _candidate(listing: Listing, said: Said, person: str, id: str, position: int
     }
 
 
-def others_payload(said: Said, person: str, id: str) -> dict[str, Any]:
+def others_payload(said: LabelHistory, person: str, id: str) -> dict[str, Any]:
     """What the others say of a spectrum: labels and comments by their names, and whether not all say the same."""
     together = said.merged.get(id)
     if together is None:
@@ -217,7 +217,7 @@ def _links(facts: dict[str, Any]) -> dict[str, str]:
     return sky_links(float(place[0]), float(place[1])) if None not in place else {}
 
 
-def disagreements_payload(said: Said) -> list[dict[str, Any]]:
+def disagreements_payload(said: LabelHistory) -> list[dict[str, Any]]:
     """Spectra on which people do not say the same."""
     found = ((id, one) for id, one in said.merged.items() if one.disagree)
     return [{"id": id, "labels": one.by, "remarks": one.comments, "merged": one.label} for id, one in found]

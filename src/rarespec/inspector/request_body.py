@@ -19,7 +19,7 @@ LARGEST = 2**53
 
 async def body_of(request: Request, fields: tuple[str, ...]) -> Body:
     """The object in the body, which may have no other fields than these."""
-    return parsed(await _whole(request), fields)
+    return parse_body(await _whole(request), fields)
 
 
 async def _whole(request: Request) -> bytes:
@@ -34,9 +34,9 @@ async def _whole(request: Request) -> bytes:
     return bytes(received)
 
 
-def parsed(text: bytes, fields: tuple[str, ...]) -> Body:
+def parse_body(text: bytes, fields: tuple[str, ...]) -> Body:
     try:
-        content = json.loads(text.decode(), object_pairs_hook=_unrepeated, parse_constant=_no_number)
+        content = json.loads(text.decode(), object_pairs_hook=_refuse_repeated, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise RefusedError(400, f"the body is not JSON ({error})") from None
     if not isinstance(content, dict):
@@ -46,7 +46,7 @@ def parsed(text: bytes, fields: tuple[str, ...]) -> Body:
     return Body(content)
 
 
-def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) < len(pairs):
         raise ValueError("a field is given twice")
     return dict(pairs)

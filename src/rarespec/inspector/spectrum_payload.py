@@ -142,7 +142,7 @@ AT_ONCE = 100
 """Spectra that are read together ahead of being asked for: the first page of the list comes first."""
 
 
-class Shelf:
+class SpectrumCache:
     """Spectra of a survey by id; what is not at hand is read."""
 
     def __init__(self, survey: Survey) -> None:
@@ -182,29 +182,29 @@ CANNOT_BE_DRAWN = "the nearest known example is not in the survey and cannot be 
 NO_SCALE = "the nearest known example cannot be scaled to this spectrum"
 
 
-def known_curve(ranking: Ranking, shelf: Shelf, spectrum: Spectrum, known_id: str) -> tuple[Vector, str]:
+def known_curve(ranking: Ranking, shelf: SpectrumCache, spectrum: Spectrum, known_id: str) -> tuple[Vector, str]:
     """Filtered flux of a known example on the scale of a spectrum, (p,), NaN where there is none, and a note on it."""
     nothing = np.full(len(spectrum.flux), np.nan)
     if not known_id:
         return nothing, ""
-    known, note = _filtered_known(ranking, shelf, known_id)
+    known, note = _filter_known(ranking, shelf, known_id)
     if known is None:
         return nothing, note
-    curve = on_scale_of(filtered(ranking, spectrum), known, offset_is_free=bool(note))
+    curve = on_scale_of(filter_flux(ranking, spectrum), known, offset_is_free=bool(note))
     return (nothing, NO_SCALE) if curve is None else (curve, note)
 
 
-def _filtered_known(ranking: Ranking, shelf: Shelf, id: str) -> tuple[Vector | None, str]:
+def _filter_known(ranking: Ranking, shelf: SpectrumCache, id: str) -> tuple[Vector | None, str]:
     """Of the survey, or as it was given; without either, as its features describe it."""
     if id in ranking.survey:
-        return filtered(ranking, shelf.fetch([id])[0]), ""
+        return filter_flux(ranking, shelf.fetch([id])[0]), ""
     if (given := from_elsewhere(ranking, [id])) is not None:
-        return filtered(ranking, given[0]), ""
+        return filter_flux(ranking, given[0]), ""
     described = from_features(ranking, [id]).get(id)
     return described, CANNOT_BE_DRAWN if described is None else FROM_FEATURES
 
 
-def filtered(ranking: Ranking, spectrum: Spectrum) -> Vector:
+def filter_flux(ranking: Ranking, spectrum: Spectrum) -> Vector:
     """(p,) flux after the median filter of 10 Angstrom, NaN where a pixel is bad."""
     bad = ~good_pixels(spectrum)
     flux = np.where(bad, 0, spectrum.flux)
@@ -217,7 +217,7 @@ def filtered(ranking: Ranking, spectrum: Spectrum) -> Vector:
 ALIGNMENT = 8
 
 
-def spectrum_payload(ranking: Ranking, shelf: Shelf, spectrum: Spectrum, facts: Mapping[str, Any]) -> bytes:
+def spectrum_payload(ranking: Ranking, shelf: SpectrumCache, spectrum: Spectrum, facts: Mapping[str, Any]) -> bytes:
     """Pack header and curves of a spectrum, seen by this ranking.
 
     Parameters
@@ -257,10 +257,10 @@ def spectrum_payload(ranking: Ranking, shelf: Shelf, spectrum: Spectrum, facts: 
         "n_bad": int((~good_pixels(spectrum)).sum()),
         "why_no_contribution": why_none,
     }
-    return packed(header, curves)
+    return pack_payload(header, curves)
 
 
-def packed(header: Mapping[str, Any], curves: Mapping[str, Vector]) -> bytes:
+def pack_payload(header: Mapping[str, Any], curves: Mapping[str, Vector]) -> bytes:
     """Length of the header as uint32, the header as JSON with blanks behind it, then (p,) float32 curves in order.
 
     All little-endian. The curves begin at a multiple of 8 bytes, so that they can be read where they lie.

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rarespec.labels.log import LabelLog as LabelLog
     from rarespec.labels.log import path_beside as path_beside
     from rarespec.labels.merging import Merged as Merged
+    from rarespec.labels.merging import find_standing_labels as find_standing_labels
     from rarespec.labels.merging import merge_labels as merge_labels
-    from rarespec.labels.merging import standing_labels as standing_labels
     from rarespec.labels.simulated_inspector import simulate_looks as simulate_looks
 
 __getattr__, __dir__, __all__ = hand_out(
@@ -39,7 +39,7 @@ __getattr__, __dir__, __all__ = hand_out(
         "path_beside": "log",
         "read_labels": "exchange",
         "simulate_looks": "simulated_inspector",
-        "standing_labels": "merging",
+        "find_standing_labels": "merging",
         "write_labels": "exchange",
     },
 )

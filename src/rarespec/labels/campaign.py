@@ -18,9 +18,9 @@ from rarespec.labels.campaign_progress import (
     ORDERS,
     CampaignProgress,
     Change,
-    arranged,
+    arrange,
+    find_moved,
     in_order,
-    moved_between,
     progress_of,
 )
 from rarespec.labels.campaign_start import CampaignStart, start_beside
@@ -88,7 +88,7 @@ class Revision:
         """
         table = self.ranking.table
         looked_at = in_order(order, np.asarray(table["chance"]))
-        return arranged(table["id"][looked_at].tolist(), self.places[order])
+        return arrange(table["id"][looked_at].tolist(), self.places[order])
 
 
 class Campaign:
@@ -382,15 +382,15 @@ class Campaign:
     def _learn(self, labels: Labels, stood: Mapping[str, Places]) -> Change:
         """`stood` : order -> where ids stood in the list."""
         started, before = perf_counter(), self._now
-        ranking, (yes, no, bad) = before.ranking, _taught(labels)
-        if [yes, no, bad] != _taught(before.labels):
+        ranking, (yes, no, bad) = before.ranking, _list_taught(labels)
+        if [yes, no, bad] != _list_taught(before.labels):
             with suppress(NothingLeftError):  # then the last list that had candidates stays, with its labels
                 ranking = self._relearning.ranking(yes, no, bad)
         number = before.number + (ranking is not before.ranking)
         places = {order: self._places(labels, stood[order]) for order in ORDERS}
         # One assignment: a thread that reads meanwhile sees the old revision or the new one, never half of each.
         self._now = Revision(number, ranking, dict(labels), places)
-        moved = self._moved(before.ranking, ranking)
+        moved = self._find_moved(before.ranking, ranking)
         return Change(number, moved, len(yes), len(no), perf_counter() - started)
 
     def _places(self, labels: Labels, stood: Places) -> Places:
@@ -399,14 +399,14 @@ class Campaign:
         in_survey = (id for id, row in zip(ids, self._relearning.rows_of(ids), strict=True) if row >= 0)
         return {id: stood.get(id, len(stood) + number) for number, id in enumerate(in_survey)}
 
-    def _moved(self, before: Ranking, after: Ranking) -> dict[str, tuple[int | None, int]]:
+    def _find_moved(self, before: Ranking, after: Ranking) -> dict[str, tuple[int | None, int]]:
         if before is after:
             return {}
         ids = after.table["id"].tolist()
-        return moved_between(ids, self._relearning.ranks(before, like=after)[self._relearning.rows_of(ids)])
+        return find_moved(ids, self._relearning.ranks(before, like=after)[self._relearning.rows_of(ids)])
 
 
-def _taught(labels: Labels) -> list[list[str]]:
+def _list_taught(labels: Labels) -> list[list[str]]:
     """Ids labelled yes, no and bad: what a ranking depends on."""
     return [sorted(id for id, said in labels.items() if said == one) for one in (Label.YES, Label.NO, Label.BAD)]
 

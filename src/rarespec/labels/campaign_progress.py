@@ -69,7 +69,7 @@ def progress_of(ranking: Ranking, labels: Mapping[str, Label]) -> CampaignProgre
     """Of these labels, in the order of the looks; the ranking may have learned from none, some or all of them."""
     counts = Counter(labels.values())
     left = np.array([id not in labels for id in ranking.table["id"].tolist()], dtype=bool)
-    remaining = expected_remaining(ranking, left)
+    remaining = estimate_remaining(ranking, left)
     return CampaignProgress(
         inspected=len(labels),
         found=counts[Label.YES],
@@ -81,7 +81,7 @@ def progress_of(ranking: Ranking, labels: Mapping[str, Label]) -> CampaignProgre
     )
 
 
-def expected_remaining(ranking: Ranking, left: NDArray[np.bool_]) -> Remaining | None:
+def estimate_remaining(ranking: Ranking, left: NDArray[np.bool_]) -> Remaining | None:
     """Estimate how many members are left in the list, without the candidates that were labelled since it was ranked.
 
     Parameters
@@ -162,7 +162,7 @@ class Change:
     seconds: float
 
 
-def moved_between(ids: Sequence[str], before: NDArray[np.int64]) -> dict[str, tuple[int | None, int]]:
+def find_moved(ids: Sequence[str], before: NDArray[np.int64]) -> dict[str, tuple[int | None, int]]:
     """Candidates that moved: `ids` best first, `before` (n,) their earlier ranks, 0 where they had none."""
     pairs = zip(ids, before.tolist(), strict=True)
     return {id: (old or None, new) for new, (id, old) in enumerate(pairs, start=1) if old != new}
@@ -207,7 +207,7 @@ def in_order(order: str, chance: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.argsort(np.where(chance >= WORTH_A_LOOK, np.abs(chance - 0.5), 1.0), kind="stable")
 
 
-def arranged(others: Iterable[str], places: Mapping[str, int]) -> list[str]:
+def arrange(others: Iterable[str], places: Mapping[str, int]) -> list[str]:
     """The others in their order, with some ids at places of their own; a place beyond the end is the end."""
     listed = [id for id in others if id not in places]
     for id, place in sorted(places.items(), key=lambda item: item[1]):

@@ -83,10 +83,10 @@ def _plain(request: SearchRequest) -> dict[str, Any]:
     """In values that JSON knows; the recipe as its name and its parameters."""
     plain = {name: getattr(request, name) for name in KEPT}
     whole = {"top": int(request.top), "seed": int(request.seed)}
-    return plain | whole | {"recipe": _named(request.recipe), "selection": asdict(request.selection)}
+    return plain | whole | {"recipe": _name_recipe(request.recipe), "selection": asdict(request.selection)}
 
 
-def _named(recipe: Recipe | str) -> tuple[str, dict[str, Any]]:
+def _name_recipe(recipe: Recipe | str) -> tuple[str, dict[str, Any]]:
     if isinstance(recipe, str):
         return recipe, {}
     name = name_of_recipe(recipe)

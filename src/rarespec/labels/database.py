@@ -107,7 +107,7 @@ def open_to_write(path: Path, file_system: str | None, shared: bool = False) -> 
     make_own(path, shared)
     connection = _connect(path, "mode=rwc")
     try:
-        with told(path):
+        with explain_errors(path):
             _settle_journal(connection, path, is_network(file_system))
             # With NORMAL, a write-ahead log may lose the last commits when the power fails; a stored label must stay.
             connection.execute("PRAGMA synchronous = FULL")
@@ -129,7 +129,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     check_plain(path)
     connection = _connect(path, _how_to_read(path))
     try:
-        with told(path):
+        with explain_errors(path):
             connection.execute("PRAGMA query_only = ON")
             check_ours(connection, path)
     except BaseException:
@@ -162,7 +162,7 @@ def writing(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def explain_errors(path: Path) -> Iterator[None]:
     """SQLite's errors as what happened to this log and what to do."""
     try:
         yield
@@ -201,7 +201,7 @@ FAILURES: dict[str, tuple[type[RarespecError], str]] = {
 
 def _connect(path: Path, how: str) -> sqlite3.Connection:
     """Never read the file by other means while it is open here: closing it would release SQLite's locks."""
-    with told(path):
+    with explain_errors(path):
         uri = f"{path.absolute().as_uri()}?{how}"
         connection = sqlite3.connect(uri, timeout=WAIT_S, isolation_level=None, check_same_thread=False, uri=True)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_LENGTH)

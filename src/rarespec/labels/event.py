@@ -138,7 +138,7 @@ def new_event_id() -> str:
     return str(uuid4())
 
 
-def checked(event: LabelEvent) -> LabelEvent:
+def check_event(event: LabelEvent) -> LabelEvent:
     """The event with plain Python values, its time in UTC; a UsageError where something cannot be."""
     _check_id(event.event_id)
     if (event.label is None) == (event.undoes is None):
@@ -161,7 +161,7 @@ def checked(event: LabelEvent) -> LabelEvent:
 
 
 def now() -> str:
-    return _written(datetime.now(UTC))
+    return _format_time(datetime.now(UTC))
 
 
 def in_utc(time: str) -> str:
@@ -173,12 +173,12 @@ def in_utc(time: str) -> str:
     if moment.tzinfo is None:
         raise UsageError(f"the time {time!r} has no time zone; add Z for UTC, or an offset such as +01:00")
     try:
-        return _written(moment.astimezone(UTC))
+        return _format_time(moment.astimezone(UTC))
     except OverflowError:
         raise UsageError(f"the time {time!r} is out of range") from None
 
 
-def _written(moment: datetime) -> str:
+def _format_time(moment: datetime) -> str:
     return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 

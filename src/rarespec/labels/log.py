@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from rarespec.errors import DifferentEventError, LabelLogError, UsageError
-from rarespec.labels.database import COLUMNS, journal_of, open_to_read, open_to_write, told, writing
-from rarespec.labels.event import LabelEvent, checked, now
+from rarespec.labels.database import COLUMNS, explain_errors, journal_of, open_to_read, open_to_write, writing
+from rarespec.labels.event import LabelEvent, check_event, now
 from rarespec.labels.place import check_writable, file_system_of
 from rarespec.survey.store.location import local_neighbour
 
@@ -159,7 +159,7 @@ class LabelLog:
             If the event could not be stored.
         """
         with self._writing():
-            return self._stored(checked(event))[0]
+            return self._store(check_event(event))[0]
 
     def add(self, events: Iterable[LabelEvent]) -> int:
         """Store all of these events or, on an error, none.
@@ -183,9 +183,9 @@ class LabelLog:
         LabelLogError
             If the events could not be stored.
         """
-        ready = [checked(event) for event in events]
+        ready = [check_event(event) for event in events]
         with self._writing():
-            return sum(self._stored(event)[1] for event in ready)
+            return sum(self._store(event)[1] for event in ready)
 
     def events(self, after: int = 0) -> list[tuple[int, LabelEvent]]:
         """Read the events in the order in which they were stored.
@@ -207,9 +207,9 @@ class LabelLog:
         """
         with self._using():
             rows = self._connection.execute(f"{_SELECT} WHERE sequence > ? ORDER BY sequence", (after,))
-            return list(self._checked(after, rows))
+            return list(self._check_rows(after, rows))
 
-    def _checked(self, after: int, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[int, LabelEvent]]:
+    def _check_rows(self, after: int, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[int, LabelEvent]]:
         """Row by row: in a damaged file, pages may lead back to each other without an end."""
         for sequence, *values in rows:
             if sequence <= after:
@@ -221,7 +221,7 @@ class LabelLog:
         """As stored; whoever can write the file may have put anything there."""
         event = LabelEvent(*values)
         try:
-            same = checked(event)
+            same = check_event(event)
         except (UsageError, TypeError, AttributeError, ValueError) as error:
             raise LabelLogError(f"{self.path}: event {sequence} is not valid ({error}); {RESTORE}") from None
         if same != event or not (event.spectrum and event.at):
@@ -244,7 +244,7 @@ class LabelLog:
         # SQLite forbids a connection after a fork: parent and child would share its locks and damage the file.
         if os.getpid() != self._process:
             raise UsageError(f"{self.path}: opened by another process; open the log again after a fork")
-        with self._lock, told(self.path):
+        with self._lock, explain_errors(self.path):
             yield
 
     @contextmanager
@@ -254,19 +254,19 @@ class LabelLog:
         with self._using(), writing(self._connection):
             yield
 
-    def _stored(self, event: LabelEvent) -> tuple[LabelEvent, bool]:
+    def _store(self, event: LabelEvent) -> tuple[LabelEvent, bool]:
         """The event as it is in the log now, and whether it is new there."""
         known = self._find(event.event_id)
         if known is not None:
             _check_same(event, known)
             return known, False
         if event.undoes is not None:
-            event = self._checked_undo(event, event.undoes)
+            event = self._check_undo(event, event.undoes)
         event = replace(event, at=event.at or self._time_for(event.person))
         self._connection.execute(_INSERT, astuple(event))
         return event, True
 
-    def _checked_undo(self, undo: LabelEvent, undoes: str) -> LabelEvent:
+    def _check_undo(self, undo: LabelEvent, undoes: str) -> LabelEvent:
         undone = self._find(undoes)
         if undone is None:
             raise UsageError(f"{self.path}: there is no event {undoes} to undo")

@@ -17,7 +17,7 @@ Events: TypeAlias = Iterable[LabelEvent | tuple[int, LabelEvent]]
 """In the order of the log, with or without their sequence numbers."""
 
 
-def standing_labels(events: Events) -> dict[tuple[str, str], LabelEvent]:
+def find_standing_labels(events: Events) -> dict[tuple[str, str], LabelEvent]:
     """Find the labels that stand: the last of each person about each spectrum that no undo has taken back.
 
     The time counts, not the place in the log: logs that were merged are in no order of time.
@@ -55,12 +55,12 @@ def last_label(events: Events, person: str) -> LabelEvent | None:
 def labels_left(events: Events) -> list[LabelEvent]:
     """All labels that are not taken back, also those that a later one of the same person replaces; earliest first."""
     in_order = [event if isinstance(event, LabelEvent) else event[1] for event in events]
-    gone = _taken_back(in_order)
+    gone = _find_taken_back(in_order)
     left = [event for event in in_order if event.label is not None and event.event_id not in gone]
     return sorted(left, key=lambda event: event.at)
 
 
-def _taken_back(events: list[LabelEvent]) -> set[str]:
+def _find_taken_back(events: list[LabelEvent]) -> set[str]:
     """From the last to the first: an undo that is itself taken back takes nothing back."""
     gone: set[str] = set()
     for event in reversed(events):
@@ -134,16 +134,16 @@ def merge_labels(events: Events, rule: str = "majority") -> dict[str, Merged]:
     if rule not in RULES:
         raise UsageError(f"there is no rule {rule!r}; choose from {', '.join(RULES)}")
     of_spectrum: dict[str, list[LabelEvent]] = {}
-    for event in standing_labels(events).values():
+    for event in find_standing_labels(events).values():
         of_spectrum.setdefault(event.spectrum, []).append(event)
-    return {spectrum: _merged(said, RULES[rule]) for spectrum, said in of_spectrum.items()}
+    return {spectrum: _merge_labels(said, RULES[rule]) for spectrum, said in of_spectrum.items()}
 
 
 Rule = Callable[[Sequence[Label]], Label | None]
 """From the labels of one spectrum, one of each person, the earliest first."""
 
 
-def _merged(said: list[LabelEvent], rule: Rule) -> Merged:
+def _merge_labels(said: list[LabelEvent], rule: Rule) -> Merged:
     by = {event.person: event.label for event in said if event.label}
     comments = {event.person: event.comment for event in said if event.comment}
     return Merged(rule(list(by.values())), by, len(set(by.values())) > 1, comments)

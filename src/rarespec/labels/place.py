@@ -106,7 +106,7 @@ def file_system_of(path: Path, mounts: str | None = None) -> str | None:
             return None
     place = PurePosixPath(path.resolve())
     found: tuple[int, str] | None = None
-    for point, kind in _mounted(mounts):
+    for point, kind in _read_mounts(mounts):
         if place.is_relative_to(point) and (found is None or len(point.parts) >= found[0]):
             found = len(point.parts), kind  # of two on one point, the later hides the earlier
     return None if found is None else found[1]
@@ -119,7 +119,7 @@ def is_network(kind: str | None) -> bool:
     return kind.startswith("fuse") and not LOCAL_FUSE.fullmatch(kind)
 
 
-def _mounted(mounts: str) -> Iterator[tuple[PurePosixPath, str]]:
+def _read_mounts(mounts: str) -> Iterator[tuple[PurePosixPath, str]]:
     """Mount points and types: `36 35 98:0 /root /mount/point rw,noatime shared:1 - nfs4 server:/x rw`."""
     for line in mounts.splitlines():
         before, separator, after = line.partition(" - ")

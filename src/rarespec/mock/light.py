@@ -67,7 +67,7 @@ class Population:
     blur: float = 0.0
 
 
-def emitted(population: Population, wavelength: NDArray[np.float64]) -> NDArray[np.float32]:
+def emit_light(population: Population, wavelength: NDArray[np.float64]) -> NDArray[np.float32]:
     """Flux of each object at these observed wavelengths, mean 1 before shares; (n, p) float32."""
     pixel = MODEL_GRID.pixel_of(wavelength)
     shift = np.log10(1 + population.redshift) / MODEL_GRID.step

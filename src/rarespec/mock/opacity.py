@@ -92,7 +92,7 @@ def rough(name: str, sigma_pixels: float = RESOLUTION_PIXELS) -> Curve:
     return noise / noise.std()
 
 
-def smoothed(curve: Curve, sigma_pixels: float) -> Curve:
+def smooth_curve(curve: Curve, sigma_pixels: float) -> Curve:
     from scipy.ndimage import gaussian_filter1d
 
     return gaussian_filter1d(curve, sigma_pixels)
@@ -141,8 +141,8 @@ def _smoothed_swan() -> Iterator[tuple[str, Curve]]:
     shift = {"c2_4383": 90, "c2_4737": 95, "c2_5165": 75, "c2_5636": 60, "c2_6191": 60}
     for name, band in C2_SWAN.items():
         curve = band_curve(Band(band.heads, band.degrades, 1.15 * band.reach, 0.0), name)
-        yield f"wd_{name}", smoothed(curve, 12.0)
-        yield f"peculiar_{name}", np.roll(smoothed(curve, 22.0), -shift[name])
+        yield f"wd_{name}", smooth_curve(curve, 12.0)
+        yield f"peculiar_{name}", np.roll(smooth_curve(curve, 22.0), -shift[name])
 
 
 def _forests() -> Iterator[tuple[str, Curve]]:
@@ -187,7 +187,7 @@ def _quasar() -> Iterator[tuple[str, Curve]]:
         yield name, 0.7 * gaussians(lines, 0.5 * pixels) + 0.5 * gaussians(lines, 1.4 * pixels)
     yield "iron_uv", _hump(2500, 170) + 0.4 * _hump(2950, 120)
     optical = _hump(4570, 60) + _hump(5270, 80)
-    yield "iron_optical", smoothed(optical * np.maximum(1 + 0.25 * rough("iron_optical", 12), 0), 4)
+    yield "iron_optical", smooth_curve(optical * np.maximum(1 + 0.25 * rough("iron_optical", 12), 0), 4)
     yield "small_bump", _hump(3100, 450)
     forest = np.exp(1.2 * rough("lyman_forest"))
     yield "lyman_forest", _step(1212 - wavelength, 2) * forest

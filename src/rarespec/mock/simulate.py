@@ -99,7 +99,7 @@ def simulate_survey(
     22
     """
     action = f"simulate {choice}"
-    survey = _begun(into, action, choice.grid) or Survey.create(into, choice.grid)
+    survey = _find_begun(into, action, choice.grid) or Survey.create(into, choice.grid)
     sky = sky_of(choice)
 
     def stacks() -> Iterator[Spectra]:
@@ -118,7 +118,7 @@ def simulate_survey(
     return Survey.open(into)
 
 
-def _begun(into: str | os.PathLike[str], action: str, grid: WavelengthGrid) -> Survey | None:
+def _find_begun(into: str | os.PathLike[str], action: str, grid: WavelengthGrid) -> Survey | None:
     """The survey that is there, if nothing but this was ever done to it."""
     try:
         survey = Survey.open(into)

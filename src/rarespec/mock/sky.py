@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rarespec.mock.classes import CLASSES, MIX, common_mix, draw, rare_classes
 from rarespec.mock.instrument import SNR_SPREAD, Instrument
-from rarespec.mock.light import emitted
+from rarespec.mock.light import emit_light
 from rarespec.spectrum import PAPER_GRID, Spectra
 from rarespec.spectrum.spectra import Catalogue
 
@@ -207,7 +207,7 @@ class MockSky:
             at = np.flatnonzero(classes == name)
             if len(at):
                 population = draw(name, rng, len(at))
-                flux[at] = emitted(population, self.wavelength)
+                flux[at] = emit_light(population, self.wavelength)
                 columns["z"][at], columns["teff"][at] = population.redshift, np.round(population.teff)
                 columns["subclass"][at], columns["brightness"][at] = population.subclass, population.snr
         return flux, columns

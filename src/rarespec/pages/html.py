@@ -18,10 +18,10 @@ def element(tag: str, /, *inside: object, **attributes: object) -> Html:
     named = ((key.rstrip("_").replace("_", "-"), html.escape(str(value))) for key, value in attributes.items())
     words = [tag, *(f'{key}="{value}"' for key, value in named)]
     start = f"<{' '.join(words)}>"
-    return Html(start if tag in EMPTY else f"{start}{joined(*inside)}</{tag}>")
+    return Html(start if tag in EMPTY else f"{start}{join_html(*inside)}</{tag}>")
 
 
-def joined(*parts: object, between: str = "") -> Html:
+def join_html(*parts: object, between: str = "") -> Html:
     return Html(between.join(part if isinstance(part, Html) else html.escape(str(part)) for part in parts))
 
 

@@ -14,7 +14,7 @@ LEFT = "text-align:left"
 TIGHT = "border-collapse:collapse;margin:.4em 0"
 
 
-def shown(title: str, *parts: object) -> str:
+def show_card(title: str, *parts: object) -> str:
     """A title, and below it paragraphs (any text) and markup (Html)."""
     below = (part if isinstance(part, Html) else element("div", part, style="max-width:50em") for part in parts)
     return str(element("div", element("div", element("b", title)), *below))

@@ -148,16 +148,16 @@ class _Frame:
         for i, feature in enumerate(portrait.marks):
             line = "name" if i % 2 else "name lower"
             told = f"{feature.name} {feature.wavelength:.0f} Å"
-            yield element("span", feature.name, class_=line, title=told, style=self._left(feature.wavelength))
+            yield element("span", feature.name, class_=line, title=told, style=self._css_left(feature.wavelength))
 
     def wavelengths(self) -> Iterator[Html]:
         for tick in round_numbers(self.first, self.last, N_WAVELENGTHS):
-            yield element("span", f"{tick:.0f}", class_="across", style=self._left(tick))
+            yield element("span", f"{tick:.0f}", class_="across", style=self._css_left(tick))
 
     def fluxes(self) -> Iterator[Html]:
         for tick in round_numbers(self.bottom, self.top, N_FLUXES):
             style = f"top:{100 * float(self.down(tick)):.1f}%"
             yield element("span", f"{tick:.6g}", class_="up", style=style)
 
-    def _left(self, wavelength: float) -> str:
+    def _css_left(self, wavelength: float) -> str:
         return f"left:{100 * float(self.across(wavelength)):.1f}%"

@@ -87,9 +87,9 @@ def sheets(ranking: Ranking, portraits: Sequence[Portrait]) -> Iterator[Figure]:
     """The pages, one after the other, so that memory holds a single one."""
     starts = _starts(portraits)
     n_pages = 1 + len(starts)
-    yield _signed(_first_page(ranking, portraits), ranking, 1, n_pages)
+    yield _sign_page(_first_page(ranking, portraits), ranking, 1, n_pages)
     for number, start in enumerate(starts, start=2):
-        yield _signed(_page_of_spectra(portraits[start : start + starts.step]), ranking, number, n_pages)
+        yield _sign_page(_page_of_spectra(portraits[start : start + starts.step]), ranking, number, n_pages)
 
 
 def _starts(portraits: Sequence[Portrait]) -> range:
@@ -97,7 +97,7 @@ def _starts(portraits: Sequence[Portrait]) -> range:
     return range(0, len(portraits), ROWS * COLUMNS)
 
 
-def _signed(page: Figure, ranking: Ranking, number: int, n_pages: int) -> Figure:
+def _sign_page(page: Figure, ranking: Ranking, number: int, n_pages: int) -> Figure:
     """With header and page number."""
     created = str(ranking.provenance.get("created", ""))[:10]
     header = " · ".join(filter(None, [printable(ranking.survey.path.name)[:60], f"method {ranking.method}", created]))

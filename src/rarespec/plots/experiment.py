@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from rarespec.evaluation.experiment.bench import Ground
+from rarespec.evaluation.experiment.bench import LabelledRows
 from rarespec.evaluation.experiment.results import Results
 from rarespec.progress import Progress
 
 
-def draw_figures(ground: Ground, results: Results, folder: Path, progress: Progress | None = None) -> list[Path]:
+def draw_figures(ground: LabelledRows, results: Results, folder: Path, progress: Progress | None = None) -> list[Path]:
     """Figures 1 to 9 as PNG and PDF; those that the results have no data for are left out."""
     from rarespec.plots.experiment_curves import draw_figure_2, draw_figure_3, draw_figure_4
     from rarespec.plots.experiment_filtering import draw_figure_1, row_to_show

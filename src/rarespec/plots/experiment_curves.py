@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rarespec.evaluation.experiment.finding import ONE_DRAW, draws_in_words
-from rarespec.evaluation.experiment.plan import shown_numbers
+from rarespec.evaluation.experiment.plan import choose_shown_numbers
 from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.places import Places
 from rarespec.plots.canvas import LABEL_SIZE, SMALL_SIZE, panels, save_both
-from rarespec.plots.method_style import marked_places, style_of
+from rarespec.plots.method_style import choose_marked_places, style_of
 from rarespec.storage.text import thousands
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _draw(results: Results, curve: Curve, folder: str | os.PathLike[str], stem: 
 
 def curves_figure(results: Results, curve: Curve) -> Figure:
     """One panel for each number of known examples, one line for each method."""
-    numbers = shown_numbers({n_known for _, n_known in results.trials})
+    numbers = choose_shown_numbers({n_known for _, n_known in results.trials})
     columns = _legend_columns(results)
     height = 2.75 + 0.15 * ceil((len(results.setting.methods) + 1) / columns)
     figure, (row,) = panels(1, len(numbers), height=height, sharex=True, sharey=True)
@@ -110,7 +110,7 @@ def _draw_panel(panel: Axes, results: Results, curve: Curve, n_known: int, depth
     for i, name in enumerate(results.setting.methods):
         if (name, n_known) in results.trials:
             values = curve.at(results.trials[name, n_known].places, depths)
-            at = slice(*marked_places(i, len(depths), len(results.setting.methods)))
+            at = slice(*choose_marked_places(i, len(depths), len(results.setting.methods)))
             look = style_of(name, results.setting.methods).line() | {"zorder": BEHIND if name == "auto" else BEFORE}
             line_with_bars(panel, depths, values, at, **look)
     n_hidden = _n_hidden(results, n_known)

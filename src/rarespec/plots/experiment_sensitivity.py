@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.evaluation.experiment.finding import default_of_studied
-from rarespec.evaluation.experiment.plan import shown_numbers
+from rarespec.evaluation.experiment.plan import choose_shown_numbers
 from rarespec.evaluation.experiment.results import Results, Sensitivity
 from rarespec.evaluation.tuning import BAG_SIZE, N_BAGS, REGULARISATION
 from rarespec.plots.canvas import LABEL_SIZE, RED, SMALL_SIZE, panels, save_both
@@ -52,7 +52,7 @@ def draw_figure_9(results: Results, folder: str | os.PathLike[str]) -> list[Path
 
 def bags_figure(bags: Mapping[int, Sensitivity]) -> Figure:
     """Maps over K and T: one row for each number of known examples, one column for each measure."""
-    numbers = shown_numbers(bags)
+    numbers = choose_shown_numbers(bags)
     figure, rows = panels(len(numbers), len(MEASURES), height=2.15, sharex=True, sharey=True)
     for (field, (label, decimals)), column in zip(MEASURES.items(), zip(*rows, strict=True), strict=True):
         means = [getattr(bags[n_known], field).mean(axis=-1) for n_known in numbers]

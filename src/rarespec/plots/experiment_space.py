@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.evaluation.experiment.plan import STUDIED, shown_numbers
+from rarespec.evaluation.experiment.plan import STUDIED, choose_shown_numbers
 from rarespec.evaluation.experiment.results import Results, Shown
 from rarespec.plots.canvas import KNOWN_COLOUR, LABEL_SIZE, RIGHT_COLOUR, SMALL_SIZE, WRONG_COLOUR, panels, save_both
 from rarespec.plots.experiment_curves import examples
@@ -59,7 +59,7 @@ def draw_figure_5(
 
 
 def space_figure(results: Results, X: NDArray[np.floating], rare: NDArray[np.bool_]) -> Figure:
-    methods, numbers = _chosen_methods(results), shown_numbers({n_known for _, n_known in results.shown})
+    methods, numbers = _choose_methods(results), choose_shown_numbers({n_known for _, n_known in results.shown})
     upward = [component for component in (1, 2) if component < X.shape[1]]
     figure, grid = panels(len(numbers) * len(upward), len(methods), height=1.4, sharex=True, sharey="row")
     for i, n_known in enumerate(numbers):
@@ -74,7 +74,7 @@ def space_figure(results: Results, X: NDArray[np.floating], rare: NDArray[np.boo
     return figure
 
 
-def _chosen_methods(results: Results) -> list[str]:
+def _choose_methods(results: Results) -> list[str]:
     """Those of the paper's figure that were run; without them the first three."""
     run = [name for name in results.setting.methods if any(name == shown for shown, _ in results.shown)]
     return [name for name in PAPER_CHOICE if name in run] or run[:3]
@@ -93,7 +93,7 @@ def _draw_cell(
         views[0].set_title(f"{title}\nnot run", fontsize=LABEL_SIZE)
         return
     shown = results.shown[name, n_known]
-    hidden, found = _hidden_and_found(shown, rare)
+    hidden, found = _split_hidden_found(shown, rare)
     views[0].set_title(f"{title}\n{len(found)} of {len(hidden) + len(found)} found", fontsize=LABEL_SIZE)
     for component, view in enumerate(views, start=1):
         plane = X[:, [0, component]]
@@ -102,7 +102,7 @@ def _draw_cell(
             view.scatter(*plane[rows].T, **look)
 
 
-def _hidden_and_found(shown: Shown, rare: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _split_hidden_found(shown: Shown, rare: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Rows of the rare objects that stayed hidden, and of those in the top of the list; the known are neither."""
     found = shown.top[rare[shown.top]]
     return np.setdiff1d(np.flatnonzero(rare), np.concatenate([found, shown.known])), found

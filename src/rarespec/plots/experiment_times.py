@@ -32,7 +32,7 @@ def times_figure(results: Results) -> Figure:
 
     The axis is linear and begins at 0, so that lengths can be compared; short times are read from the words.
     """
-    n_known, methods = timed_number(results), results.setting.methods
+    n_known, methods = choose_timed_number(results), results.setting.methods
     timings = [results.timings.get((name, n_known)) for name in methods]
     figure, ((panel,),) = panels(1, 1, height=1.1 + 0.19 * len(methods))
     for place, (name, timing) in enumerate(zip(methods, timings, strict=True)):
@@ -47,7 +47,7 @@ def times_figure(results: Results) -> Figure:
     return figure
 
 
-def timed_number(results: Results) -> int:
+def choose_timed_number(results: Results) -> int:
     """The number of known examples that most methods were timed with, the largest of several."""
     counts = Counter(n_known for name, n_known in results.timings if name in results.setting.methods)
     return max(counts, key=lambda n_known: (counts[n_known], n_known))

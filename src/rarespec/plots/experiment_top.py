@@ -88,7 +88,7 @@ def top_figure(results: Results, survey: Survey, rows_in_survey: NDArray[np.intp
     figure, columns = _columns(len(methods))
     for name, column, spectra, top in zip(methods, columns, flux, tops, strict=True):
         _draw_column(column, survey.grid.wavelength, spectra, rare[top])
-        heading = [*_broken(results.label(name)), f"{rare[top].sum()} of {len(top)}"]
+        heading = [*_break_label(results.label(name)), f"{rare[top].sum()} of {len(top)}"]
         column.set_title("\n".join(heading), fontsize=SMALL_SIZE)
     _name_rows(columns[0], max(map(len, tops)))
     _add_legend(figure, n_known)
@@ -138,7 +138,7 @@ def _fewer_points(flux: NDArray[np.floating]) -> NDArray[np.floating]:
     return np.median(flux[:, : n_points * PIXELS_PER_POINT].reshape(len(flux), n_points, -1), axis=2)
 
 
-def _broken(label: str) -> list[str]:
+def _break_label(label: str) -> list[str]:
     """In lines that fit above a narrow column: between words, before capitals, and else wherever a line is full."""
     parts = re.split(r" +|(?<=[a-z]{3})(?=[A-Z])", label)
     pieces = [part[i : i + LONGEST] for part in parts for i in range(0, len(part), LONGEST)]

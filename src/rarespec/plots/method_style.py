@@ -39,7 +39,7 @@ class MethodStyle:
         }
 
 
-def marked_places(number: int, n: int, of: int = 10) -> tuple[int, int | None, int]:
+def choose_marked_places(number: int, n: int, of: int = 10) -> tuple[int, int | None, int]:
     """Start, end and step of the marked points of line `number`, of `of` lines of n points each.
 
     The marks of different lines stand beside each other, so that neither they nor bars on them hide each other.

@@ -93,7 +93,7 @@ def _pictures(ranking: Ranking, portraits: list[Portrait]) -> Pictures:
     weights = None
     if not isinstance(template, NoTemplate):
         weights = _png(template_figure(template, ranking), "Weight of the flux against wavelength.")
-    return Pictures(rising, weights, [candidate_svg(one, _seen(one)) for one in portraits])
+    return Pictures(rising, weights, [candidate_svg(one, _describe_seen(one)) for one in portraits])
 
 
 def template_figure(template: Template, ranking: Ranking) -> Figure:
@@ -109,7 +109,7 @@ def template_figure(template: Template, ranking: Ranking) -> Figure:
     return figure
 
 
-def _seen(portrait: Portrait) -> str:
+def _describe_seen(portrait: Portrait) -> str:
     beside = "" if portrait.known is None else ", over the nearest known example"
     return f"Spectrum of candidate {portrait.facts['rank']}{beside}."
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rarespec.plots.canvas import BLUE, GREY, LABEL_SIZE, RED, SMALL_SIZE, empty_figure, panels
 from rarespec.plots.experiment_curves import examples
-from rarespec.plots.method_style import LONG_DASHES, SHORT_DASHES, WIDE_DOTS, MethodStyle, marked_places
+from rarespec.plots.method_style import LONG_DASHES, SHORT_DASHES, WIDE_DOTS, MethodStyle, choose_marked_places
 from rarespec.searching.yields.yield_curve import YieldCurve
 from rarespec.storage.text import thousands
 
@@ -174,7 +174,7 @@ def _draw(panel: Axes, looks: Looks, n_hidden: int) -> None:
     for number, (way, found) in enumerate(looks.items()):
         counts = np.cumsum(np.insert(found.astype(int), 0, 0, axis=1), axis=1)
         mean, spread = counts.mean(axis=0), counts.std(axis=0, ddof=1 if len(counts) > 1 else 0)
-        panel.plot(at, mean, markevery=slice(*marked_places(number, n_looks)), **WAYS[way][1].line())
+        panel.plot(at, mean, markevery=slice(*choose_marked_places(number, n_looks)), **WAYS[way][1].line())
         low, high = (np.clip(end, 0, most) for end in (mean - spread, mean + spread))
         panel.fill_between(at, low, high, color=WAYS[way][1].colour, alpha=BAND_OPACITY, linewidth=0, zorder=1)
     panel.set_xlabel("spectra inspected", fontsize=LABEL_SIZE)

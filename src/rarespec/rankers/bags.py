@@ -61,7 +61,7 @@ def bag_size_for(prevalence: float | None) -> int:
     return int(np.clip(1 / prevalence, SMALLEST, LARGEST))
 
 
-def estimated_prevalence(
+def estimate_prevalence(
     known: NDArray[np.bool_], scores_with: Callable[[NDArray[np.bool_]], Scores], seed: int
 ) -> float | None:
     """Share of the wanted kind among unlabelled rows; None when it cannot be told.

@@ -20,7 +20,7 @@ from rarespec._version import __version__
 from rarespec.errors import ModelFileError
 from rarespec.rankers.auto.signal import Signal
 from rarespec.rankers.by_name import NAMES, by_name, name_of
-from rarespec.rankers.model_values import Arrays, described_all, packed, read, rebuilt_all, unpacked
+from rarespec.rankers.model_values import Arrays, describe_all, pack_values, read, rebuilt_all, unpack_values
 from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph
 from rarespec.rankers.ranker import Ranker
 from rarespec.spectrum import WavelengthGrid
@@ -160,11 +160,11 @@ def save_model(
     arrays: Arrays = {}
     document = _about(recipe_fingerprint, grid, known_ids) | {
         "ranker": _name_of(ranker),
-        "params": described_all(_parameters(ranker), "parameter", arrays),
-        "fitted": described_all(_fitted_values(ranker), "fitted attribute", arrays),
-        "extra": described_all(dict(extra or {}), "extra value", arrays),
+        "params": describe_all(_parameters(ranker), "parameter", arrays),
+        "fitted": describe_all(_list_fitted_values(ranker), "fitted attribute", arrays),
+        "extra": describe_all(dict(extra or {}), "extra value", arrays),
     }
-    write_whole(Path(path), packed(document, arrays))
+    write_whole(Path(path), pack_values(document, arrays))
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -193,7 +193,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     rarespec.errors.ModelFileError: no-such-model.safetensors: ...
     """
     try:
-        document, arrays = unpacked(read(Path(path)))
+        document, arrays = unpack_values(read(Path(path)))
         return _model(document, arrays)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
@@ -202,20 +202,20 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 def as_loaded(ranker: Ranker) -> Ranker:
     """This fitted ranker as a file would give it back: without graph and preparation. What it learned is not copied."""
     lean = type(ranker)(**_parameters(ranker))
-    for name, value in _fitted_values(ranker).items():
+    for name, value in _list_fitted_values(ranker).items():
         setattr(lean, name, value)
     return lean
 
 
 def hash_of_ids(ids: Iterable[str]) -> str:
     """SHA-256 of these ids in any order. As JSON, so that no id can look like two."""
-    return hashlib.sha256(json.dumps(_sorted_ids(ids)).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(_sort_ids(ids)).encode()).hexdigest()
 
 
 def _about(fingerprint: str | None, grid: Any, known_ids: Iterable[str] | None) -> dict[str, Any]:
     if not isinstance(fingerprint, str | None):
         raise ModelFileError(f"recipe_fingerprint must be text, not {fingerprint!r}")
-    known = None if known_ids is None else _sorted_ids(known_ids)
+    known = None if known_ids is None else _sort_ids(known_ids)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -228,7 +228,7 @@ def _about(fingerprint: str | None, grid: Any, known_ids: Iterable[str] | None) 
     }
 
 
-def _sorted_ids(ids: Iterable[str]) -> list[str]:
+def _sort_ids(ids: Iterable[str]) -> list[str]:
     if isinstance(ids, str | bytes):
         raise ModelFileError(f"known_ids must be a list of ids, not a single string ({ids!r})")
     found = list(ids)
@@ -263,7 +263,7 @@ def _parameters(ranker: Ranker) -> dict[str, Any]:
     return {name: None if isinstance(value, unsaved) else value for name, value in params.items()}
 
 
-def _fitted_values(ranker: Ranker) -> dict[str, Any]:
+def _list_fitted_values(ranker: Ranker) -> dict[str, Any]:
     """Attributes whose names end in `_`. Names that begin with `_` are for what can be had again, and are left out."""
     state = {name: value for name, value in vars(ranker).items() if name not in ranker.get_params(deep=False)}
     lost = sorted(name for name in state if not (name.startswith("_") or name.endswith("_")))
@@ -332,7 +332,7 @@ def _ranker(name: Any, params: dict[str, Any], fitted: dict[str, Any]) -> Ranker
         if not _is_fitted_name(attribute) or hasattr(kind, attribute):
             raise ModelFileError(f"{attribute!r} is not an attribute that {kind.__name__} learns: do not use the file")
         setattr(ranker, attribute, value)
-    missing = set(_declared(kind)) - set(fitted)
+    missing = set(_find_declared(kind)) - set(fitted)
     if missing:
         raise ModelFileError(f"{', '.join(sorted(missing))} of {kind.__name__} is missing: fit and save it again")
     _require_kinds(ranker)
@@ -341,14 +341,14 @@ def _ranker(name: Any, params: dict[str, Any], fitted: dict[str, Any]) -> Ranker
     return ranker
 
 
-def _declared(kind: type[Ranker]) -> dict[str, str]:
+def _find_declared(kind: type[Ranker]) -> dict[str, str]:
     """Fitted attributes that the class and those above it name with a type, as written there."""
     written = (item for one in reversed(kind.__mro__) for item in get_annotations(one).items())
     return {name: str(said) for name, said in written if _is_fitted_name(name)}
 
 
 def _require_kinds(ranker: Ranker) -> None:
-    for name, said in _declared(type(ranker)).items():
+    for name, said in _find_declared(type(ranker)).items():
         if not _is_of(getattr(ranker, name), said):
             raise ModelFileError(f"{name} of {type(ranker).__name__} is no {said}: do not use the file")
 

@@ -29,7 +29,7 @@ NO_DIGEST = "0" * 64
 Arrays = dict[str, NDArray[Any]]
 
 
-def packed(document: dict[str, Any], arrays: Arrays) -> bytes:
+def pack_values(document: dict[str, Any], arrays: Arrays) -> bytes:
     """The bytes of a file."""
     from safetensors.numpy import save
 
@@ -58,8 +58,8 @@ def read(path: Path) -> bytes:
         raise ModelFileError(f"cannot be read ({error.strerror}): check the path") from None
 
 
-def unpacked(content: bytes) -> tuple[dict[str, Any], Arrays]:
-    """The document and the arrays in these bytes; a ModelFileError if they are not as `packed` made them."""
+def unpack_values(content: bytes) -> tuple[dict[str, Any], Arrays]:
+    """The document and the arrays in these bytes; a ModelFileError if they are not as `pack_values` made them."""
     from safetensors.numpy import load
 
     metadata = _metadata(content)
@@ -130,7 +130,7 @@ ARRAY_SIZES = (1, 2, 4, 8)
 TEXT_KINDS: dict[str, type] = {"U": str, "O": object}
 
 
-def described_all(values: Mapping[str, Any], what: str, arrays: Arrays) -> dict[str, Any]:
+def describe_all(values: Mapping[str, Any], what: str, arrays: Arrays) -> dict[str, Any]:
     return {str(name): _describe(value, f"{what} {name}", arrays) for name, value in values.items()}
 
 

@@ -32,7 +32,7 @@ def rows_at(X: Array, numbers: NDArray[np.intp]) -> Array:
     return X[numbers] if is_numpy_array(X) else array_namespace(X).take(X, like(X, numbers), axis=0)
 
 
-def checked_other_rows(ranker: Any, X: Array, reset: bool) -> Array:
+def check_other_rows(ranker: Any, X: Array, reset: bool) -> Array:
     """X, (n, d) floating-point and finite, else a ValueError; `reset` remembers d, otherwise it has to be the same."""
     xp = array_namespace(X)
     if X.ndim != 2 or not xp.isdtype(X.dtype, "real floating"):

@@ -27,9 +27,9 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from rarespec.engines.here import computed_ahead
-from rarespec.rankers.other_arrays import Array, as_numpy, checked_other_rows, is_other_array, like
-from rarespec.rankers.rows import BLOCK_ROWS, Rows, checked_known, checked_rows, known_and_refused
+from rarespec.engines.here import compute_ahead
+from rarespec.rankers.other_arrays import Array, as_numpy, check_other_rows, is_other_array, like
+from rarespec.rankers.rows import BLOCK_ROWS, Rows, check_known, check_rows, split_marks
 
 if TYPE_CHECKING:
     from rarespec.rankers.auto.signal import Signal
@@ -150,7 +150,7 @@ class Ranker(BaseEstimator, ABC):
         Ranker
             Itself.
         """
-        rows = checked_rows(self, X, reset=True)
+        rows = check_rows(self, X, reset=True)
         known, refused = self._known_and_refused(rows, y)
         self._learn(self._prepare(rows, NOTHING_KEPT), rows, known, refused)
         return self
@@ -170,8 +170,8 @@ class Ranker(BaseEstimator, ABC):
         Preparation
             What can be fitted.
         """
-        ranker = self._unfitted()
-        rows = checked_rows(ranker, X, reset=True)
+        ranker = self._copy_unfitted()
+        rows = check_rows(ranker, X, reset=True)
         return Preparation(ranker, rows, ranker._prepare(rows, kept))
 
     def needs(self) -> Needs:
@@ -198,7 +198,7 @@ class Ranker(BaseEstimator, ABC):
             One score for each row.
         """
         check_is_fitted(self)
-        return self._scores(checked_rows(self, X, reset=False))
+        return self._scores(check_rows(self, X, reset=False))
 
     def rank(self, X: Any) -> NDArray[np.intp]:
         """Return the row numbers of X, best first; rows of equal score stay in the order of X.
@@ -281,10 +281,10 @@ class Ranker(BaseEstimator, ABC):
 
     def _known_and_refused(self, X: Rows, y: Any) -> tuple[Flags, Flags]:
         if self.learns_from_non_members:
-            return known_and_refused(X, y)
-        return checked_known(X, y), np.zeros(len(X), bool)
+            return split_marks(X, y)
+        return check_known(X, y), np.zeros(len(X), bool)
 
-    def _unfitted(self) -> Self:
+    def _copy_unfitted(self) -> Self:
         """With the same parameters, which are not copied: scikit-learn's `clone` would copy a graph."""
         return type(self)(**self.get_params(deep=False))
 
@@ -388,7 +388,7 @@ class Preparation:
         ValueError
             When nothing is known, or everything is, or a row is both known and refused.
         """
-        is_known = checked_known(self.X, known)
+        is_known = check_known(self.X, known)
         is_refused = np.zeros(len(self.X), bool) if refused is None else np.asarray(refused, bool)
         if is_refused.shape != is_known.shape:
             raise ValueError(f"refused has the shape {is_refused.shape}: it must be ({len(self.X)},)")
@@ -448,7 +448,7 @@ class Preparation:
             yield from map(scores, queries)
         else:
             with threadpool_limits(1, user_api="blas"):  # threads of BLAS would wait for each other
-                yield from computed_ahead(scores, queries, n_threads)
+                yield from compute_ahead(scores, queries, n_threads)
 
     def _for_one_fit(self, random_state: Any) -> Ranker:
         """A copy, as an earlier fit is still explained by its own ranker."""
@@ -564,7 +564,7 @@ class LinearRanker(Ranker):
         if not is_other_array(X):
             return super().decision_function(X)
         check_is_fitted(self)
-        return weighted_sums(checked_other_rows(self, X, reset=False), self.coef_)
+        return weighted_sums(check_other_rows(self, X, reset=False), self.coef_)
 
     def rank(self, X: Any) -> NDArray[np.intp]:
         """Return the row numbers of X, best first; rows of equal score stay in the order of X.

@@ -22,7 +22,7 @@ N_NAMED = 10
 """How many offending rows a message names."""
 
 
-def checked_rows(ranker: BaseEstimator, X: Any, reset: bool) -> Rows:
+def check_rows(ranker: BaseEstimator, X: Any, reset: bool) -> Rows:
     """X as (n, d) float32 or float64; a ValueError names the rows that are not finite."""
     rows = validate_data(ranker, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False)
     require_finite(rows)
@@ -43,7 +43,7 @@ def require_finite(X: Rows) -> None:
         )
 
 
-def checked_known(X: Rows, y: Any) -> NDArray[np.bool_]:
+def check_known(X: Rows, y: Any) -> NDArray[np.bool_]:
     """(n,) bool, True where y marks a known example.
 
     y holds two values, of which the larger marks the known: 1 and 0, True and False, 1 and -1.
@@ -63,11 +63,11 @@ def checked_known(X: Rows, y: Any) -> NDArray[np.bool_]:
     return y == values[1]
 
 
-def known_and_refused(X: Rows, y: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def split_marks(X: Rows, y: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which rows are known, and which are known not to be of the kind: both (n,) bool; y may hold -1 beside 1 and 0."""
     marks = np.asarray(y)
     if marks.shape != (len(X),) or set(np.unique(marks).tolist()) != {-1, 0, 1}:
-        known = checked_known(X, y)
+        known = check_known(X, y)
         return known, np.zeros(len(X), bool)
     return marks == 1, marks == -1
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rarespec.searching.explain.template import NoTemplate as NoTemplate
     from rarespec.searching.explain.template import Template as Template
     from rarespec.searching.export import read_provenance as read_provenance
-    from rarespec.searching.export import unescaped as unescaped
+    from rarespec.searching.export import unescape_text as unescape_text
     from rarespec.searching.export import write_table as write_table
     from rarespec.searching.model import SearchModel as SearchModel
     from rarespec.searching.model import load_model as load_model
@@ -39,7 +39,7 @@ __getattr__, __dir__, __all__ = hand_out(
         "save_search": "model",
         "search_with_model": "search",
         "send_table": "samp",
-        "unescaped": "export",
+        "unescape_text": "export",
         "write_table": "export",
     },
 )

@@ -88,7 +88,7 @@ def list_rows(rows: SearchRows, fit: Fit, chosen: Chosen, scores: Scores | None 
     return Listing(rows, fit, scores, listed, places[best_first(scores[places])], chosen.said)
 
 
-def hidden_curve(listing: Listing, seed: int | None, edges: Scores | None = None) -> YieldCurve:
+def estimate_hidden_curve(listing: Listing, seed: int | None, edges: Scores | None = None) -> YieldCurve:
     """Estimate the yield from where the known examples rank when they are hidden.
 
     Parameters

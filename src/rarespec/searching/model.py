@@ -314,7 +314,7 @@ def _check(model: Model) -> SearchModel:
         ranker=model.ranker,
         method=_text(model, "method"),
         known_ids=_ids(model.extra["known_ids"]),
-        known_features=_known_features(model),
+        known_features=_read_known_features(model),
         survey=_text(model, "survey") if "survey" in model.extra else "",
     )
     if len(kept.known_ids) != len(kept.known_features):
@@ -338,7 +338,7 @@ def _ids(value: Any) -> list[str]:
     return value
 
 
-def _known_features(model: Model) -> NDArray[np.float32]:
+def _read_known_features(model: Model) -> NDArray[np.float32]:
     value, wanted = model.extra["known_features"], model.ranker.n_features_in_
     if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or value.ndim != 2 or value.shape[1] != wanted:
         raise ModelFileError(f"the features of its known examples are not {wanted} numbers each; do not use it")

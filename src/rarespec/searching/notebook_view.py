@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rarespec.pages.html import Html, element
-from rarespec.pages.notebook import note, shown, small_table
+from rarespec.pages.notebook import note, show_card, small_table
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.report import number_or, sentence
 from rarespec.storage.text import printable, thousands
@@ -31,7 +31,7 @@ COLUMNS = {
 
 
 def ranking_html(ranking: Ranking) -> str:
-    return shown(
+    return show_card(
         f"Ranking of {thousands(ranking.n_listed)} spectra of {printable(ranking.survey.path.name)}",
         element("div", sentence(ranking.yield_curve.why), style="max-width:50em"),
         note(sentence(f"method {ranking.method}: {ranking.why}")),

@@ -115,7 +115,7 @@ class Relearning:
 
     def ranks(self, ranking: Ranking, like: Ranking | None = None) -> NDArray[np.int64]:
         """Rank of each row of the survey, (n,), 0 where it has none; among the rows that `like` lists too, if given."""
-        listed = self._listed(ranking) & (True if like is None else self._listed(like))
+        listed = self._find_listed(ranking) & (True if like is None else self._find_listed(like))
         rows = np.flatnonzero(listed)
         ranks = np.zeros(len(self.survey), np.int64)
         ranks[self.start.rows.survey_rows[rows[best_first(ranking.scores[rows])]]] = np.arange(1, len(rows) + 1)
@@ -128,7 +128,7 @@ class Relearning:
             self._row_of |= zip(new, self.survey.rows_of(new).tolist(), strict=True)
         return np.array([self._row_of[id] for id in ids], dtype=np.intp)
 
-    def _listed(self, ranking: Ranking) -> NDArray[np.bool_]:
+    def _find_listed(self, ranking: Ranking) -> NDArray[np.bool_]:
         return ranking.rows.listed(self._chosen.mask)
 
     def _places(self, ids: Ids) -> NDArray[np.intp]:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import numpy as np
 
 from rarespec.pages.html import STYLE as PAGE_STYLE
-from rarespec.pages.html import Html, contents, element, joined, sections_of
+from rarespec.pages.html import Html, contents, element, join_html, sections_of
 from rarespec.searching.crossmatch import is_position
 from rarespec.searching.explain.explanation import Band
 from rarespec.searching.explain.portrait import Portrait
@@ -199,12 +199,12 @@ def _template(ranking: Ranking, pictures: Pictures) -> list[Html]:
 
 
 def _how_to_read(portraits: Sequence[Portrait]) -> Html:
-    keys = (joined(element("i", class_=f"key {kind}"), f" {words};") for kind, words in COLOURS)
+    keys = (join_html(element("i", class_=f"key {kind}"), f" {words};") for kind, words in COLOURS)
     marked = _where([one for portrait in portraits for one in portrait.marks])
     dashed = f" Dashed: lines and band heads of the known examples that the ranking uses{marked}." if marked else ""
     dotted = " Dotted: the sky line at 5579 Å and telluric O₂ bands." if any(p.sky for p in portraits) else ""
     said = f" gaps are bad pixels.{dashed}{dotted}"
-    return element("p", f"Flux ({FLUX}) against vacuum wavelength in Å:", joined(*keys), said, class_="note")
+    return element("p", f"Flux ({FLUX}) against vacuum wavelength in Å:", join_html(*keys), said, class_="note")
 
 
 def _where(marks: Sequence[SpectralFeature]) -> str:
@@ -222,11 +222,11 @@ def _candidate(portrait: Portrait, picture: Html) -> Html:
     facts = portrait.facts
     links = sky_links(float(facts["ra"]), float(facts["dec"]))
     away = (element("a", name, href=address, rel="noreferrer noopener") for name, address in links.items())
-    elsewhere = element("span", joined(*away, between=" "), class_="links")
+    elsewhere = element("span", join_html(*away, between=" "), class_="links")
     heading = element("h3", f"{facts['rank']}. ", element("bdi", _text(facts["id"])), " ", elsewhere)
     notes = [*_flags(str(facts["flags"])), *_because(portrait), *filter(None, [portrait.known_note])]
     said = element("ul", *(element("li", note) for note in notes)) if notes else Html()
-    listed = joined(*(joined(element("dt", key), element("dd", value)) for key, value in _facts(portrait)))
+    listed = join_html(*(join_html(element("dt", key), element("dd", value)) for key, value in _facts(portrait)))
     return element(
         "article",
         heading,
@@ -252,7 +252,7 @@ def _facts(portrait: Portrait) -> Iterator[tuple[str, object]]:
 
 def _flags(flags: str) -> Iterator[Html]:
     for flag in filter(None, flags.split(",")):
-        yield joined(element("span", _text(flag), class_="flag"), f": {FLAG_MEANINGS.get(flag, 'unknown flag')}")
+        yield join_html(element("span", _text(flag), class_="flag"), f": {FLAG_MEANINGS.get(flag, 'unknown flag')}")
 
 
 def _because(portrait: Portrait) -> Iterator[Html]:
@@ -260,7 +260,7 @@ def _because(portrait: Portrait) -> Iterator[Html]:
     for words, sign in (("in favour", 1), ("against", -1)):
         told = [_in_words(band, portrait.marks) for band in portrait.bands if band.contribution * sign > 0]
         if told:
-            yield joined(element("b", f"{words}:"), " ", joined(*told, between=", "))
+            yield join_html(element("b", f"{words}:"), " ", join_html(*told, between=", "))
 
 
 def _in_words(band: Band, marks: Sequence[SpectralFeature]) -> Html:
@@ -275,7 +275,7 @@ def _problems(ranking: Ranking) -> list[Html]:
 
 
 def _settings(ranking: Ranking) -> Html:
-    rows = (joined(element("dt", _text(key)), element("dd", value)) for key, value in _flat(ranking.provenance))
+    rows = (join_html(element("dt", _text(key)), element("dd", value)) for key, value in _flat(ranking.provenance))
     return element("dl", *rows, class_="settings")
 
 
@@ -284,12 +284,12 @@ def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, ob
         if isinstance(value, Mapping) and value:
             yield from _flat(value, f"{before}{key}: ")
         elif isinstance(value, Sequence) and not isinstance(value, str):
-            yield f"{before}{key}", _listed([_text(one) for one in value])
+            yield f"{before}{key}", _list_html([_text(one) for one in value])
         else:
             yield f"{before}{key}", _text(" ".join(str(value).split())) if value or value == 0 else "none"
 
 
-def _listed(values: list[str]) -> object:
+def _list_html(values: list[str]) -> object:
     words = ", ".join(values)
     if len(values) <= LONG_LIST:
         return words or "none"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rarespec.errors import UsageError
 from rarespec.searching.export import write_table
-from rarespec.searching.export.values import NOT_PRINTABLE_ASCII, escaped, pattern_of
+from rarespec.searching.export.values import NOT_PRINTABLE_ASCII, escape_text, pattern_of
 
 if TYPE_CHECKING:
     from astropy.samp import SAMPIntegratedClient
@@ -64,8 +64,8 @@ def send_table(
     """
     with _connect() as client:
         receivers = _receivers(client, to)
-        url = _kept_file(table, provenance or {}).as_uri()
-        content = {"url": url, "table-id": url, "name": escaped(name, _NOT_IN_SAMP)}
+        url = _keep_file(table, provenance or {}).as_uri()
+        content = {"url": url, "table-id": url, "name": escape_text(name, _NOT_IN_SAMP)}
         message = {"samp.mtype": LOAD_TABLE, "samp.params": content}
         answers = [(program, _problem(client, key, message)) for key, program in receivers.items()]
     for program, problem in answers:
@@ -119,7 +119,7 @@ def _problem(client: SAMPIntegratedClient, key: str, message: dict[str, Any]) ->
     return str(answer.get("samp.error", {}).get("samp.errortxt", "it gave no reason"))
 
 
-def _kept_file(table: Table, provenance: Mapping[str, Any]) -> Path:
+def _keep_file(table: Table, provenance: Mapping[str, Any]) -> Path:
     _remove_old_files()
     folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
     return write_table(table, folder / "candidates.vot", provenance)

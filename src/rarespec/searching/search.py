@@ -14,7 +14,7 @@ from rarespec.rankers.ranker import Fit, Ranker
 from rarespec.searching.candidates import CandidateTables
 from rarespec.searching.fitting import prepare, ranker_for
 from rarespec.searching.known.known_examples import examples_of
-from rarespec.searching.listing import hidden_curve, list_rows
+from rarespec.searching.listing import estimate_hidden_curve, list_rows
 from rarespec.searching.model import (
     SearchModel,
     blame_file,
@@ -59,7 +59,7 @@ def rank_survey(
     fit = prepare(search.ranker, search.rows, search.device).fit(search.rows.known, search.rows.refused)
     give_back_freed()
     listing = list_rows(search.rows, fit, request.selection.choose(search.rows.survey))
-    curve = hidden_curve(listing, request.seed)
+    curve = estimate_hidden_curve(listing, request.seed)
     tables = CandidateTables(search.rows.survey)
     ranking = build_ranking(listing, curve, tables, request, search.problems, search.examples_lost)
     tables.examine(ranking.table, template=ranking.template)
@@ -203,7 +203,7 @@ def _rank_with_model(
                 require_finite_scores(scores)
         fit = Fit(kept.ranker, rows.X, len(kept.known_ids))
         listing = list_rows(rows, fit, request.selection.choose(opened), found.scores)
-        curve = hidden_curve(listing, None, found.scores if found.edges is None else found.edges)
+        curve = estimate_hidden_curve(listing, None, found.scores if found.edges is None else found.edges)
         tables = CandidateTables(opened)
         ranking = build_ranking(listing, curve, tables, request, about=about)
         tables.examine(ranking.table, template=ranking.template)

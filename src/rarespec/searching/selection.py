@@ -89,14 +89,14 @@ class Selection:
             If no spectrum of the survey has one of the classes.
         """
         chosen = Chosen(np.ones(len(survey), bool), [])
-        for is_left_out, why in self._left_out(survey):
+        for is_left_out, why in self._find_left_out(survey):
             n = int((is_left_out & chosen.mask).sum())
             chosen.mask[is_left_out] = False
             if n:
                 chosen.said.append(f"not listed: {n} {why}")
         return chosen
 
-    def _left_out(self, survey: Survey) -> Iterator[tuple[NDArray[np.bool_], str]]:
+    def _find_left_out(self, survey: Survey) -> Iterator[tuple[NDArray[np.bool_], str]]:
         if self.min_snr is not None:
             yield from _by_snr(survey, self.min_snr)
         if self.classes:

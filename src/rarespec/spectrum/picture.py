@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.pages.html import Html, element
-from rarespec.pages.notebook import note, shown
+from rarespec.pages.notebook import note, show_card
 from rarespec.pages.svg_path import path_through, round_numbers
 from rarespec.spectrum.spectra import Spectra, Spectrum
 from rarespec.storage.text import printable
@@ -117,21 +117,23 @@ NUMBERS = (("z", "z", "z.5f"), ("snr", "S/N", "z.1f"), ("ra", "ra", ".5f"), ("de
 
 
 def spectrum_html(spectrum: Spectrum) -> str:
-    return shown(printable(spectrum.id), described(spectrum.catalogue), *_draw(spectrum), note(_pixels(spectrum)))
+    return show_card(
+        printable(spectrum.id), describe_row(spectrum.catalogue), *_draw(spectrum), note(_pixels(spectrum))
+    )
 
 
 def spectra_html(spectra: Spectra) -> str:
     """The first few, each with its picture."""
     parts: list[Html] = []
     for spectrum in list(spectra)[:MOST_SHOWN]:
-        heading = " · ".join(filter(None, [printable(spectrum.id), described(spectrum.catalogue)]))
+        heading = " · ".join(filter(None, [printable(spectrum.id), describe_row(spectrum.catalogue)]))
         parts += [element("div", heading), *_draw(spectrum, height=70)]
     more = [note(f"and {len(spectra) - MOST_SHOWN} more")] if len(spectra) > MOST_SHOWN else []
-    return shown(stack_in_words(spectra), *parts, *more)
+    return show_card(stack_in_words(spectra), *parts, *more)
 
 
 def spectrum_in_words(spectrum: Spectrum) -> str:
-    kind = described(spectrum.catalogue)
+    kind = describe_row(spectrum.catalogue)
     where = f"{len(spectrum.flux)} pixels{span(spectrum.wavelength)}"
     return f"{printable(spectrum.id)}: {where}{f'; {kind}' if kind else ''}"
 
@@ -144,7 +146,7 @@ def span(wavelength: NDArray[np.floating]) -> str:
     return f", {wavelength[0]:.1f} to {wavelength[-1]:.1f} Å (vacuum)" if len(wavelength) else ""
 
 
-def described(row: Mapping[str, Any]) -> str:
+def describe_row(row: Mapping[str, Any]) -> str:
     """Class, redshift, S/N and position of a catalogue's row, as far as they are known."""
     kind = " ".join(printable(str(row[name])) for name in ("class", "subclass") if row.get(name))
     told = [f"{said} {row[name]:{form}}" for name, said, form in NUMBERS if _is_known(row.get(name))]

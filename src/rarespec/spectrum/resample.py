@@ -59,7 +59,7 @@ def resample(spectra: Spectra, grid: WavelengthGrid) -> Spectra:
     array([[2., 6.]], dtype=float32)
     """
     offset = grid.offset_of(spectra.wavelength)
-    placed = _rebinned(spectra, grid) if offset is None else _copied(spectra, grid, offset)
+    placed = _rebin(spectra, grid) if offset is None else _copy_pixels(spectra, grid, offset)
     return _with_clean_bad_pixels(placed)
 
 
@@ -96,7 +96,7 @@ def to_rest_frame(spectra: Spectra, z: float) -> Spectra:
     )
 
 
-def _copied(spectra: Spectra, grid: WavelengthGrid, offset: int) -> Spectra:
+def _copy_pixels(spectra: Spectra, grid: WavelengthGrid, offset: int) -> Spectra:
     n, p = spectra.flux.shape
     start, stop = max(offset, 0), min(offset + p, grid.n_pixels)
     if start >= stop:
@@ -114,7 +114,7 @@ def _copied(spectra: Spectra, grid: WavelengthGrid, offset: int) -> Spectra:
     return Spectra(grid.wavelength, flux, ivar, bad, spectra.catalogue)
 
 
-def _rebinned(spectra: Spectra, grid: WavelengthGrid) -> Spectra:
+def _rebin(spectra: Spectra, grid: WavelengthGrid) -> Spectra:
     overlap = _overlaps(spectra.wavelength.tobytes(), grid)
     if overlap.nnz == 0:
         raise _no_overlap(spectra, grid)

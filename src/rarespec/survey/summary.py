@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.pages.notebook import facts, note, shown, small_table
+from rarespec.pages.notebook import facts, note, show_card, small_table
 from rarespec.storage.text import printable, thousands
 from rarespec.survey.store.accounts import NAME as DEFECTS
 from rarespec.survey.store.location import sizes_below
@@ -83,12 +83,12 @@ MOST_NAMED = 12
 def survey_html(survey: Survey) -> str:
     title = f"Survey {printable(survey.path.name)}"
     if not len(survey):
-        return shown(title, facts(_facts(survey)), note("empty; add spectra with rarespec.ingest or Survey.append"))
+        return show_card(title, facts(_facts(survey)), note("empty; add spectra with rarespec.ingest or Survey.append"))
     names = [name for name in COLUMNS if name in survey.catalogue]
     first = survey.catalogue_at(np.arange(min(FIRST, len(survey))), names)
     rows = zip(*([_write(value, COLUMNS[name]) for value in first[name]] for name in names), strict=True)
     more = [note(f"and {thousands(len(survey) - FIRST)} more")] if len(survey) > FIRST else []
-    return shown(title, facts(_facts(survey)), small_table(names, rows), *more)
+    return show_card(title, facts(_facts(survey)), small_table(names, rows), *more)
 
 
 def _facts(survey: Survey) -> Iterator[tuple[str, object]]:
@@ -97,7 +97,7 @@ def _facts(survey: Survey) -> Iterator[tuple[str, object]]:
     frame = "rest frame" if manifest.rest_frame else "observed frame"
     yield "spectra", thousands(len(survey))
     yield "grid", f"{first:.1f} to {last:.1f} Å (vacuum), {grid.n_pixels} pixels, {frame}"
-    yield "catalogue", f"{len(manifest.columns)} columns: {_named(list(manifest.columns))}"
+    yield "catalogue", f"{len(manifest.columns)} columns: {_join_names(list(manifest.columns))}"
     if DEFECTS in manifest.files:
         yield "defects", "some inputs could not be stored; see .defects"
     if manifest.unfinished:
@@ -105,7 +105,7 @@ def _facts(survey: Survey) -> Iterator[tuple[str, object]]:
     yield "place", printable(str(survey.path))
 
 
-def _named(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     some = ", ".join(printable(name) for name in names[:MOST_NAMED])
     return some + (", ..." if len(names) > MOST_NAMED else "")
 

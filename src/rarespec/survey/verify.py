@@ -53,7 +53,7 @@ def is_kept(name: str) -> bool:
     return name.startswith(tuple(f"{folder}/" for folder in KEPT))
 
 
-def kept_problems(root: Path, names: list[str]) -> Iterator[str]:
+def find_kept_problems(root: Path, names: list[str]) -> Iterator[str]:
     """What is wrong with these files, which `is_kept`; one that a search at work has just swept away is fine."""
     for name in names:
         if KNOWN.fullmatch(name):
@@ -62,7 +62,7 @@ def kept_problems(root: Path, names: list[str]) -> Iterator[str]:
                 yield f"{root / name}: {why}; {MEND}"
         elif not KNOWN.fullmatch(BEING_WRITTEN.sub("", name)):
             yield f"{root / name}: does not belong to the survey; delete it"
-    yield from (f"{link}: a symbolic link inside a survey; delete it" for link in _linked_folders(root))
+    yield from (f"{link}: a symbolic link inside a survey; delete it" for link in _find_linked_folders(root))
 
 
 def _damage(path: Path) -> str:
@@ -84,7 +84,7 @@ def _damage(path: Path) -> str:
     return ""
 
 
-def _linked_folders(root: Path) -> Iterator[Path]:
+def _find_linked_folders(root: Path) -> Iterator[Path]:
     """They are not walked through, so no file behind them is seen."""
     if is_remote(root):
         return
@@ -157,14 +157,14 @@ def verify(path: str | os.PathLike[str], progress: Callable[[int, int], None] | 
         return Verification(0, 0, [str(error)])
     names = list(sizes_below(root))
     kept = [name for name in names if is_kept(name)]
-    problems = [*_changed_files(root, manifest, progress), *_unknown_files(root, manifest, names)]
+    problems = [*_find_changed_files(root, manifest, progress), *_unknown_files(root, manifest, names)]
     if not problems:  # contents of damaged files would only repeat the message
         problems = list(_wrong_contents(Survey(root, manifest)))
-    problems += kept_problems(root, kept)
+    problems += find_kept_problems(root, kept)
     return Verification(manifest.n_rows, len(manifest.digests()) + 1 + len(kept), problems)
 
 
-def _changed_files(root: Path, manifest: Manifest, progress: Callable[[int, int], None] | None) -> Iterator[str]:
+def _find_changed_files(root: Path, manifest: Manifest, progress: Callable[[int, int], None] | None) -> Iterator[str]:
     digests = manifest.digests()
     for n_done, (name, digest) in enumerate(digests.items()):
         try:
@@ -215,10 +215,10 @@ def _wrong_contents(survey: Survey) -> Iterator[str]:
             yield f"{where}: flux or ivar is not finite"
         if (block.ivar < 0).any():
             yield f"{where}: negative inverse variance"
-    yield from (f"{survey.path}: the id {id!r} occurs {count} times" for id, count in _repeated_ids(survey))
+    yield from (f"{survey.path}: the id {id!r} occurs {count} times" for id, count in _find_repeated_ids(survey))
 
 
-def _repeated_ids(survey: Survey) -> list[tuple[str, int]]:
+def _find_repeated_ids(survey: Survey) -> list[tuple[str, int]]:
     """Ids by their hashes, 8 bytes each; only those whose hash occurs twice are compared as text."""
     tables = survey.catalogue.blocks(["id"])
     hashes = [np.array([hash(id) for id in table.column(0).to_pylist()]) for table in tables]

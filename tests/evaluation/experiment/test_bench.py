@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from rarespec.evaluation.experiment.bench import Bench, carried_out, unpacked_places
+from rarespec.evaluation.experiment.bench import TaskRunner, carry_out, unpack_places
 from rarespec.evaluation.experiment.methods import METHODS
 from rarespec.evaluation.experiment.plan import Task, as_text
 from rarespec.evaluation.tuning import N_BAGS
@@ -17,7 +17,7 @@ def bench():
     rare = np.arange(600) < 30
     X = rng.normal(size=(600, 5)).astype("f4")
     X[rare, 0] += 3
-    return Bench(X, rare, seed=3, trials=3, graph=build_neighbours(X, 10))
+    return TaskRunner(X, rare, seed=3, trials=3, graph=build_neighbours(X, 10))
 
 
 def task(method, kind="trial", params=None, n_known=4, draw=0):
@@ -27,7 +27,7 @@ def task(method, kind="trial", params=None, n_known=4, draw=0):
 @pytest.mark.parametrize("method", ["lda", "bagging_top_push", "emr", "lrga"])
 def test_figures_agree_with_another_implementation(bench, method):
     one = task(method, draw=1)
-    (outcome,) = carried_out(bench, [one])
+    (outcome,) = carry_out(bench, [one])
     known = one.known(bench.rare_rows, 3)
     y = np.isin(np.arange(600), known)
     ranker = METHODS[method].ranker(one.ranker_seed(3) if method != "emr" else 3)
@@ -35,27 +35,27 @@ def test_figures_agree_with_another_implementation(bench, method):
     assert outcome["auc"] == pytest.approx(roc_auc_score(bench.rare[~y], scores))
     assert outcome["ap"] == pytest.approx(average_precision_score(bench.rare[~y], scores))
     order = np.argsort(-scores)
-    assert unpacked_places(outcome["places"]).tolist() == (np.flatnonzero(bench.rare[~y][order]) + 1).tolist()
+    assert unpack_places(outcome["places"]).tolist() == (np.flatnonzero(bench.rare[~y][order]) + 1).tolist()
     assert "top" not in outcome
 
 
 def test_the_first_draw_shows_what_is_on_top_and_no_known(bench):
-    (outcome,) = carried_out(bench, [task("lda")])
+    (outcome,) = carry_out(bench, [task("lda")])
     top = outcome["top"]
     assert len(top) == 500 and not set(top) & set(task("lda").known(bench.rare_rows, 3).tolist())
-    places = unpacked_places(outcome["places"])
+    places = unpack_places(outcome["places"])
     assert [place + 1 for place, row in enumerate(top) if bench.rare[row]] == places[places <= 500].tolist()
 
 
 def test_queries_answered_together_are_answered_as_alone(bench):
     tasks = [task("label_propagation", n_known=n, draw=d) for n in (1, 5) for d in (0, 1)]
-    together = carried_out(bench, tasks)
-    assert together == [carried_out(bench, [one])[0] for one in tasks]
+    together = carry_out(bench, tasks)
+    assert together == [carry_out(bench, [one])[0] for one in tasks]
 
 
 def test_fewer_bags_are_the_first_of_many(bench):
     one = task("bagging_top_push", "bags", {"bag_size": 20})
-    (outcome,) = carried_out(bench, [one])
+    (outcome,) = carry_out(bench, [one])
     assert len(outcome["auc"]) == len(outcome["ap"]) == len(N_BAGS)
     y = np.isin(np.arange(600), one.known(bench.rare_rows, 3))
     all_bags = BaggingTopPush(n_bags=100, bag_size=20, random_state=one.ranker_seed(3)).fit(bench.X, y)
@@ -65,15 +65,15 @@ def test_fewer_bags_are_the_first_of_many(bench):
 
 def test_times_tell_set_up_from_query(bench):
     for method, sets_up in (("lda", False), ("emr", True)):
-        (outcome,) = carried_out(bench, [task(method, "timing")])
+        (outcome,) = carry_out(bench, [task(method, "timing")])
         assert (outcome["setup_s"] > 0) is sets_up and outcome["query_s"] >= 0
 
 
 def test_of_equal_scores_the_rare_come_last_in_figures_as_in_tables():
     X = np.zeros((50, 2), "f4")  # nothing tells the rows apart
     X[0] = 1
-    tied = Bench(X, np.arange(50) < 10, seed=0, trials=1, graph=None)
-    (outcome,) = carried_out(tied, [task("lda", n_known=1)])
+    tied = TaskRunner(X, np.arange(50) < 10, seed=0, trials=1, graph=None)
+    (outcome,) = carry_out(tied, [task("lda", n_known=1)])
     assert not tied.rare[outcome["top"][:35]].any()
 
 
@@ -85,39 +85,39 @@ def test_one_query_that_fails_does_not_take_its_portion_with_it(bench, monkeypat
 
     original = EMR._solve
     monkeypatch.setattr(EMR, "_solve", solve)
-    outcomes = carried_out(bench, [task("emr", n_known=n) for n in (4, 5, 6)])
+    outcomes = carry_out(bench, [task("emr", n_known=n) for n in (4, 5, 6)])
     assert ["error" in outcome for outcome in outcomes] == [False, True, False]
 
 
 def test_a_failure_is_an_outcome(bench):
-    (outcome,) = carried_out(bench, [task("bagging_svm", params={"C": -1.0})])
+    (outcome,) = carry_out(bench, [task("bagging_svm", params={"C": -1.0})])
     assert outcome["error"].startswith("ValueError") and "C" in outcome["error"]
 
 
 def test_a_warning_is_kept(bench):
-    (outcome,) = carried_out(bench, [task("bagging_top_push", params={"max_iter": 1, "solver": "published"})])
+    (outcome,) = carry_out(bench, [task("bagging_top_push", params={"max_iter": 1, "solver": "published"})])
     assert any("converge" in said or "iterations" in said for said in outcome["warnings"])
 
 
 @pytest.mark.parametrize("n_rare", [6, 30])
 def test_nothing_is_tuned_on_a_draw_that_is_reported(n_rare):
-    few = Bench(np.zeros((40, 2), "f4"), np.arange(40) < n_rare, seed=0, trials=4, graph=None)
+    few = TaskRunner(np.zeros((40, 2), "f4"), np.arange(40) < n_rare, seed=0, trials=4, graph=None)
     reported = {tuple(few.known(task("lda", n_known=1, draw=draw))) for draw in range(4)}
     tuning = [task("lda", "tuning", n_known=1, draw=draw) for draw in range(30)]
     assert not reported & {tuple(few.known(one)) for one in tuning}
-    assert few.tuned_on_reported(tuning) == 0
+    assert few.count_tuned_on_reported(tuning) == 0
 
 
 def test_a_class_without_other_draws_is_told():
-    two = Bench(np.zeros((40, 2), "f4"), np.arange(40) < 2, seed=0, trials=20, graph=None)
-    assert two.tuned_on_reported([task("lda", "tuning", n_known=1, draw=draw) for draw in range(3)]) == 3
+    two = TaskRunner(np.zeros((40, 2), "f4"), np.arange(40) < 2, seed=0, trials=20, graph=None)
+    assert two.count_tuned_on_reported([task("lda", "tuning", n_known=1, draw=draw) for draw in range(3)]) == 3
 
 
 def test_the_distance_of_the_first_twenty_from_a_single_known_example(bench):
     one = task("lda", n_known=1)
-    (outcome,) = carried_out(bench, [one])
+    (outcome,) = carry_out(bench, [one])
     (known,) = bench.known(one)
     assert outcome["top_distance"] == pytest.approx(
         np.mean([np.linalg.norm(bench.X[row] - bench.X[known]) for row in outcome["top"][:20]])
     )
-    assert "top_distance" not in carried_out(bench, [task("lda")])[0]
+    assert "top_distance" not in carry_out(bench, [task("lda")])[0]

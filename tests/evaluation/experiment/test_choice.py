@@ -1,7 +1,7 @@
 """What tuning chooses."""
 
 from rarespec.evaluation.experiment.plan import Task, as_text
-from rarespec.evaluation.experiment.run import chosen_parameters
+from rarespec.evaluation.experiment.run import choose_parameters
 
 
 def tried(method, params, *figures):
@@ -13,13 +13,13 @@ def tried(method, params, *figures):
 
 def test_the_best_mean_is_chosen_for_each_method():
     outcomes = tried("emr", {}, 0.2, 0.4) + tried("emr", {"alpha": 0.5}, 0.1, 0.6) + tried("lrga", {}, 0.9, 0.9)
-    assert chosen_parameters(outcomes) == {"emr": {"alpha": 0.5}, "lrga": {}}
+    assert choose_parameters(outcomes) == {"emr": {"alpha": 0.5}, "lrga": {}}
 
 
 def test_equally_good_leaves_the_methods_own():
-    assert chosen_parameters(tried("emr", {}, 0.3) + tried("emr", {"alpha": 0.5}, 0.3)) == {"emr": {}}
+    assert choose_parameters(tried("emr", {}, 0.3) + tried("emr", {"alpha": 0.5}, 0.3)) == {"emr": {}}
 
 
 def test_what_failed_once_is_not_chosen():
     outcomes = tried("emr", {}, 0.1, 0.1) + tried("emr", {"alpha": 0.5}, 0.9, None)
-    assert chosen_parameters(outcomes) == {"emr": {}}
+    assert choose_parameters(outcomes) == {"emr": {}}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rarespec.errors import SurveyError
-from rarespec.evaluation.experiment.bench import Bench, packed_places
-from rarespec.evaluation.experiment.collected import collected
+from rarespec.evaluation.experiment.bench import TaskRunner, pack_places
+from rarespec.evaluation.experiment.collected import collect_results
 from rarespec.evaluation.experiment.journal import journal_in
 from rarespec.evaluation.experiment.plan import cost_tasks, further_tasks, timing_tasks, trial_tasks
 from rarespec.evaluation.experiment.results import Facts
@@ -17,11 +17,11 @@ FACTS = Facts("a.survey", 20, 0, 5, "class is carbon")
 
 @pytest.fixture
 def bench():
-    return Bench(np.zeros((20, 2), "f4"), np.arange(20) < 5, seed=0, trials=3, graph=None)
+    return TaskRunner(np.zeros((20, 2), "f4"), np.arange(20) < 5, seed=0, trials=3, graph=None)
 
 
 def outcome(task):
-    places = packed_places(np.arange(1, 6 - task.n_known))
+    places = pack_places(np.arange(1, 6 - task.n_known))
     return {"auc": task.draw / 10, "ap": 1.0, "places": places, "top": [9, 8]}
 
 
@@ -31,7 +31,7 @@ def results_with(failed, bench, folder, setting=SETTING):
             journal.add(task, {"error": "no"} if failed(task) else outcome(task))
         for task in timing_tasks(setting, {}):
             journal.add(task, {"setup_s": 1.0, "query_s": 2.0})
-        return collected(setting, FACTS, {}, bench, journal)
+        return collect_results(setting, FACTS, {}, bench, journal)
 
 
 def test_a_draw_that_failed_once_is_left_out_for_all_methods(bench, tmp_path):
@@ -73,7 +73,7 @@ def test_sensitivity_is_in_the_order_of_parameter_and_draw(bench, tmp_path):
             value = next(iter(task.parameters.values())) + task.draw / 8
             values = [value + t / 1024 for t in range(9)] if task.kind == "bags" else value
             journal.add(task, {"auc": values, "ap": values})
-        results = collected(setting, FACTS, {}, bench, journal)
+        results = collect_results(setting, FACTS, {}, bench, journal)
     assert results.bags[1].auc.shape == (8, 9, 2)
     assert results.bags[1].auc[6, 3, 1] == 200 + 1 / 8 + 3 / 1024
     assert results.strengths[2].average_precision.shape == (7, 2)

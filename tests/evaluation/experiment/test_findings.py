@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from experiment_results import made_up_results
 from rarespec.evaluation.experiment.claims.order import AT_THE_TOP, BY_AUC
-from rarespec.evaluation.experiment.finding import Finding, Verdict, as_claimed, by_verdict, listed, together
+from rarespec.evaluation.experiment.finding import Finding, Verdict, as_claimed, by_verdict, join_words, together
 from rarespec.evaluation.experiment.findings import findings
 from rarespec.evaluation.experiment.methods import PAPER_METHODS
 from rarespec.evaluation.experiment.metric_table import PUBLISHED_AUC
@@ -434,7 +434,7 @@ def test_nothing_is_said_to_be_left_out_only_when_nothing_is() -> None:
 
 
 def test_words() -> None:
-    assert [listed([]), listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])] == [
+    assert [join_words([]), join_words(["a"]), join_words(["a", "b"]), join_words(["a", "b", "c"])] == [
         "",
         "a",
         "a and b",

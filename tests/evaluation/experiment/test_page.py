@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from experiment_results import made_up_results, without_last_draw
 from rarespec.evaluation import paired_difference
-from rarespec.evaluation.experiment.finding import signed
+from rarespec.evaluation.experiment.finding import format_signed
 from rarespec.evaluation.experiment.findings import findings
 from rarespec.evaluation.experiment.metric_table import metrics
 from rarespec.evaluation.experiment.page import write_page
@@ -129,7 +129,7 @@ def test_the_differences_from_the_reference_are_on_the_page(page: Reader) -> Non
     results = made_up_results()
     for metric in metrics(results)[:3]:
         own, other = (metric.of(results.trials[name, 10]) for name in ("bagging_top_push", "lda"))
-        assert signed(paired_difference(own, other).mean, metric.digits) in page.text
+        assert format_signed(paired_difference(own, other).mean, metric.digits) in page.text
         assert f"BaggingTopPush minus the others: {metric.title}" in page.text
 
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rarespec.errors import UsageError
-from rarespec.evaluation.experiment.bench import ground_of
+from rarespec.evaluation.experiment.bench import label_survey
 from rarespec.evaluation.experiment.journal import NAME
 from rarespec.evaluation.experiment.run import run_experiment
 from rarespec.evaluation.experiment.setting import Setting
@@ -35,7 +35,7 @@ def survey(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ground(survey):
-    return ground_of(survey, "carbon")
+    return label_survey(survey, "carbon")
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ from rarespec.evaluation.experiment.run import run_experiment
 from rarespec.survey import Survey
 sys.path.insert(0, sys.argv[3])
 from test_run import SETTING
-run_experiment(ground_of(Survey.open(sys.argv[1]), "carbon"), SETTING, Path(sys.argv[2]), jobs=2)
+run_experiment(label_survey(Survey.open(sys.argv[1]), "carbon"), SETTING, Path(sys.argv[2]), jobs=2)
 """
 
 

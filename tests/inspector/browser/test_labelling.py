@@ -12,7 +12,7 @@ import pytest
 from inspector.browser.visiting import Visit, inspecting
 from inspector.running_inspector import campaign_of
 from rarespec.labels.event import Label
-from rarespec.labels.merging import standing_labels
+from rarespec.labels.merging import find_standing_labels
 from rarespec.survey import Survey
 
 
@@ -68,7 +68,7 @@ def test_undo_reaches_back_before_a_reload(visit: Visit) -> None:
     visit.press("z")
     visit.see("#object-id").to_have_text(first)
     visit.see("#object-label").to_have_text("Not inspected yet")
-    assert standing_labels(event for _, event in visit.log.events()) == {}
+    assert find_standing_labels(event for _, event in visit.log.events()) == {}
 
 
 def test_undo_of_a_second_label_brings_the_first_back(labeller: Visit) -> None:

@@ -34,7 +34,7 @@ from rarespec.survey.features.feature_set import FeatureSet
 
 
 @dataclass(frozen=True)
-class Ground:
+class LabelledRows:
     """The rows that are ranked are those of the survey that have features."""
 
     features: FeatureSet
@@ -64,7 +64,7 @@ class Ground:
         return Facts(self.survey.path.name, len(self.rows), n_unusable, int(self.rare.sum()), self.matched_by)
 
 
-def ground_of(survey: Survey, rare: str, progress: Progress | None = None) -> Ground:
+def label_survey(survey: Survey, rare: str, progress: Progress | None = None) -> LabelledRows:
     """The paper's features, learned from all spectra of the survey, and the members of the rare class.
 
     Their components are the exact ones: those of the randomised solver, which a search takes, would be others where
@@ -73,20 +73,20 @@ def ground_of(survey: Survey, rare: str, progress: Progress | None = None) -> Gr
     members = rare_class(survey, rare)
     features = features_of(survey, PaperFeatures(solver="exact"), progress=progress)
     rows = np.flatnonzero(features.usable)
-    return Ground(features, rows, members.members[rows], members.matched_by)
+    return LabelledRows(features, rows, members.members[rows], members.matched_by)
 
 
 # ---- Places as short text: a class of thousands would make the journal, and the memory it is read into, very
 # large.
 
 
-def packed_places(places: NDArray[np.integer]) -> str:
+def pack_places(places: NDArray[np.integer]) -> str:
     """Of rising places: their differences, compressed."""
     steps = np.diff(places, prepend=0).astype("<u4")
     return base64.b64encode(zlib.compress(steps.tobytes())).decode()
 
 
-def unpacked_places(text: str) -> NDArray[np.int64]:
+def unpack_places(text: str) -> NDArray[np.int64]:
     steps = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<u4")
     return np.cumsum(steps, dtype=np.int64)
 
@@ -113,7 +113,7 @@ LONG_S = 1.0
 
 
 @dataclass(eq=False)
-class Bench:
+class TaskRunner:
     """Sent once to every worker."""
 
     X: NDArray[np.float32]
@@ -133,20 +133,20 @@ class Bench:
         """Rows of the known examples of a task. What is tuned on is drawn again when it is among what is reported."""
         if task.kind != "tuning":
             return task.known(self.rare_rows, self.seed)
-        reported = self._reported(task.n_known)
+        reported = self._reported_draws(task.n_known)
         draws = (task.known(self.rare_rows, self.seed, attempt) for attempt in range(MAX_ATTEMPTS))
         drawn = next(draws)
         while tuple(drawn) in reported and (again := next(draws, None)) is not None:
             drawn = again
         return drawn
 
-    def tuned_on_reported(self, tasks: Iterable[Task]) -> int:
+    def count_tuned_on_reported(self, tasks: Iterable[Task]) -> int:
         """How many tuning tasks had to be given a reported draw: a class of few members has no others."""
         tuning = (task for task in tasks if task.kind == "tuning")
-        return sum(tuple(self.known(task)) in self._reported(task.n_known) for task in tuning)
+        return sum(tuple(self.known(task)) in self._reported_draws(task.n_known) for task in tuning)
 
     @lru_cache  # noqa: B019 - a bench lives as long as its process
-    def _reported(self, n_known: int) -> frozenset[tuple[int, ...]]:
+    def _reported_draws(self, n_known: int) -> frozenset[tuple[int, ...]]:
         trials = (Task("trial", "", "{}", n_known, draw) for draw in range(self.trials))
         return frozenset(tuple(task.known(self.rare_rows, self.seed)) for task in trials)
 
@@ -170,7 +170,7 @@ class Bench:
         return Y
 
 
-def carried_out(bench: Bench, tasks: list[Task]) -> list[Outcome]:
+def carry_out(bench: TaskRunner, tasks: list[Task]) -> list[Outcome]:
     """The outcome of each task; all are of one kind, method and parameters. One that fails says why."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
@@ -178,13 +178,13 @@ def carried_out(bench: Bench, tasks: list[Task]) -> list[Outcome]:
             outcomes = list(_DOES[tasks[0].kind](bench, tasks))
         except Exception as error:  # whatever one query does, the others are tried
             if len(tasks) > 1:
-                return [outcome for task in tasks for outcome in carried_out(bench, [task])]
+                return [outcome for task in tasks for outcome in carry_out(bench, [task])]
             outcomes = [{"error": f"{type(error).__name__}: {error}"}]
     said = sorted({str(warning.message) for warning in heard})
     return [outcome | {"warnings": said} if said else outcome for outcome in outcomes]
 
 
-def _judge(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
+def _judge(bench: TaskRunner, tasks: Sequence[Task]) -> Iterator[Outcome]:
     Y = bench.marks(tasks)
     for task, y, scores in zip(tasks, Y.T, _scores(bench, tasks, Y), strict=True):
         left = np.flatnonzero(y == 0)
@@ -193,7 +193,7 @@ def _judge(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
         outcome: Outcome = {"auc": auc, "ap": float(places.average_precision()[0])}
         if task.kind == "trial":
             top = left[_first(scores[left], bench.rare[left], N_TOP)]
-            outcome |= {"places": packed_places(places.places[0])} | ({"top": top.tolist()} if task.draw == 0 else {})
+            outcome |= {"places": pack_places(places.places[0])} | ({"top": top.tolist()} if task.draw == 0 else {})
             if task.n_known == 1:
                 outcome["top_distance"] = _distance(bench.X, bench.known(task)[0], top[:N_NEAR])
         yield outcome
@@ -210,7 +210,7 @@ def _distance(X: NDArray[np.float32], known: np.intp, rows: NDArray[np.intp]) ->
     return float(np.linalg.norm(X[rows].astype(np.float64) - X[known], axis=1).mean())
 
 
-def _scores(bench: Bench, tasks: Sequence[Task], Y: NDArray[np.float64]) -> Iterator[Scores]:
+def _scores(bench: TaskRunner, tasks: Sequence[Task], Y: NDArray[np.float64]) -> Iterator[Scores]:
     preparation = bench.preparation(tasks[0])
     if preparation.ranker.answers_together:
         yield from preparation.scores_for(Y).T
@@ -219,7 +219,7 @@ def _scores(bench: Bench, tasks: Sequence[Task], Y: NDArray[np.float64]) -> Iter
             yield preparation.fit(y == 1, random_state=task.ranker_seed(bench.seed)).scores
 
 
-def _over_bags(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
+def _over_bags(bench: TaskRunner, tasks: Sequence[Task]) -> Iterator[Outcome]:
     """AUC and AP for every T: the bags of a smaller T are the first ones of the largest."""
     for task, y in zip(tasks, bench.marks(tasks).T, strict=True):
         seed = task.ranker_seed(bench.seed)
@@ -232,11 +232,11 @@ def _over_bags(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
         yield {"auc": [roc_auc_of_scores(one, rare) for one in scores], "ap": aps.tolist()}
 
 
-def _time(bench: Bench, tasks: Sequence[Task]) -> Iterator[Outcome]:
+def _time(bench: TaskRunner, tasks: Sequence[Task]) -> Iterator[Outcome]:
     return (_timing(bench, task) for task in tasks)
 
 
-def _timing(bench: Bench, task: Task) -> Outcome:
+def _timing(bench: TaskRunner, task: Task) -> Outcome:
     """CPU seconds of single queries, and of the set-up that all queries share, the graph's building included."""
     ranker, known, made = bench.ranker(task), bench.marks([task])[:, 0] == 1, []
     seed = task.ranker_seed(bench.seed)
@@ -257,7 +257,7 @@ def _cpu_seconds(work: Callable[[], Any]) -> float:
     return time.process_time() - started
 
 
-_DOES: dict[Kind, Callable[[Bench, Sequence[Task]], Iterator[Outcome]]] = {
+_DOES: dict[Kind, Callable[[TaskRunner, Sequence[Task]], Iterator[Outcome]]] = {
     "trial": _judge,
     "tuning": _judge,
     "strength": _judge,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rarespec.errors import SurveyError
-from rarespec.evaluation.experiment.bench import Bench, Outcome, unpacked_places
+from rarespec.evaluation.experiment.bench import TaskRunner, Outcome, unpack_places
 from rarespec.evaluation.experiment.journal import Journal
 from rarespec.evaluation.experiment.methods import method
 from rarespec.evaluation.experiment.plan import (
@@ -37,8 +37,8 @@ from rarespec.evaluation.places import Places
 from rarespec.evaluation.tuning import BAG_SIZE, N_BAGS, REGULARISATION
 
 
-def collected(
-    setting: Setting, facts: Facts, tuned: Mapping[str, Mapping[str, Any]], bench: Bench, journal: Journal
+def collect_results(
+    setting: Setting, facts: Facts, tuned: Mapping[str, Mapping[str, Any]], bench: TaskRunner, journal: Journal
 ) -> Results:
     working = _working(setting, trial_tasks(setting, tuned), journal)
     tasks = trial_tasks(working, tuned)
@@ -48,14 +48,14 @@ def collected(
         setting=working,
         facts=facts,
         trials=_trials([task for task in tasks if (task.n_known, task.draw) not in lost], journal, bench),
-        shown={_cell(t): _shown(t, journal[t], bench) for t in tasks if t.draw == 0 and "top" in journal[t]},
+        shown={_cell(t): _show_draw(t, journal[t], bench) for t in tasks if t.draw == 0 and "top" in journal[t]},
         timings=_timings(further, tuned, journal),
         bags=_sensitivity("bags", further, journal, (len(BAG_SIZE), len(N_BAGS))),
         strengths=_sensitivity("strength", further, journal, (len(REGULARISATION),)),
         tuned={name: params for name, params in tuned.items() if params and name in working.methods},
         costs=_costs(further, journal),
-        tried=_tried(further, journal),
-        left_out=_left_out(setting, working),
+        tried=_collect_tuning(further, journal),
+        left_out=_methods_left_out(setting, working),
     )
 
 
@@ -77,7 +77,7 @@ def _working(setting: Setting, tasks: Sequence[Task], journal: Journal) -> Setti
     return replace(setting, methods=methods, n_known=n_known)
 
 
-def _left_out(setting: Setting, working: Setting) -> tuple[str, ...]:
+def _methods_left_out(setting: Setting, working: Setting) -> tuple[str, ...]:
     methods = [name for name in setting.methods if name not in working.methods]
     numbers = [n for n in setting.n_known if n not in working.n_known]
     return tuple(f"{method(name).label}: failed on every draw for some NP" for name in methods) + tuple(
@@ -90,23 +90,23 @@ def _draws_lost(tasks: Sequence[Task], journal: Journal) -> set[tuple[int, int]]
     return {(task.n_known, task.draw) for task in tasks if "error" in journal[task]}
 
 
-def _trials(tasks: Sequence[Task], journal: Journal, bench: Bench) -> dict[Cell, Trials]:
+def _trials(tasks: Sequence[Task], journal: Journal, bench: TaskRunner) -> dict[Cell, Trials]:
     of_cell: dict[Cell, list[Task]] = {}
     for task in tasks:
         of_cell.setdefault(_cell(task), []).append(task)
     return {cell: _cell_trials(cell_tasks, journal, bench) for cell, cell_tasks in of_cell.items()}
 
 
-def _cell_trials(tasks: Sequence[Task], journal: Journal, bench: Bench) -> Trials:
+def _cell_trials(tasks: Sequence[Task], journal: Journal, bench: TaskRunner) -> Trials:
     places = Places(
-        np.stack([unpacked_places(journal[task]["places"]) for task in tasks]), len(bench.X) - tasks[0].n_known
+        np.stack([unpack_places(journal[task]["places"]) for task in tasks]), len(bench.X) - tasks[0].n_known
     )
     aucs, distances = ([journal[task].get(name) for task in tasks] for name in ("auc", "top_distance"))
     near = None if None in distances else np.array(distances, dtype=float)
     return Trials(places, np.array(aucs), tasks[0].parameters, near)
 
 
-def _shown(task: Task, outcome: Outcome, bench: Bench) -> Shown:
+def _show_draw(task: Task, outcome: Outcome, bench: TaskRunner) -> Shown:
     return Shown(bench.known(task), np.array(outcome["top"]))
 
 
@@ -120,7 +120,7 @@ def _costs(setting: Setting, journal: Journal) -> dict[CostCell, float]:
     return {(task.method, *next(iter(task.parameters.items()))): journal[task]["query_s"] for task in timed}
 
 
-def _tried(setting: Setting, journal: Journal) -> dict[str, list[Tried]]:
+def _collect_tuning(setting: Setting, journal: Journal) -> dict[str, list[Tried]]:
     """A combination that failed on some draw is left out, as it was not to be chosen."""
     of_params: dict[tuple[str, str], list[Task]] = {}
     for task in tuning_tasks(setting):

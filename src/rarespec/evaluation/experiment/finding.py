@@ -63,10 +63,10 @@ def not_run(title: str, why: str, quote: Quote) -> Finding:
 
 
 def in_words(difference: PairedDifference, digits: int = 3) -> str:
-    mean = signed(difference.mean, digits)
+    mean = format_signed(difference.mean, digits)
     if difference.n == 1:
         return f"{mean} (one draw, so no interval)"
-    interval = f"{signed(difference.low, digits)} to {signed(difference.high, digits)}"
+    interval = f"{format_signed(difference.low, digits)} to {format_signed(difference.high, digits)}"
     return f"{mean} (95 % interval {interval})"
 
 
@@ -75,10 +75,10 @@ def by_verdict(verdicts: Mapping[int, Verdict]) -> str:
     if len(set(verdicts.values())) == 1:
         return ""
     numbers = {verdict: [str(n) for n, one in verdicts.items() if one == verdict] for verdict in Verdict}
-    return ", ".join(f"{verdict} for NP = {listed(those)}" for verdict, those in numbers.items() if those)
+    return ", ".join(f"{verdict} for NP = {join_words(those)}" for verdict, those in numbers.items() if those)
 
 
-def signed(value: float, digits: int) -> str:
+def format_signed(value: float, digits: int) -> str:
     return f"{value:+.{digits}f}".replace("-", "−")
 
 
@@ -86,11 +86,11 @@ def in_seconds(time: float) -> str:
     return f"{time:.2g} s" if time < 10 else f"{time:.0f} s"
 
 
-def counted(n: int, what: str) -> str:
+def format_count(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
-def listed(words: Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """a, b and c."""
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
@@ -112,15 +112,15 @@ def draws_in_words(results: Results, n_known: Collection[int] | None = None) -> 
 def parameters_in_words(results: Results, methods: Iterable[str]) -> str:
     """What these methods were run with, to stand after "with"."""
     tuned = {name: results.tuned.get(name, {}) for name in methods}
-    chosen = [f"{results.label(name)} {assigned(params)}" for name, params in tuned.items() if params]
+    chosen = [f"{results.label(name)} {format_parameters(params)}" for name, params in tuned.items() if params]
     default = [results.label(name) for name, params in tuned.items() if not params]
     if not chosen:
         return "default parameters"
-    rest = f"; defaults for {listed(default)}" if default else ""
+    rest = f"; defaults for {join_words(default)}" if default else ""
     return f"the tuned parameters: {'; '.join(chosen)}{rest}"
 
 
-def assigned(params: Mapping[str, Any]) -> str:
+def format_parameters(params: Mapping[str, Any]) -> str:
     """Numbers as one reads them: C = 54.5982."""
     return ", ".join(
         f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}" for name, value in params.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rarespec.evaluation.experiment.claims.claims_table import LEFT_TO_THE_EYE, paper_claims
-from rarespec.evaluation.experiment.finding import Finding, Verdict, counted, in_words, listed
+from rarespec.evaluation.experiment.finding import Finding, Verdict, format_count, in_words, join_words
 from rarespec.evaluation.experiment.methods import PAPER_METHODS, method
 from rarespec.evaluation.experiment.metric_table import PUBLISHED_AUC, is_of_carbon_stars, recall
 from rarespec.evaluation.experiment.results import Results
@@ -58,8 +58,8 @@ def _beside_table_1(results: Results) -> Finding:
     return Finding(
         title,
         (
-            f"Over the {counted(len(away), 'mean')} that both have, the absolute difference from the paper's Table 1 "
-            f"is {np.mean(np.abs(list(away.values()))):.3f} on average; {n_within} of {len(away)} are within the "
+            f"Over the {format_count(len(away), 'mean')} that both have, the absolute difference from the paper's Table "
+            f"1 is {np.mean(np.abs(list(away.values()))):.3f} on average; {n_within} of {len(away)} are within the "
             "standard deviation that the paper gives.",
             f"The largest difference is that of {results.label(farthest[0])} at NP = {farthest[1]}: "
             f"{published + away[farthest]:.3f} here, {published:.3f} published.",
@@ -91,16 +91,16 @@ def _not_run(results: Results) -> Finding:
     methods = [method(name).label for name in PAPER_METHODS if name not in setting.methods]
     numbers = [str(n) for n in N_KNOWN if n not in setting.n_known]
     said = [
-        f"Methods of the paper: {listed(methods)}." if methods else "",
-        f"Numbers of known examples of the paper: {listed(numbers)}." if numbers else "",
-        f"{counted(setting.trials, 'draw')} for each number of known examples instead of the paper's {TRIALS_OF_PAPER}."
+        f"Methods of the paper: {join_words(methods)}." if methods else "",
+        f"Numbers of known examples of the paper: {join_words(numbers)}." if numbers else "",
+        f"{format_count(setting.trials, 'draw')} for each number of known examples, not the paper's {TRIALS_OF_PAPER}."
         if setting.trials < TRIALS_OF_PAPER
         else "",
         *_about_tuning(setting),
         *_about_sensitivity(results),
         "Timing." if not results.timings else "",
         *(f"{sentence.rstrip('.')}." for sentence in results.left_out),
-        *(_lost(results, n_known) for n_known in setting.n_known),
+        *(_describe_lost_draws(results, n_known) for n_known in setting.n_known),
     ]
     missing = tuple(sentence for sentence in said if sentence)
     return Finding("What differs from the paper", missing or ("Nothing: the paper's whole protocol was run.",))
@@ -118,14 +118,14 @@ def _about_sensitivity(results: Results) -> list[str]:
     """The paper reports 50 trials and makes no exception for its figures 8 and 9."""
     setting, figures = results.setting, {"8": results.bags, "9": results.strengths}
     missing = [number for number, found in figures.items() if not found]
-    said = [f"Figure{'s' if len(missing) > 1 else ''} {listed(missing)}."] if missing else []
+    said = [f"Figure{'s' if len(missing) > 1 else ''} {join_words(missing)}."] if missing else []
     if len(missing) < len(figures) and setting.sensitivity_draws < TRIALS_OF_PAPER:
-        draws = counted(setting.sensitivity_draws, "draw")
+        draws = format_count(setting.sensitivity_draws, "draw")
         said.append(f"Figures 8 and 9 use {draws} per point instead of the paper's {TRIALS_OF_PAPER}.")
     return said
 
 
-def _lost(results: Results, n_known: int) -> str:
+def _describe_lost_draws(results: Results, n_known: int) -> str:
     """A draw on which a method failed is left out for all."""
     trials = {name: results.trials.get((name, n_known)) for name in results.setting.methods}
     counts = [len(found.auc) if found else 0 for found in trials.values()]

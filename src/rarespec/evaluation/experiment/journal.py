@@ -86,20 +86,20 @@ def _outcomes(content: bytes, identity: Identity, folder: Path) -> dict[str, Out
     try:
         return {record["key"]: record["outcome"] for record in records}
     except KeyError:
-        raise _damaged(folder) from None
+        raise _damage_error(folder) from None
 
 
 def _parse(line: bytes, folder: Path) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except ValueError:
-        raise _damaged(folder) from None
+        raise _damage_error(folder) from None
     if not isinstance(record, dict):
-        raise _damaged(folder)
+        raise _damage_error(folder)
     return record
 
 
-def _damaged(folder: Path) -> UsageError:
+def _damage_error(folder: Path) -> UsageError:
     return UsageError(f"{folder / NAME}: damaged; delete it to run all trials again")
 
 

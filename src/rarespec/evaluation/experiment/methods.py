@@ -43,7 +43,7 @@ def own_ranker(name: str) -> type[Any]:
     try:
         module = import_module(module_name)
     except Exception as error:  # whatever somebody's module does when it is imported
-        raise ValueError(f"{name}: {module_name} cannot be imported: {_said(error)}") from error
+        raise ValueError(f"{name}: {module_name} cannot be imported: {_describe_error(error)}") from error
     kind = getattr(module, class_name, None)
     if not inspect.isclass(kind):
         classes = [key for key, value in vars(module).items() if inspect.isclass(value)]
@@ -82,7 +82,7 @@ class OwnRanker(Ranker):
     def _scores(self, X: Rows) -> Scores:
         return self.decision_function(X)
 
-    def _unfitted(self) -> OwnRanker:
+    def _copy_unfitted(self) -> OwnRanker:
         return OwnRanker(self.estimator)
 
 
@@ -101,7 +101,7 @@ def _why_no_ranker(kind: type[Any]) -> str | None:
     try:
         ranker = kind()
     except Exception as error:
-        return f"{kind.__name__}() without parameters fails: {_said(error)}"
+        return f"{kind.__name__}() without parameters fails: {_describe_error(error)}"
     return _why_scores_are_wrong(ranker)
 
 
@@ -114,7 +114,7 @@ def _why_scores_are_wrong(ranker: Any) -> str | None:
         try:
             first, second = (_scores(ranker, given, y) for _ in range(2))
         except Exception as error:
-            return f"with {n_known} of {len(X)} rows known it fails: {_said(error)}"
+            return f"with {n_known} of {len(X)} rows known it fails: {_describe_error(error)}"
         if not (isinstance(first, np.ndarray) and first.shape == (len(X),) and first.dtype.kind in "fiu"):
             return f"decision_function must give one number for each row, ({len(X)},), not {_describe(first)}"
         if not np.isfinite(first).all():
@@ -140,7 +140,7 @@ def _describe(value: Any) -> str:
     return f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
 
 
-def _said(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 

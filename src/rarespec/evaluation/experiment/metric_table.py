@@ -134,8 +134,8 @@ def recall(results: Results) -> Metric:
 def metric_table(results: Results, metric: Metric) -> Table:
     """Two rows for each number of known examples, ours and the published, and the averages of both last."""
     setting = results.setting
-    own: list[Row] = [[_found(results, metric, (name, n)) for name in setting.methods] for n in setting.n_known]
-    published = [[_published(results, metric, (name, n)) for name in setting.methods] for n in setting.n_known]
+    own: list[Row] = [[_our_figure(results, metric, (name, n)) for name in setting.methods] for n in setting.n_known]
+    published = [[_published_figure(results, metric, (name, n)) for name in setting.methods] for n in setting.n_known]
     beside = any(map(any, published))
     rows = [_rows(str(n), a, b, beside, metric) for n, a, b in zip(setting.n_known, own, published, strict=True)]
     return Table(
@@ -153,18 +153,18 @@ def metric_csv(results: Results, metric: Metric) -> str:
     rows = []
     for name, n_known in ((name, n) for n in results.setting.n_known for name in results.setting.methods):
         cell = name, n_known
-        beside = (_published(results, metric, cell) or (None, None))[: len(published)]
-        found = _found(results, metric, cell)
+        beside = (_published_figure(results, metric, cell) or (None, None))[: len(published)]
+        found = _our_figure(results, metric, cell)
         rows.append([n_known, name, results.label(name), *found, *beside, len(results.trials[cell].auc)])
     return as_csv(header, rows)
 
 
-def _found(results: Results, metric: Metric, cell: Cell) -> Summary:
+def _our_figure(results: Results, metric: Metric, cell: Cell) -> Summary:
     values = metric.of(results.trials[cell])
     return Summary(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else None)
 
 
-def _published(results: Results, metric: Metric, cell: Cell) -> Summary | None:
+def _published_figure(results: Results, metric: Metric, cell: Cell) -> Summary | None:
     known = PUBLISHED_AUC.get(cell) if metric is AUC and is_of_carbon_stars(results.setting.rare) else None
     return Summary(*known) if known else None
 

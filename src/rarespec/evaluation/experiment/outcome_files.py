@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec._version import __version__
-from rarespec.evaluation.experiment.bench import Bench, Ground, Outcome, unpacked_places
+from rarespec.evaluation.experiment.bench import TaskRunner, LabelledRows, Outcome, unpack_places
 from rarespec.evaluation.experiment.plan import Kind, Task
 from rarespec.evaluation.experiment.setting import Setting
 from rarespec.evaluation.places import Places
@@ -34,7 +34,7 @@ Ids = NDArray[Any]
 
 
 def write_parquet(
-    outcomes: Iterable[tuple[Task, Outcome]], bench: Bench, ids: Ids, provenance: Mapping[str, Any], folder: Path
+    outcomes: Iterable[tuple[Task, Outcome]], bench: TaskRunner, ids: Ids, provenance: Mapping[str, Any], folder: Path
 ) -> list[Path]:
     """One file for each kind of task that there is; `provenance` goes into its metadata, as JSON."""
     rows: dict[Kind, list[dict[str, Any]]] = {}
@@ -43,7 +43,7 @@ def write_parquet(
     return [_write(folder / FILE_OF[kind], of_kind, provenance) for kind, of_kind in rows.items()]
 
 
-def _row(task: Task, outcome: Outcome, bench: Bench, ids: Ids) -> dict[str, Any]:
+def _row(task: Task, outcome: Outcome, bench: TaskRunner, ids: Ids) -> dict[str, Any]:
     row = {
         "method": task.method,
         "params": task.params,
@@ -58,7 +58,7 @@ def _row(task: Task, outcome: Outcome, bench: Bench, ids: Ids) -> dict[str, Any]
     if "top_ids" in values:
         values["top_ids"] = ids[np.array(values["top_ids"])].tolist()  # row numbers mean nothing outside of a survey
     if "places" in values:
-        values["places"] = unpacked_places(values["places"]).astype(np.int32)
+        values["places"] = unpack_places(values["places"]).astype(np.int32)
         values["top_loss"] = float(Places(values["places"][None], row["n_listed"]).top_loss()[0])
     return row | values
 
@@ -79,7 +79,7 @@ def _write(path: Path, rows: list[dict[str, Any]], provenance: Mapping[str, Any]
 # ---- What the results of an experiment depend on, and with what they were made.
 
 
-def identity(ground: Ground, setting: Setting) -> dict[str, Any]:
+def identity(ground: LabelledRows, setting: Setting) -> dict[str, Any]:
     """What must be the same for outcomes of several runs to belong together."""
     return cheap_identity(ground.survey, setting) | {
         "features": fingerprint_of_rows(ground.X),
@@ -92,7 +92,7 @@ def cheap_identity(survey: Survey, setting: Setting) -> dict[str, Any]:
     return {"survey": survey.path.name, "seed": setting.seed, "version of rarespec": __version__}
 
 
-def provenance(ground: Ground, setting: Setting) -> dict[str, Any]:
+def provenance(ground: LabelledRows, setting: Setting) -> dict[str, Any]:
     """For the metadata of files and for the page."""
     return {
         "identity": identity(ground, setting),

@@ -11,9 +11,9 @@ from typing import Any
 from rarespec.evaluation.experiment.finding import (
     Finding,
     Verdict,
-    assigned,
     default_of_studied,
     draws_in_words,
+    format_parameters,
     parameters_in_words,
 )
 from rarespec.evaluation.experiment.findings import findings
@@ -21,7 +21,7 @@ from rarespec.evaluation.experiment.metric_table import metric_table, metrics
 from rarespec.evaluation.experiment.paired_table import paired_table, paired_title, reference_method
 from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.experiment.table_formats import Entry, Table
-from rarespec.pages.html import STYLE, Html, contents, element, joined, sections_of
+from rarespec.pages.html import STYLE, Html, contents, element, join_html, sections_of
 from rarespec.storage.text import thousands
 from rarespec.storage.whole_file import write_whole
 
@@ -131,7 +131,7 @@ def figure_on_page(figure: Figure, results: Results, files: Collection[str]) -> 
     if not figure.exists_for(results) or picture not in files:
         why = f"{picture} was not drawn" if figure.exists_for(results) else figure.why_missing
         return element("p", f"Figure {figure.number} is left out: {why}.", id=figure.stem)
-    link = joined(" ", element("a", "PDF", href=document)) if document in files else ""
+    link = join_html(" ", element("a", "PDF", href=document)) if document in files else ""
     said = f" {figure.caption}{figure.with_what(results)}"
     caption = element("figcaption", element("b", f"Figure {figure.number}."), said, link)
     return element("figure", element("img", src=picture, alt=figure.alt, loading="lazy"), caption, id=figure.stem)
@@ -243,7 +243,7 @@ def _finding(finding: Finding) -> Html:
     sentences = element("ul", *(element("li", sentence) for sentence in finding.sentences))
     quote = element("p", f"The paper, {finding.quote}", class_="caption quote") if finding.quote else Html()
     where = element("p", f"The claim {finding.where}.") if finding.where else Html()
-    return joined(element("h3", finding.title, " ", _tag(verdict)), quote, where, sentences)
+    return join_html(element("h3", finding.title, " ", _tag(verdict)), quote, where, sentences)
 
 
 def _tag(verdict: Verdict | None) -> Html:
@@ -263,7 +263,7 @@ def _claims(claims: Sequence[Finding]) -> list[Html]:
 
 def _tables(results: Results, files: Collection[str]) -> list[Html]:
     parts = [
-        joined(
+        join_html(
             _table(metric_table(results, metric), f"Table {number}", class_="stacked"),
             _links(files, f"table-{number}."),
         )
@@ -291,7 +291,7 @@ def _table(table: Table, title: str, **attributes: str) -> Html:
     head = element("thead", element("tr", *(element("th", heading, scope="col") for heading in table.header)))
     caption = element("p", element("b", f"{title}."), f" {table.caption}", class_="caption")
     grid = element("table", head, *bodies, aria_label=title, **attributes)
-    return joined(caption, element("div", grid, class_="wide"))
+    return join_html(caption, element("div", grid, class_="wide"))
 
 
 def _row(entries: Sequence[Entry]) -> Html:
@@ -303,7 +303,7 @@ def _row(entries: Sequence[Entry]) -> Html:
 def _links(files: Collection[str], start: str, end: str = "") -> Html:
     """To those whose names begin and end so."""
     names = sorted(name for name in files if name.startswith(start) and name.endswith(end))
-    links = joined(*(element("a", name, href=f"./{name}") for name in names), between=", ")
+    links = join_html(*(element("a", name, href=f"./{name}") for name in names), between=", ")
     return element("p", links, class_="files") if names else Html()
 
 
@@ -336,5 +336,5 @@ def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, st
 
 def _in_words(value: object) -> str:
     if isinstance(value, Mapping):
-        return assigned(value)
+        return format_parameters(value)
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from rarespec.evaluation.experiment.finding import ONE_DRAW, draws_in_words, signed
+from rarespec.evaluation.experiment.finding import ONE_DRAW, draws_in_words, format_signed
 from rarespec.evaluation.experiment.metric_table import Metric, metrics
 from rarespec.evaluation.experiment.plan import STUDIED
 from rarespec.evaluation.experiment.results import Results
@@ -88,9 +88,11 @@ def _interval(difference: PairedDifference) -> tuple[float | None, float | None]
 
 
 def _entry(difference: PairedDifference, digits: int) -> Entry:
-    low, high = signed(difference.low, digits), signed(difference.high, digits)
+    low, high = format_signed(difference.low, digits), format_signed(difference.high, digits)
     return Entry(
-        signed(difference.mean, digits), f" ({low} to {high})" if difference.n > 1 else "", bold=difference.is_clear
+        format_signed(difference.mean, digits),
+        f" ({low} to {high})" if difference.n > 1 else "",
+        bold=difference.is_clear,
     )
 
 

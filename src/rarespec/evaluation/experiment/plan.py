@@ -89,7 +89,7 @@ USED_UP = {"matched_filter": ("method",)}
 """Ranker -> parameters that tell two of our methods apart, and so are not tuned."""
 
 
-def shown_numbers(available: Collection[int]) -> list[int]:
+def choose_shown_numbers(available: Collection[int]) -> list[int]:
     """The paper's 1, 10 and 30 known examples; where one is not available, the smallest, a middle and the largest."""
     numbers = sorted(available)
     if set(SHOWN_N_KNOWN) <= set(numbers):
@@ -144,7 +144,7 @@ def further_tasks(setting: Setting) -> list[Task]:
     draws = range(setting.sensitivity_draws if STUDIED in setting.methods else 0)
     bags = [
         Task("bags", STUDIED, as_text({"bag_size": size}), n_known, draw)
-        for n_known in shown_numbers(setting.n_known)
+        for n_known in choose_shown_numbers(setting.n_known)
         for size in BAG_SIZE
         for draw in draws
     ]
@@ -158,7 +158,7 @@ def further_tasks(setting: Setting) -> list[Task]:
 
 
 def timing_tasks(setting: Setting, tuned: Mapping[str, Mapping[str, Any]]) -> list[Task]:
-    n_known = _timed_number(setting)
+    n_known = _choose_timed_number(setting)
     return [Task("timing", name, as_text(dict(tuned.get(name, {}))), n_known, 0) for name in setting.methods]
 
 
@@ -168,11 +168,11 @@ def cost_tasks(setting: Setting) -> list[Task]:
         return []
     varied = [(STUDIED, {name: value}) for name, values in STUDIED_GRID.items() for value in values]
     varied += [(PUBLISHED, {"regularisation": value}) for value in REGULARISATION[::3]]  # it is slow
-    n_known = _timed_number(setting)
+    n_known = _choose_timed_number(setting)
     return [Task("timing", name, as_text(params), n_known, COST_DRAW) for name, params in varied]
 
 
-def _timed_number(setting: Setting) -> int:
+def _choose_timed_number(setting: Setting) -> int:
     return 10 if 10 in setting.n_known else max(setting.n_known)
 
 

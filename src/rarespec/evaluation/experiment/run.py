@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from rarespec.errors import UsageError
-from rarespec.evaluation.experiment.bench import Bench, Ground, Outcome, carried_out
-from rarespec.evaluation.experiment.collected import collected
+from rarespec.evaluation.experiment.bench import TaskRunner, LabelledRows, Outcome, carry_out
+from rarespec.evaluation.experiment.collected import collect_results
 from rarespec.evaluation.experiment.journal import Journal, journal_in
 from rarespec.evaluation.experiment.outcome_files import identity, provenance, write_parquet
 from rarespec.evaluation.experiment.plan import (
@@ -42,35 +42,35 @@ class Count:
     total: int
     done: int = 0
 
-    def known_before(self, n: int) -> None:
+    def count_earlier(self, n: int) -> None:
         self.total -= n
-        self.finished(0)
+        self.count_finished(0)
 
-    def finished(self, n: int) -> None:
+    def count_finished(self, n: int) -> None:
         self.done += n
         if self.progress:
             self.progress(self.done, self.total)
 
 
-def run_tasks(tasks: Sequence[Task], bench: Bench, journal: Journal, jobs: int, count: Count) -> None:
+def run_tasks(tasks: Sequence[Task], bench: TaskRunner, journal: Journal, jobs: int, count: Count) -> None:
     """Carry out what the journal does not have; a task whose process is killed has failed, and the others go on."""
     missing = [task for task in tasks if task not in journal]
-    count.known_before(len(tasks) - len(missing))
+    count.count_earlier(len(tasks) - len(missing))
     if not missing:
         return
-    for portion, outcomes in map_as_finished(carried_out, bench, portions(missing), jobs):
+    for portion, outcomes in map_as_finished(carry_out, bench, portions(missing), jobs):
         if isinstance(outcomes, Died):
             killed = f"its process was killed (status {outcomes.status}), perhaps for lack of memory; try --jobs 1"
             outcomes = [{"error": killed} for _ in portion]
         for task, outcome in zip(portion, outcomes, strict=True):
             journal.add(task, outcome)
-        count.finished(len(portion))
+        count.count_finished(len(portion))
 
 
 # ---- The parameters that tuning chooses: those with the best mean average precision over all its draws.
 
 
-def chosen_parameters(tried: Iterable[tuple[Task, Outcome]]) -> dict[str, dict[str, Any]]:
+def choose_parameters(tried: Iterable[tuple[Task, Outcome]]) -> dict[str, dict[str, Any]]:
     """Method -> parameters that differ from its own; empty where its own did best.
 
     One choice for all numbers of known examples, as in the paper. Of equally good ones the first tried is taken; a
@@ -111,29 +111,29 @@ class Experiment:
 
 
 def run_experiment(
-    ground: Ground, setting: Setting, folder: Path, jobs: int | None = None, progress: Progress | None = None
+    ground: LabelledRows, setting: Setting, folder: Path, jobs: int | None = None, progress: Progress | None = None
 ) -> Experiment:
     """Run what the folder does not have yet, and write every outcome to Parquet files there."""
     setting, left_out = _possible(setting, ground)
-    bench = Bench(ground.X, ground.rare, setting.seed, setting.trials, _graph(ground, setting))
+    bench = TaskRunner(ground.X, ground.rare, setting.seed, setting.trials, _graph(ground, setting))
     jobs, made_with = jobs or available_cores(), provenance(ground, setting)
     with journal_in(folder, identity(ground, setting)) as journal:
         count = Count(progress, _n_tasks(setting))
         tuning = tuning_tasks(setting)
         run_tasks(tuning, bench, journal, jobs, count)
-        tuned = chosen_parameters((task, journal[task]) for task in tuning)
+        tuned = choose_parameters((task, journal[task]) for task in tuning)
         reported = trial_tasks(setting, tuned) + further_tasks(setting)
         run_tasks(reported, bench, journal, jobs, count)
         timing = timing_tasks(setting, tuned) + cost_tasks(setting)
         run_tasks(timing, bench, journal, 1, count)  # alone: other work would be in the way of the memory
         done = [(task, journal[task]) for task in tuning + reported + timing]
         written = write_parquet(done, bench, ground.ids, made_with, folder)
-        results = collected(setting, ground.facts, tuned, bench, journal)
-    warnings = _warnings(done) + _tuned_on_reported(bench, tuning)
+        results = collect_results(setting, ground.facts, tuned, bench, journal)
+    warnings = _warnings(done) + _warn_of_reported_tuning(bench, tuning)
     return Experiment(results, made_with, written, left_out, [*results.left_out, *_failures(done)], warnings)
 
 
-def _possible(setting: Setting, ground: Ground) -> tuple[Setting, list[str]]:
+def _possible(setting: Setting, ground: LabelledRows) -> tuple[Setting, list[str]]:
     """The setting without numbers of known examples that the class is too small for, and a word on these."""
     n_rare, words = ground.facts.n_rare, setting.rare_in_words
     possible = tuple(n for n in setting.n_known if n < n_rare)
@@ -147,7 +147,7 @@ def _possible(setting: Setting, ground: Ground) -> tuple[Setting, list[str]]:
     return replace(setting, n_known=possible), [said] if left_out else []
 
 
-def _graph(ground: Ground, setting: Setting) -> Any:
+def _graph(ground: LabelledRows, setting: Setting) -> Any:
     k = most_neighbours(tuning_tasks(setting) + trial_tasks(setting, {}))
     return None if k is None else graph_of(ground.features, min(k, len(ground.rows) - 1))
 
@@ -165,8 +165,8 @@ def _n_tasks(setting: Setting) -> int:
     )
 
 
-def _tuned_on_reported(bench: Bench, tuning: Sequence[Task]) -> list[str]:
-    n = bench.tuned_on_reported(tuning)
+def _warn_of_reported_tuning(bench: TaskRunner, tuning: Sequence[Task]) -> list[str]:
+    n = bench.count_tuned_on_reported(tuning)
     return (
         [f"{n} of {len(tuning)} tuning tasks share a draw with the reported ones, because the class has few members"]
         if n

@@ -58,7 +58,7 @@ def rare_class(survey: Survey, rare: str) -> RareClass:
             f"{survey.path}: all spectra are {' or '.join(names)}, so there is nothing to rank them against"
         )
     by_subclass = [name for name, one in zip(names, present, strict=True) if one.matched_by == f"{SUBCLASS} {name}"]
-    matched_by = _put_together([one.matched_by for one in present])
+    matched_by = _join_matches([one.matched_by for one in present])
     return RareClass(members, matched_by + _akin(by_subclass, survey, members))
 
 
@@ -74,7 +74,7 @@ def _members(name: str, classes: NDArray[np.str_], subclasses: NDArray[np.str_],
     return None
 
 
-def _put_together(matched_by: list[str]) -> str:
+def _join_matches(matched_by: list[str]) -> str:
     """ "subclass is Carbon" and "subclass is Carbon_lines" become "subclass is Carbon or Carbon_lines"."""
     said = matched_by[0]
     for before, one in pairwise(matched_by):

@@ -17,7 +17,7 @@ from rarespec.features.indices.measuring import Array, Strip, light_in, strip_of
 from rarespec.features.steps.step import FluxStep
 from rarespec.spectrum import PAPER_GRID, WavelengthGrid
 
-__all__ = ["IndexDefinition", "LineIndices", "Measured", "covered_by", "load_definitions", "measure"]
+__all__ = ["IndexDefinition", "LineIndices", "Measured", "find_covered", "load_definitions", "measure"]
 
 Definitions = Sequence[IndexDefinition] | str | os.PathLike[str] | None
 ROWS_AT_ONCE = 512
@@ -87,20 +87,20 @@ def measure(
     """
     flux, ivar, z = (x if x is None or is_array_api_obj(x) else np.asarray(x) for x in (flux, ivar, z))
     xp = array_namespace(flux)
-    chosen = _chosen(definitions)
+    chosen = _choose_definitions(definitions)
     _refuse_other_shapes(flux, ivar, grid, z)
     dtype = flux.dtype if flux.dtype in (xp.float32, xp.float64) else xp.float64
     values, errors = _in_blocks(flux, ivar, grid, chosen, z, xp)
     return Measured(xp.astype(values, dtype), xp.astype(errors, dtype), [definition.name for definition in chosen])
 
 
-def covered_by(grid: WavelengthGrid, definitions: Definitions = None) -> list[IndexDefinition]:
+def find_covered(grid: WavelengthGrid, definitions: Definitions = None) -> list[IndexDefinition]:
     """Those definitions of which every window lies on the grid, for spectra at rest."""
     low, high = float(grid.edges[0]), float(grid.edges[-1])
-    return [index for index in _chosen(definitions) if low <= index.reach[0] and index.reach[1] <= high]
+    return [index for index in _choose_definitions(definitions) if low <= index.reach[0] and index.reach[1] <= high]
 
 
-def _chosen(definitions: Definitions) -> list[IndexDefinition]:
+def _choose_definitions(definitions: Definitions) -> list[IndexDefinition]:
     if definitions is None or isinstance(definitions, str | os.PathLike):
         return load_definitions(definitions)
     return list(definitions)
@@ -219,7 +219,7 @@ class LineIndices(FluxStep):
         LineIndices
             Itself.
         """
-        X = self._checked(X, reset=True)
+        X = self._check_rows(X, reset=True)
         return self.fit_blocks(lambda: [X])
 
     def fit_blocks(self, blocks: Callable[[], Iterable[NDArray[np.floating]]]) -> LineIndices:
@@ -245,7 +245,7 @@ class LineIndices(FluxStep):
         medians, n_missing = [], []
         for X in blocks():
             self.n_features_in_ = X.shape[1]
-            values = self._measured(X)
+            values = self._measure(X)
             medians.append(_medians(values))
             n_missing.append(np.isnan(values).sum(axis=0))
         self.n_missing_ = np.sum(n_missing, axis=0)
@@ -254,7 +254,7 @@ class LineIndices(FluxStep):
 
     def deciding_values(self) -> dict[str, Any]:
         """Return what features depend on: the definitions themselves, not the name of the file they are in."""
-        definitions = None if self.definitions is None else list(_chosen(self.definitions))
+        definitions = None if self.definitions is None else list(_choose_definitions(self.definitions))
         return {"grid": self.grid, "definitions": definitions, "missing": self.missing}
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -294,7 +294,7 @@ class LineIndices(FluxStep):
         """
         if self.missing == "median":
             check_is_fitted(self, "medians_")
-        values = self._measured(self._checked(X, reset=False))
+        values = self._measure(self._check_rows(X, reset=False))
         if self.missing == "median":
             absent = np.isnan(values) & ~np.isnan(values).all(axis=1, keepdims=True)
             values = np.where(absent, self.medians_.astype(values.dtype), values)
@@ -318,7 +318,7 @@ class LineIndices(FluxStep):
         n_pixels = getattr(self, "n_features_in_", PAPER_GRID.n_pixels if self.grid is None else self.grid.n_pixels)
         return np.array([definition.name for definition in self._definitions(self._grid_of(n_pixels))], dtype=object)
 
-    def _measured(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
+    def _measure(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
         grid = self._grid_of(X.shape[1])
         return measure(X, None, grid, self._definitions(grid)).values
 
@@ -330,7 +330,7 @@ class LineIndices(FluxStep):
         return grid
 
     def _definitions(self, grid: WavelengthGrid) -> list[IndexDefinition]:
-        return covered_by(grid) if self.definitions is None else _chosen(self.definitions)
+        return find_covered(grid) if self.definitions is None else _choose_definitions(self.definitions)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -124,7 +124,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         TooFewRowsError
             If fewer than two rows are finite.
         """
-        X = self._checked(X, reset=True)
+        X = self._check_rows(X, reset=True)
         return self._fit(lambda: [X])
 
     def fit_blocks(self, blocks: Blocks) -> Self:
@@ -165,15 +165,15 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         ndarray
             Features, (n, k).
         """
-        X = self._checked(X, reset=True)
+        X = self._check_rows(X, reset=True)
         seen: list[Rows] = []
         self._fit(lambda: [X], seen)
-        return self._placed(X, np.concatenate(seen)) if seen else self._project(X)
+        return self._place_features(X, np.concatenate(seen)) if seen else self._project(X)
 
     def _fit(self, blocks: Blocks, seen: list[Rows] | None = None) -> Self:
         self._check_parameters()
         n_features = _n_features(blocks)
-        solver, readings = self._chosen_solver(n_features), _readings_of(blocks)
+        solver, readings = self._choose_solver(n_features), _readings_of(blocks)
         if solver == "exact":
             moments = readings.moments()
             self._check_size(readings, n_features)
@@ -229,7 +229,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             Features, (n, k), in the precision of X; NaN for a row that is not finite.
         """
         check_is_fitted(self, "components_")
-        return self._project(self._checked(X, reset=False))
+        return self._project(self._check_rows(X, reset=False))
 
     def inverse_transform(self, X: Array) -> Array:
         """Return the rows that have these features.
@@ -280,7 +280,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             return features
         return xp.where(usable[:, None], features, xp.full_like(features, float("nan")))
 
-    def _placed(self, X: NDArray[np.floating], coordinates: Rows) -> NDArray[np.floating]:
+    def _place_features(self, X: NDArray[np.floating], coordinates: Rows) -> NDArray[np.floating]:
         """Features of X from the coordinates of its finite rows in the subspace that was found."""
         k = self.n_components_
         features = np.full((len(X), k), np.nan, X.dtype)
@@ -375,7 +375,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _n_features_out(self) -> int:
         return self.n_components_
 
-    def _checked(self, X: Array, reset: bool) -> Array:
+    def _check_rows(self, X: Array, reset: bool) -> Array:
         if is_array_api_obj(X) and not is_numpy_array(X) and not reset:
             if X.ndim != 2 or X.shape[1] != self.n_features_in_:
                 raise ValueError(f"X has shape {tuple(X.shape)}; expected (n, {self.n_features_in_})")
@@ -404,7 +404,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 stacklevel=2,
             )
 
-    def _chosen_solver(self, n_features: int) -> str:
+    def _choose_solver(self, n_features: int) -> str:
         if self.n_components is None:
             return "exact"
         if self.solver != "auto":

@@ -238,7 +238,7 @@ class BlockReadings:
         return moments
 
     def mean_and_sample(self, rng: np.random.Generator) -> tuple[NDArray[np.float64], Rows] | None:
-        drawn = drawn_rows(sum(self._blocks.sizes), rng)
+        drawn = draw_rows(sum(self._blocks.sizes), rng)
         total, n_finite, samples = None, 0, []
         self._finite = []
         for seen in self._blocks.map(_first_look, None, self._by_block(drawn)):
@@ -265,7 +265,7 @@ class BlockReadings:
         """Drawn again, now that it is known which rows are finite; needed where most are not."""
         masks = zip(self._finite, self._blocks.sizes, strict=True)
         finite = np.flatnonzero(np.concatenate([np.ones(size, bool) if mask is None else mask for mask, size in masks]))
-        drawn = self._by_block(finite[drawn_rows(len(finite), rng)])
+        drawn = self._by_block(finite[draw_rows(len(finite), rng)])
         return np.concatenate(list(self._blocks.map(_some_rows, None, drawn)))
 
     def _by_block(self, rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
@@ -323,7 +323,7 @@ def _shares(rows: Rows) -> Iterator[Rows]:
     return (rows[i : i + SHARE_ROWS] for i in range(0, len(rows), SHARE_ROWS))
 
 
-def drawn_rows(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def draw_rows(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """SAMPLE_ROWS of the numbers below n, or all if they are fewer, rising."""
     return np.sort(rng.choice(n, min(SAMPLE_ROWS, n), replace=False))
 

@@ -245,10 +245,10 @@ def find_subspace(readings: Readings, search: Search, seen: list[Rows] | None = 
         None when there are no rows.
     """
     with one_blas_thread():
-        return _found(readings, search, seen)
+        return _find_subspace(readings, search, seen)
 
 
-def _found(readings: Readings, search: Search, seen: list[Rows] | None) -> Subspace | None:
+def _find_subspace(readings: Readings, search: Search, seen: list[Rows] | None) -> Subspace | None:
     rng = np.random.default_rng(search.seed)
     first = readings.mean_and_sample(rng)
     if first is None:
@@ -258,16 +258,16 @@ def _found(readings: Readings, search: Search, seen: list[Rows] | None) -> Subsp
     centred = _Centred(readings, mean, explicit=_is_far_from_zero(mean, sample))
     width = min(search.n_followed, readings.n_rows or 0, len(mean))
     guess = _sample_directions(sample, rng.standard_normal((len(mean), width)))
-    return _converged(centred, guess, search, seen)
+    return _iterate_until_converged(centred, guess, search, seen)
 
 
-def _converged(rows: _Centred, guess: Matrix, search: Search, seen: list[Rows] | None) -> Subspace:
+def _iterate_until_converged(rows: _Centred, guess: Matrix, search: Search, seen: list[Rows] | None) -> Subspace:
     if search.n_passes == 1:
-        return _measured(rows, guess[:, : search.n_measured], seen)
+        return _measure_subspace(rows, guess[:, : search.n_measured], seen)
     n_products = search.n_passes - 1
     for _ in range(MAX_ROUNDS):
         directions, expected = _improve(rows.scatter_times, guess, n_products, search.n_wanted)
-        found = _measured(rows, directions[:, : search.n_measured], seen)
+        found = _measure_subspace(rows, directions[:, : search.n_measured], seen)
         captured = float(found.scatter[: search.n_wanted].sum())
         loss = (captured - expected) * (GAIN_TO_LOSS if n_products > 1 else 1.0)
         if loss <= search.tol * captured:
@@ -364,7 +364,7 @@ def _multiply(basis: Matrix, image: Matrix, width: int) -> Matrix:
     return orthonormal(image @ coefficients[:, :width])
 
 
-def _measured(rows: _Centred, q: Matrix, seen: list[Rows] | None) -> Subspace:
+def _measure_subspace(rows: _Centred, q: Matrix, seen: list[Rows] | None) -> Subspace:
     """Turn Q into principal directions, by the scatter of the rows seen in it."""
     gram, total = np.zeros((q.shape[1], q.shape[1])), 0.0
     if seen is not None:

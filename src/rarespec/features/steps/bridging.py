@@ -135,7 +135,7 @@ def _with_lines(xp: Any, flux: Array, mask: Array, position: Array) -> Array:
     pixels = xp.reshape(flux, (-1,))
     with np.errstate(all="ignore"):
         values = xp.astype(_line_at(xp, pixels, position, flux.shape[1]), flux.dtype)
-    return xp.reshape(_placed(xp, pixels, mask, position, values), flux.shape)
+    return xp.reshape(_place_values(xp, pixels, mask, position, values), flux.shape)
 
 
 def _line_at(xp: Any, pixels: Array, position: Array, row_length: int) -> Array:
@@ -171,7 +171,7 @@ def _run_ends(xp: Any, position: Array, row_length: int) -> tuple[Array, Array]:
     return xp.take(position[starts], run), xp.take(position[ends], run)
 
 
-def _placed(xp: Any, pixels: Array, mask: Array, position: Array, values: Array) -> Array:
+def _place_values(xp: Any, pixels: Array, mask: Array, position: Array, values: Array) -> Array:
     if is_numpy_namespace(xp):
         pixels = pixels.copy()
         pixels[position] = values

@@ -73,10 +73,10 @@ class ContinuumNormalised(RowStep):
         xp = array_namespace(X)
         n = X.shape[0]
         starts = range(0, max(n, 1), ROWS_PER_BLOCK)
-        blocks = [self._normalised(xp, X[start : min(start + ROWS_PER_BLOCK, n), :]) for start in starts]
+        blocks = [self._divide_by_continuum(xp, X[start : min(start + ROWS_PER_BLOCK, n), :]) for start in starts]
         return xp.concat(blocks, axis=0)
 
-    def _normalised(self, xp: Any, rows: Array) -> Array:
+    def _divide_by_continuum(self, xp: Any, rows: Array) -> Array:
         flux = bridge(rows, min_good=self.min_good).flux
         continuum = self._continuum(xp, flux)
         lowest = self.floor * xp.mean(xp.abs(flux), axis=1, keepdims=True)

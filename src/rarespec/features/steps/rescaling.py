@@ -36,18 +36,18 @@ class _Rescaling(RowStep):
         if is_numpy_array(X):
             return self._blockwise(X, np.empty(X.shape, X.dtype))
         xp = array_namespace(X)
-        X, offset, scale = self._prepared(xp, X)
+        X, offset, scale = self._prepare(xp, X)
         return (X - offset) / scale
 
     def _blockwise(self, X: NDArray[Any], out: NDArray[Any]) -> NDArray[Any]:
         for first in range(0, len(X), ROWS_PER_BLOCK):
             block = slice(first, first + ROWS_PER_BLOCK)
-            rows, offset, scale = self._prepared(array_namespace(X), X[block])
+            rows, offset, scale = self._prepare(array_namespace(X), X[block])
             np.subtract(rows, offset, out=out[block])
             np.divide(out[block], scale, out=out[block])
         return out
 
-    def _prepared(self, xp: Any, rows: Array) -> tuple[Array, Array, Array]:
+    def _prepare(self, xp: Any, rows: Array) -> tuple[Array, Array, Array]:
         """Rows with NaN for bad pixels, their offset, and their scale: NaN where there is none."""
         with np.errstate(all="ignore"):
             finite = xp.isfinite(rows)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rarespec.features.steps.bridging import bridge
 from rarespec.features.steps.median_network import MedianProgram, Operand, PhaseOutput, Step, median_program
-from rarespec.features.steps.step import RowStep, unmasked
+from rarespec.features.steps.step import RowStep, unmask
 from rarespec.spectrum import PAPER_GRID, WavelengthGrid
 from rarespec.storage.processes import available_cores
 
@@ -52,7 +52,7 @@ class SegmentFilter:
             self._filter_block(flux[rows], out[rows, self._start : self._stop])
 
     def _filter_block(self, flux: Flux, out: Flux) -> None:
-        bound = self._bound_to(len(flux))
+        bound = self._bind_to(len(flux))
         n_phases = self._program.n_phases
         first_pixel = self._start - self._program.width // 2
         for phase, register in enumerate(bound.inputs):
@@ -63,7 +63,7 @@ class SegmentFilter:
             medians = out[:, phase::n_phases]
             medians[...] = result[:, : medians.shape[1]]
 
-    def _bound_to(self, n_rows: int) -> _BoundProgram:
+    def _bind_to(self, n_rows: int) -> _BoundProgram:
         if n_rows not in self._bound:
             memory = self._memory[:, : n_rows * self._row_length]
             self._bound[n_rows] = _BoundProgram(self._program, memory, n_rows)
@@ -122,7 +122,7 @@ def segment_medians(xp: Any, program: MedianProgram, flux: Array, start: int, st
     n_tiles = -(-(stop - start) // program.n_phases)
     row_length = n_tiles + program.reach
     first_pixel = start - program.width // 2
-    window = _continued(xp, flux, first_pixel, first_pixel + program.n_phases * row_length)
+    window = _continue_ends(xp, flux, first_pixel, first_pixel + program.n_phases * row_length)
     registers = {phase: window[:, phase :: program.n_phases] for phase in range(program.n_phases)}
     phases = []
     for steps, result in program.outputs:
@@ -142,7 +142,7 @@ def _read(registers: dict[int, Array], operand: Operand, length: int) -> Array:
     return registers[operand.register][:, operand.shift : operand.shift + length]
 
 
-def _continued(xp: Any, flux: Array, start: int, stop: int) -> Array:
+def _continue_ends(xp: Any, flux: Array, start: int, stop: int) -> Array:
     """The pixels start .. stop-1; beyond the ends of a row its first or last pixel."""
     n, p = flux.shape
     inside = flux[:, min(max(start, 0), p) : min(max(stop, 0), p)]
@@ -219,7 +219,7 @@ def median_filter(
     >>> median_filter(np.array([1.0, 1.0, 9.0, 1.0, 1.0]), width_pixels=3)
     array([1., 1., 1., 1., 1.])
     """
-    flux = unmasked(np.asarray(flux) if isinstance(flux, list | tuple) else flux)
+    flux = unmask(np.asarray(flux) if isinstance(flux, list | tuple) else flux)
     xp = array_namespace(flux)
     rows = _as_rows(xp, flux)
     if bad is not None:

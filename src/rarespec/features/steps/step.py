@@ -15,9 +15,9 @@ from sklearn.utils.validation import validate_data
 class FluxStep(TransformerMixin, BaseEstimator):
     """A transformer of (n, p) rows in which NaN marks a bad pixel."""
 
-    def _checked(self, X: Any, reset: bool) -> NDArray[np.floating]:
+    def _check_rows(self, X: Any, reset: bool) -> NDArray[np.floating]:
         """X as float32 or float64; a masked array with NaN where it is masked."""
-        return validate_data(self, unmasked(X), reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False)
+        return validate_data(self, unmask(X), reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -25,7 +25,7 @@ class FluxStep(TransformerMixin, BaseEstimator):
         return tags
 
 
-def unmasked(X: Any) -> Any:
+def unmask(X: Any) -> Any:
     """A NumPy masked array with NaN where it is masked; anything else as it is."""
     if not isinstance(X, np.ma.MaskedArray):
         return X
@@ -62,7 +62,7 @@ class RowStep(OneToOneFeatureMixin, FluxStep):
         RowStep
             Itself.
         """
-        self._checked(X, reset=True)
+        self._check_rows(X, reset=True)
         return self
 
     def transform(self, X: Array) -> Array:
@@ -78,7 +78,7 @@ class RowStep(OneToOneFeatureMixin, FluxStep):
         array
             Rows, (n, p), float32 when X is float32. A row that the step cannot use is all NaN.
         """
-        return self._transform_rows(self._checked(X, reset=False))
+        return self._transform_rows(self._check_rows(X, reset=False))
 
     def unusable(self, X: Array) -> Array:
         """Say which rows this step cannot use and would turn into NaN.
@@ -101,10 +101,10 @@ class RowStep(OneToOneFeatureMixin, FluxStep):
     def _transform_rows(self, X: Array) -> Array:
         """X is (n, p), float32 or float64."""
 
-    def _checked(self, X: Array, reset: bool) -> Array:
+    def _check_rows(self, X: Array, reset: bool) -> Array:
         if is_array_api_obj(X) and not is_numpy_array(X):
             return X
-        return super()._checked(X, reset)
+        return super()._check_rows(X, reset)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

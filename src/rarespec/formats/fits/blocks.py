@@ -21,7 +21,7 @@ from rarespec.formats.fits.by_astropy import (
 )
 from rarespec.formats.fits.checksum import carries_both, carries_one, verify
 from rarespec.formats.fits.columns import TableLayout, table_layout
-from rarespec.formats.fits.header import BLOCK, Header, padded, read_header
+from rarespec.formats.fits.header import BLOCK, Header, pad_length, read_header
 from rarespec.formats.source import Source
 from rarespec.spectrum import DefectError, Reason
 
@@ -61,7 +61,7 @@ class Hdu:
     @property
     def end(self) -> int:
         """Where the next HDU starts."""
-        return self.data_offset + padded(self.data_length)
+        return self.data_offset + pad_length(self.data_length)
 
     def _check_length(self) -> None:
         there = self._source.length - self.data_offset
@@ -138,7 +138,7 @@ class Hdu:
         if self._extension == "TABLE" or not self._layout.plain:
             return self._table_by_astropy[start:stop]
         self.verify()
-        return self._layout.converted(self._stored_rows(start, stop))
+        return self._layout.convert(self._stored_rows(start, stop))
 
     def _stored_rows(self, start: int, stop: int | None) -> NDArray[Any]:
         row_bytes, n_rows = self.axes
@@ -204,8 +204,8 @@ class Hdu:
 
     def _raw(self) -> bytes:
         """Header and data, padded to whole blocks also where the file's writer saved the padding."""
-        raw = self._header_bytes.ljust(padded(len(self._header_bytes)), b" ")
-        return raw + self._source.read(self.data_offset, self.data_length).ljust(padded(self.data_length), b"\0")
+        raw = self._header_bytes.ljust(pad_length(len(self._header_bytes)), b" ")
+        return raw + self._source.read(self.data_offset, self.data_length).ljust(pad_length(self.data_length), b"\0")
 
     def verify(self) -> None:
         """Compare the checksums, where the header has them, with the bytes; once."""

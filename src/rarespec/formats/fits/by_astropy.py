@@ -119,11 +119,11 @@ def table_by_astropy(raw: bytes, rows: NDArray[Any], layout: TableLayout, header
         A structured array.
     """
     _check_heap(rows, layout, len(raw), header)
-    return _structured(_hdu_data(raw))
+    return _structure(_hdu_data(raw))
 
 
 def ascii_table_by_astropy(raw: bytes) -> NDArray[Any]:
-    return _structured(_hdu_data(raw))
+    return _structure(_hdu_data(raw))
 
 
 def _check_heap(rows: NDArray[Any], layout: TableLayout, stored: int, header: Header) -> None:
@@ -133,7 +133,7 @@ def _check_heap(rows: NDArray[Any], layout: TableLayout, stored: int, header: He
         raise DefectError(Reason.TOO_LARGE, f"{header.label}: arrays of variable length with {elements:.0f} elements")
 
 
-def _structured(table: Any) -> NDArray[Any]:
+def _structure(table: Any) -> NDArray[Any]:
     with faults_of("FITS"):  # astropy converts a column when it is asked for
         columns = {name: _plain_column(table[name]) for name in table.dtype.names}
     dtype = np.dtype([(name, column.dtype, column.shape[1:]) for name, column in columns.items()])

@@ -59,7 +59,7 @@ class TableLayout:
     def _is_final(self) -> bool:
         return self.raw == self.final
 
-    def converted(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def convert(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Rows in the `raw` dtype, as rows in the `final` one."""
         if self._is_final:
             return rows
@@ -191,16 +191,16 @@ class _Column:
             return np.dtype(_UNUSUAL[self.code]) if self.repeat else np.dtype("S0")
         if self.code == "X":
             return np.dtype(("u1", (self.width,)))
-        return self._repeated(_PLAIN.get(self.code) or _UNUSUAL[self.code])
+        return self._repeat(_PLAIN.get(self.code) or _UNUSUAL[self.code])
 
     @property
     def final(self) -> np.dtype[Any]:
         if self.plain and self.code == "L":
-            return self._repeated("?")
+            return self._repeat("?")
         if self.plain and self.zero:
-            return self._repeated(_UNSIGNED[self.code, int(self.zero)])
+            return self._repeat(_UNSIGNED[self.code, int(self.zero)])
         return self.raw
 
-    def _repeated(self, base: str) -> np.dtype[Any]:
+    def _repeat(self, base: str) -> np.dtype[Any]:
         shape = (self.repeat,) if self.shape is None else self.shape
         return np.dtype((base, shape)) if shape else np.dtype(base)

@@ -36,7 +36,7 @@ _COMMENTARY = ("COMMENT", "HISTORY", "")
 _NOT_A_NUMBER = {"NAN", "+NAN", "-NAN", "INF", "+INF", "-INF", "INFINITY", "-INFINITY"}
 
 
-def padded(length: int) -> int:
+def pad_length(length: int) -> int:
     """This many bytes, rounded up to whole FITS blocks."""
     return -(-length // BLOCK) * BLOCK
 
@@ -49,7 +49,7 @@ def read_header(source: Source, offset: int, label: str) -> tuple[bytes, Header]
         end = _position_of_end(raw)
         if end is not None:
             _check_characters(raw[:end], label)
-            return raw[: padded(end + CARD)], Header(raw[:end].decode("ascii"), label)
+            return raw[: pad_length(end + CARD)], Header(raw[:end].decode("ascii"), label)
         _check_characters(raw, f"{label}, which has no END card,")
         if len(raw) < window:
             raise DefectError(Reason.TRUNCATED, f"{label} has no END card before the file ends; fetch it again")
@@ -122,11 +122,11 @@ class Header(Mapping[str, Any]):
 
     def get(self, keyword: str, default: Any = None) -> Any:
         if keyword not in self._values:
-            self._values[keyword] = self._parsed(keyword)
+            self._values[keyword] = self._parse(keyword)
         value = self._values[keyword]
         return default if value is _ABSENT else value
 
-    def _parsed(self, keyword: str) -> Any:
+    def _parse(self, keyword: str) -> Any:
         at = self.position_of(keyword)
         if at is not None:
             return self._value_at(at)
@@ -149,9 +149,9 @@ class Header(Mapping[str, Any]):
             elif whole:
                 yield key, float(whole + fraction) if fraction else int(whole)
             else:
-                yield key, truth == "T" if truth else self._stripped(key)
+                yield key, truth == "T" if truth else self._strip(key)
 
-    def _stripped(self, keyword: str) -> Any:
+    def _strip(self, keyword: str) -> Any:
         value = self.get(keyword)
         return value.strip() if isinstance(value, str) else value
 

@@ -100,7 +100,7 @@ def _one_per_row(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions) -
     first_row = hdu.table(0, 1)
     n_pixels = len(np.atleast_1d(first_row[roles.flux][0]))
     own_axis = roles.wavelength is not None and _is_vector(first_row, roles.wavelength)
-    axis = None if own_axis else _shared_axis(source, hdu, n_pixels, options)
+    axis = None if own_axis else _find_shared_axis(source, hdu, n_pixels, options)
     unit = _unit(hdu.header, hdu.columns, roles.wavelength) if own_axis and roles.wavelength else None
     options = replace(options, air=_air(source, hdu, options))
     origin = Origin(source, options, single=hdu.n_rows == 1)
@@ -122,7 +122,7 @@ def _columns(table: NDArray[Any], roles: Roles, own_axis: bool) -> dict[str, Col
     return columns
 
 
-def _shared_axis(source: Source, hdu: Hdu, n_pixels: int, options: ReadOptions) -> Axis:
+def _find_shared_axis(source: Source, hdu: Hdu, n_pixels: int, options: ReadOptions) -> Axis:
     """The wavelengths of all rows: from another HDU, or from keywords."""
     for other in source.hdus:
         if other is not hdu and (found := _vector_in(other, n_pixels)) is not None:

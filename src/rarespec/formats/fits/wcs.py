@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.formats.columns import ERROR, IVAR, MASK, find, generic_catalogue, numbered_ids, own_cards, stem_of
+from rarespec.formats.columns import ERROR, IVAR, MASK, find, generic_catalogue, number_ids, own_cards, stem_of
 from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.fits.header import Header
 from rarespec.formats.reader import Reader, ReadOptions
@@ -140,7 +140,7 @@ def _images_beside(source: Source, flux: Hdu) -> dict[str, Hdu]:
 def _catalogue(source: Source, hdu: Hdu, first: int, last: int, single: bool) -> Catalogue:
     """Cards of the headers. In a file of many spectra they are about the file, so an id among them is not used."""
     cards = {**own_cards(source.hdus[0].header), **own_cards(hdu.header)}
-    spare = numbered_ids(stem_of(source.path), first, last - first, single)
+    spare = number_ids(stem_of(source.path), first, last - first, single)
     columns = {name: [value] * (last - first) for name, value in cards.items()}
     catalogue = generic_catalogue(columns, source.name, spare)
     return catalogue if single else {**catalogue, "id": spare}

@@ -98,10 +98,10 @@ def _without_padding(block: dict[str, Column], roles: Roles) -> dict[str, Column
     if isinstance(wavelength, np.ndarray) and not (wavelength == PADDING).any():
         return block
     kept = [None if row is None else np.asarray(row) != PADDING for row in wavelength]
-    return {name: [_kept(row, keep) for row, keep in zip(rows, kept, strict=True)] for name, rows in block.items()}
+    return {name: [_keep_rows(row, keep) for row, keep in zip(rows, kept, strict=True)] for name, rows in block.items()}
 
 
-def _kept(row: Any, keep: Any) -> Any:
+def _keep_rows(row: Any, keep: Any) -> Any:
     # Rows whose vectors differ in length stay as they are: they become defects of their own.
     return row if row is None or keep is None or len(row) != len(keep) else row[keep]
 

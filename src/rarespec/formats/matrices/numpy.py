@@ -141,11 +141,11 @@ def _members(archive: zipfile.ZipFile) -> dict[str, Sliceable]:
     for member in archive.infolist():
         if member.filename.endswith(".npy"):
             name = member.filename.removesuffix(".npy")
-            arrays[name] = StreamedArray(name, lambda m=member: _opened(archive, m), member.file_size)  # type: ignore[misc]
+            arrays[name] = StreamedArray(name, lambda m=member: _open_member(archive, m), member.file_size)  # type: ignore[misc]
     return arrays
 
 
-def _opened(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> BinaryIO:
+def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> BinaryIO:
     with faults_of("zip"):
         return cast(BinaryIO, archive.open(member))
 

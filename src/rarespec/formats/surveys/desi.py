@@ -40,7 +40,7 @@ class CameraRows:
     mask: NDArray[Any]
 
 
-def joined_wavelength(cameras: list[NDArray[np.float64]]) -> tuple[NDArray[np.float64], list[int]]:
+def join_wavelengths(cameras: list[NDArray[np.float64]]) -> tuple[NDArray[np.float64], list[int]]:
     """The union of the cameras' pixels, bluest camera first, and where each camera starts in it."""
     joined, starts = cameras[0], [0]
     for wavelength in cameras[1:]:
@@ -172,7 +172,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     by_name = {hdu.name: hdu for hdu in reversed(source.hdus)}
     fibermap = by_name["FIBERMAP"]
     cameras = _cameras(by_name, fibermap.n_rows)
-    wavelength, starts = joined_wavelength([camera["WAVELENGTH"].image().astype(np.float64) for camera in cameras])
+    wavelength, starts = join_wavelengths([camera["WAVELENGTH"].image().astype(np.float64) for camera in cameras])
     wavelength = vacuum(wavelength, is_air(source.hdus[0].header, options), cameras[0]["WAVELENGTH"].label)
     targets, skipped = _targets(source, fibermap)
     yield from skipped

@@ -41,7 +41,7 @@ def object_table(source: Source) -> Hdu:
     return hdus[2]
 
 
-def coadded_spectrum(source: Source, catalogue: dict[str, Any], options: ReadOptions) -> Spectra:
+def read_coadd(source: Source, catalogue: dict[str, Any], options: ReadOptions) -> Spectra:
     """The single spectrum of this file as a stack."""
     hdu = source.hdus[1]
     flux_name, loglam, ivar_name, mask = (hdu.column_named(n) for n in ("flux", "loglam", "ivar", "and_mask"))
@@ -94,7 +94,7 @@ def is_sdss_v(source: Source) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Spectra]:
-    yield coadded_spectrum(source, _catalogue(source), options)
+    yield read_coadd(source, _catalogue(source), options)
 
 
 def _catalogue(source: Source) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from rarespec.formats.columns import catalogue_of, own_row
 from rarespec.formats.fits.header import Header
 from rarespec.formats.reader import Reader, ReadOptions
 from rarespec.formats.source import Container, Source
-from rarespec.formats.surveys.sdss import coadded_spectrum, field_mjd_catalogid, has_coadd, is_sdss_v, object_table
+from rarespec.formats.surveys.sdss import field_mjd_catalogid, has_coadd, is_sdss_v, object_table, read_coadd
 from rarespec.spectrum import DefectError, Reason, Spectra
 
 _TAKEN = ("z", "class", "subclass")
@@ -20,7 +20,7 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Spectra]:
-    yield coadded_spectrum(source, _catalogue(source), options)
+    yield read_coadd(source, _catalogue(source), options)
 
 
 def _catalogue(source: Source) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class Csv:
 def open_csv(source: Source) -> Csv:
     text = io.TextIOWrapper(io.BufferedReader(SourceFile(source), 1 << 20), encoding="utf-8-sig", newline="")
     remarks: list[str] = []
-    lines = _bounded_lines(text)
+    lines = _limit_lines(text)
     for line in lines:
         if line.strip() and not line.startswith("#"):
             break
@@ -132,7 +132,7 @@ def open_csv(source: Source) -> Csv:
     return Csv([name.strip() for name in names], _remarks(remarks), _rows(_cells(lines, delimiter), len(names)))
 
 
-def _bounded_lines(text: io.TextIOWrapper) -> Iterator[str]:
+def _limit_lines(text: io.TextIOWrapper) -> Iterator[str]:
     while line := text.readline(LONGEST_LINE + 1):
         if len(line) > LONGEST_LINE:
             raise DefectError(Reason.TOO_LARGE, f"a line of more than {LONGEST_LINE >> 20} MiB")

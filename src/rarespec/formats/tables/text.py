@@ -46,7 +46,7 @@ def ecsv(content: bytes) -> Table:
         return _table(table, dict(table.meta))
 
 
-def delimited(content: bytes) -> Table:
+def read_delimited(content: bytes) -> Table:
     """CSV with any of the usual separators."""
     from astropy.io import ascii
 

@@ -12,7 +12,7 @@ from rarespec.errors import UsageError
 from rarespec.labels.event import Label
 from rarespec.labels.exchange import own_columns, prospect_columns
 from rarespec.labels.exchange.text_rows import LabelTable
-from rarespec.labels.merging import Events, merge_labels, standing_labels
+from rarespec.labels.merging import Events, find_standing_labels, merge_labels
 from rarespec.searching.export import write_table
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def write_labels(
     """
     path, module, events = _check_path(path), _form(form), list(events)
     together = merge_labels(events, rule)
-    rows = [event for event in standing_labels(events).values() if only in (None, together[event.spectrum].label)]
+    rows = [event for event in find_standing_labels(events).values() if only in (None, together[event.spectrum].label)]
     table = module.table_of(rows, together, survey, guard=path.suffix.lower() == ".csv")
     write_table(table, path, {"what": "labels", "rarespec": __version__, "rule": rule, "only": only})
     return len(rows)

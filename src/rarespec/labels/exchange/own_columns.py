@@ -10,7 +10,7 @@ from rarespec.errors import UsageError
 from rarespec.labels.event import LabelEvent, label_named, person_named
 from rarespec.labels.exchange.text_rows import LabelTable, Row, TextRows, labels_of, rows_in, with_one_more
 from rarespec.labels.merging import Merged
-from rarespec.searching.export import unescaped
+from rarespec.searching.export import unescape_text
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -84,7 +84,7 @@ def labels_in(path: Path, person: str | None) -> LabelTable:
     lower = [name.lower() for name in text.names]
     _check_names(path, text, lower)
     # Only files of ours have event ids, and in these \uXXXX stands for what the format cannot hold.
-    read = unescaped if "event_id" in lower else str
+    read = unescape_text if "event_id" in lower else str
     rows = [{name.lower(): read(value) for name, value in row.items()} for row in text.rows]
     unread = [name for name in text.names if name and name.lower() not in ORDER]
     left_out = [f"{path}: ignoring columns that are not labels: {', '.join(unread)}"] if unread else []

@@ -27,7 +27,7 @@ from rarespec.labels.exchange.text_rows import (
     Row,
     TextRows,
     csv_rows,
-    decoded,
+    decode_file,
     labels_of,
     rows_in,
     rows_of_cells,
@@ -160,8 +160,8 @@ def labels_in(path: Path, person: str | None) -> LabelTable:
 def _rows(path: Path) -> TextRows:
     if path.suffix.lower() == ".ecsv":
         return rows_in(path)
-    text = decoded(path)
-    return rows_of_cells(path, _split(text)) if _has_stray_quotes(text) else csv_rows(path, text)
+    text = decode_file(path)
+    return rows_of_cells(path, _split_lines(text)) if _has_stray_quotes(text) else csv_rows(path, text)
 
 
 STRAY = '","'
@@ -173,7 +173,7 @@ def _has_stray_quotes(text: str) -> bool:
     return any(STRAY in line and ',"' not in line.replace(STRAY, "") for line in text.splitlines())
 
 
-def _split(text: str) -> list[list[str]]:
+def _split_lines(text: str) -> list[list[str]]:
     lines = [line.replace(STRAY, "\0").split(",") for line in text.splitlines() if line.strip()]
     return [[cell.replace("\0", ",").replace('""', '"').strip() for cell in line] for line in lines]
 

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from rarespec.errors import UsageError
-from rarespec.labels.event import LabelEvent, checked
+from rarespec.labels.event import LabelEvent, check_event
 
 # ---- The apostrophes that keep a spreadsheet from running a cell of CSV, undone exactly.
 #
@@ -60,10 +60,10 @@ class TextRows:
 
 
 def rows_in(path: Path) -> TextRows:
-    return _ecsv(path) if path.suffix.lower() == ".ecsv" else csv_rows(path, decoded(path))
+    return _ecsv(path) if path.suffix.lower() == ".ecsv" else csv_rows(path, decode_file(path))
 
 
-def decoded(path: Path) -> str:
+def decode_file(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -205,4 +205,4 @@ def labels_of(
 def with_id(event: LabelEvent) -> LabelEvent:
     """The same content always gets the same id, so that a table read twice counts once."""
     content = json.dumps(astuple(event)[1:], ensure_ascii=True)
-    return checked(event if event.event_id else replace(event, event_id=str(uuid5(ROWS, content))))
+    return check_event(event if event.event_id else replace(event, event_id=str(uuid5(ROWS, content))))

@@ -17,13 +17,13 @@ Spoil = Callable[[bytes, np.random.Generator], bytes]
 """Intact bytes and a generator -> damaged bytes."""
 
 _INFLATED: dict[str, Spoil] = {
-    "truncated-header": bytewise.truncated_header,
-    "truncated-data": bytewise.truncated_data,
+    "truncated-header": bytewise.truncate_header,
+    "truncated-data": bytewise.truncate_data,
     "bit-flip-header": bytewise.bit_flip_header,
     "bit-flip-data": bytewise.bit_flip_data,
     "wrong-naxis": bytewise.wrong_naxis,
     "missing-column": meaning.missing_column,
-    "renamed-column": meaning.renamed_column,
+    "renamed-column": meaning.rename_column,
     "nan-everywhere": meaning.nan_everywhere,
     "zero-ivar": meaning.zero_ivar,
     "no-overlap": meaning.no_overlap,
@@ -32,8 +32,8 @@ _INFLATED: dict[str, Spoil] = {
 
 _RAW: dict[str, Spoil] = {
     "bit-flip-gzip": bytewise.bit_flip_gzip,
-    "truncated-gzip": bytewise.truncated_gzip,
-    "zeroed-tail": bytewise.zeroed_tail,
+    "truncated-gzip": bytewise.truncate_gzip,
+    "zeroed-tail": bytewise.zero_tail,
     "empty": bytewise.empty,
     "html-page": bytewise.html_page,
     "text-garbage": bytewise.text_garbage,
@@ -157,7 +157,7 @@ def _fits_has_what_it_takes(kind: str, units: list[Unit]) -> bool:
     if kind in ("bit-flip-header", "bit-flip-data", "zeroed-tail"):
         return all({"CHECKSUM", "DATASUM"} <= unit.positions.keys() for unit in units if is_read(unit))
     if kind in ("missing-column", "renamed-column"):
-        return bool(meaning.named_flux(units))
+        return bool(meaning.find_flux(units))
     if kind == "zero-ivar":
         return any({"ivar", "sigma"} & spectral_arrays(unit).keys() for unit in units)
     return any("flux" in spectral_arrays(unit) for unit in units)

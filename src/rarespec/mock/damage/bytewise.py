@@ -17,13 +17,13 @@ _WORDS = ("error", "failed", "retry", "spectrum", "the", "of", "and", "server", 
 _WRONG_SIZES = (10**8, 10**12)
 
 
-def truncated_header(content: bytes, rng: np.random.Generator) -> bytes:
+def truncate_header(content: bytes, rng: np.random.Generator) -> bytes:
     """Cut inside a header."""
     unit = _any_read(content, rng)
     return content[: int(rng.integers(unit.header_at + 1, unit.data_at))]
 
 
-def truncated_data(content: bytes, rng: np.random.Generator) -> bytes:
+def truncate_data(content: bytes, rng: np.random.Generator) -> bytes:
     """Cut inside the data of an HDU."""
     unit = _any_read(content, rng, with_data=True)
     return content[: unit.data_at + int(rng.integers(1, len(unit.data)))]
@@ -34,13 +34,13 @@ def bit_flip_header(content: bytes, rng: np.random.Generator) -> bytes:
     unit = _any_read(content, rng, stamped=True)
     cards = [i for i in range(len(unit.cards)) if not unit.cards[i].startswith(tuple(s.encode() for s in _SUMS))]
     at = unit.header_at + 80 * int(rng.choice(cards)) + int(rng.integers(80))
-    return _flipped(content, at, rng)
+    return _flip_bit(content, at, rng)
 
 
 def bit_flip_data(content: bytes, rng: np.random.Generator) -> bytes:
     """One bit in the data of an HDU: DATASUM and CHECKSUM must tell."""
     unit = _any_read(content, rng, with_data=True, stamped=True)
-    return _flipped(content, unit.data_at + int(rng.integers(len(unit.data))), rng)
+    return _flip_bit(content, unit.data_at + int(rng.integers(len(unit.data))), rng)
 
 
 def wrong_naxis(content: bytes, rng: np.random.Generator) -> bytes:
@@ -56,17 +56,17 @@ def wrong_naxis(content: bytes, rng: np.random.Generator) -> bytes:
 def bit_flip_gzip(packed: bytes, rng: np.random.Generator) -> bytes:
     """One bit of the compressed stream or its trailer, such that the stream itself tells."""
     while True:
-        flipped = _flipped(packed, int(rng.integers(10, len(packed))), rng)
+        flipped = _flip_bit(packed, int(rng.integers(10, len(packed))), rng)
         if not _inflates(flipped):
             return flipped
 
 
-def truncated_gzip(packed: bytes, rng: np.random.Generator) -> bytes:
+def truncate_gzip(packed: bytes, rng: np.random.Generator) -> bytes:
     """Cut anywhere after the first tenth, perhaps only the trailer."""
     return packed[: int(rng.integers(max(20, len(packed) // 10), len(packed)))]
 
 
-def zeroed_tail(raw: bytes, rng: np.random.Generator) -> bytes:
+def zero_tail(raw: bytes, rng: np.random.Generator) -> bytes:
     """The length is right, but the last half (40 to 60 %) never arrived."""
     kept = int(len(raw) * rng.uniform(0.4, 0.6))
     return raw[:kept] + bytes(len(raw) - kept)
@@ -103,7 +103,7 @@ def _any_read(content: bytes, rng: np.random.Generator, *, with_data: bool = Fal
     return units[int(rng.integers(len(units)))]
 
 
-def _flipped(content: bytes, at: int, rng: np.random.Generator) -> bytes:
+def _flip_bit(content: bytes, at: int, rng: np.random.Generator) -> bytes:
     return content[:at] + bytes([content[at] ^ 1 << int(rng.integers(8))]) + content[at + 1 :]
 
 

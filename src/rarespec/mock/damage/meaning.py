@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rarespec.mock.damage.units import Unit, put_together, spectral_arrays, table_columns, table_rows, take_apart
+from rarespec.mock.damage.units import Unit, assemble_file, spectral_arrays, table_columns, table_rows, take_apart
 from rarespec.mock.files.fits import row_dtype
 
 LOG_SHIFT = 0.5
@@ -32,7 +32,7 @@ def no_overlap(content: bytes, rng: np.random.Generator) -> bytes:
             arrays["wavelength"] *= 10.0**LOG_SHIFT
         for keyword in {"COEFF0", "CRVAL1"} & unit.positions.keys():
             unit.set(keyword, round(float(unit.text(keyword)) + LOG_SHIFT, 6))
-    return put_together(units)
+    return assemble_file(units)
 
 
 def missing_column(content: bytes, rng: np.random.Generator) -> bytes:
@@ -40,12 +40,12 @@ def missing_column(content: bytes, rng: np.random.Generator) -> bytes:
     units = take_apart(content)
     chosen = _any_named_flux(units, rng)
     if not chosen.is_table:
-        return put_together(unit for unit in units if unit is not chosen)
+        return assemble_file(unit for unit in units if unit is not chosen)
     _drop_flux_column(chosen)
-    return put_together(units)
+    return assemble_file(units)
 
 
-def renamed_column(content: bytes, rng: np.random.Generator) -> bytes:
+def rename_column(content: bytes, rng: np.random.Generator) -> bytes:
     """The flux column, or one camera's flux, goes by another name."""
     units = take_apart(content)
     chosen = _any_named_flux(units, rng)
@@ -54,10 +54,10 @@ def renamed_column(content: bytes, rng: np.random.Generator) -> bytes:
         chosen.set(f"TTYPE{_flux_number(chosen)}", new_name)
     else:
         chosen.set("EXTNAME", f"{chosen.name[0]}_{new_name}")
-    return put_together(units)
+    return assemble_file(units)
 
 
-def named_flux(units: list[Unit]) -> list[Unit]:
+def find_flux(units: list[Unit]) -> list[Unit]:
     """HDUs whose flux is known by a name: a table column, or an image extension of one camera."""
     with_flux = [unit for unit in units if "flux" in spectral_arrays(unit)]
     return [unit for unit in with_flux if "XTENSION" in unit.positions]
@@ -69,12 +69,12 @@ def _with_constant(content: bytes, roles: tuple[str, ...], value: float) -> byte
         arrays = spectral_arrays(unit)
         for role in set(roles) & arrays.keys():
             arrays[role][...] = value
-    return put_together(units)
+    return assemble_file(units)
 
 
 def _any_named_flux(units: list[Unit], rng: np.random.Generator) -> Unit:
     """The first flux table (later ones are single exposures), or any camera."""
-    candidates = named_flux(units)
+    candidates = find_flux(units)
     return candidates[0] if candidates[0].is_table else candidates[int(rng.integers(len(candidates)))]
 
 

@@ -78,7 +78,7 @@ def take_apart(content: bytes) -> list[Unit]:
     return units
 
 
-def put_together(units: Iterable[Unit]) -> bytes:
+def assemble_file(units: Iterable[Unit]) -> bytes:
     """The bytes of a file of these HDUs; where there are sums in a header, they are computed anew."""
     return b"".join(_stamp(unit) for unit in units)
 

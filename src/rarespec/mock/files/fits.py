@@ -20,7 +20,7 @@ Card = tuple[str, Value, str]
 
 
 class Header:
-    """The cards of one header without END, in order; `replaced` gives a copy with other values."""
+    """The cards of one header without END, in order; `replace` gives a copy with other values."""
 
     def __init__(self, cards: Iterable[Card]) -> None:
         self._cards: dict[str, bytes] = {}
@@ -30,7 +30,7 @@ class Header:
             self._cards[key] = format_card(keyword, value, comment)
             self._comments[key] = comment
 
-    def replaced(self, values: Mapping[str, Value]) -> Header:
+    def replace(self, values: Mapping[str, Value]) -> Header:
         """The same cards with these values; every keyword must be there already."""
         copy = Header(())
         copy._cards = self._cards | {key: format_card(key, value, self._comments[key]) for key, value in values.items()}

@@ -19,7 +19,7 @@ from rarespec.mock.files.lamost_header import (
     signal_to_noise_cards,
     target_values,
 )
-from rarespec.mock.files.sdss_pixels import smoothed
+from rarespec.mock.files.sdss_pixels import smooth_flux
 from rarespec.mock.files.target import Layout, Target, publish
 from rarespec.spectrum import Spectra
 
@@ -31,13 +31,13 @@ def write(spectra: Spectra, targets: Sequence[Target], directory: Path) -> list[
 
 def _write_one(spectra: Spectra, row: int, target: Target, directory: Path) -> Path:
     pixels = pixel_rows(spectra, row, target)
-    continuum = smoothed(pixels["flux"], pixels["andmask"] > 0)
+    continuum = smooth_flux(pixels["flux"], pixels["andmask"] > 0)
     over_continuum = np.divide(pixels["flux"], continuum, out=np.ones_like(continuum), where=continuum > 0)
     # The third row is not the wavelength: it hovers around 1.
     rows = [pixels["flux"], pixels["ivar"], over_continuum, pixels["andmask"], pixels["ormask"]]
     image = np.stack([values.astype(np.float32) for values in rows])
     values = target_values(target) | signal_to_noise(target, "SN_") | {"NAXIS1": image.shape[1]}
-    return publish(file_path(directory, target, ".fits"), hdu(_header().replaced(values), big_endian(image)))
+    return publish(file_path(directory, target, ".fits"), hdu(_header().replace(values), big_endian(image)))
 
 
 @cache

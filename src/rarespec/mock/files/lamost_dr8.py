@@ -36,7 +36,7 @@ def _write_one(spectra: Spectra, row: int, target: Target, directory: Path) -> P
     image = np.stack([pixels[name].astype(np.float32) for name in ROWS])
     values = target_values(target) | signal_to_noise(target, "SNR")
     values |= {"NAXIS1": image.shape[1], "OBSID": observation_id(target)}
-    return publish(file_path(directory, target, ".fits.gz"), hdu(_header().replaced(values), big_endian(image)))
+    return publish(file_path(directory, target, ".fits.gz"), hdu(_header().replace(values), big_endian(image)))
 
 
 @cache

@@ -39,7 +39,7 @@ def _write_one(spectra: Spectra, row: int, target: Target, directory: Path) -> P
     values |= {"NAXIS1": n_pixels, "OBSID": observation_id(target)}
     pixels["normalization"] = np.full(n_pixels, NOT_NORMALISED)
     vectors = np.stack([pixels[name.lower()].astype(np.float32) for name in COLUMNS])
-    content = hdu(_primary_header().replaced(values)) + hdu(_coadd_header(n_pixels), big_endian(vectors))
+    content = hdu(_primary_header().replace(values)) + hdu(_coadd_header(n_pixels), big_endian(vectors))
     return publish(file_path(directory, target, ".fits.gz"), content)
 
 

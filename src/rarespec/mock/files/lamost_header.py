@@ -84,17 +84,17 @@ def target_values(target: Target) -> dict[str, Value]:
         "SPID": spectrograph(target),
         "CLASS": "Unknown" if target.is_sky else target.spectral_class,
         "SUBCLASS": target.subclass if target.subclass and not target.is_sky else "Non",
-        "Z": rounded(target.z, 8),
+        "Z": round_half(target.z, 8),
     }
 
 
 def signal_to_noise(target: Target, prefix: str) -> dict[str, Value]:
     """SNRU .. SNRZ (or SN_U .. SN_Z): the catalogue's value in g, r and i, less at the ends."""
     shares = {"U": 0.3, "G": 1.0, "R": 1.0, "I": 1.0, "Z": 0.7}
-    return {prefix + band: rounded(target.snr * share, 2) for band, share in shares.items()}
+    return {prefix + band: round_half(target.snr * share, 2) for band, share in shares.items()}
 
 
-def rounded(value: float, digits: int) -> float:
+def round_half(value: float, digits: int) -> float:
     return round(value, digits) if math.isfinite(value) else UNKNOWN
 
 

@@ -123,12 +123,12 @@ def coadd_hdu(pixels: dict[str, NDArray[Any]]) -> bytes:
     rows = np.empty(len(pixels["flux"]), row_dtype(coadd_columns()))
     for column in coadd_columns():
         rows[column.name] = pixels[column.name]
-    return hdu(_coadd_header().replaced({"NAXIS2": len(rows)}), rows.tobytes())
+    return hdu(_coadd_header().replace({"NAXIS2": len(rows)}), rows.tobytes())
 
 
 def _primary(target: Target) -> bytes:
     return hdu(
-        _primary_header().replaced(
+        _primary_header().replace(
             {
                 # The boresight of the telescope, up to 1.5 degrees away from the object.
                 "RA": round((target.ra + 0.7) % 360.0, 6),

@@ -32,7 +32,7 @@ def pixel_columns(spectra: Spectra, row: int, target: Target, keep: slice) -> di
         "or_mask": or_mask,
         "wdisp": dispersion(len(wavelength)),
         "sky": sky(spectra.wavelength)[keep],
-        "model": smoothed(flux, bad),
+        "model": smooth_flux(flux, bad),
     }
 
 
@@ -58,7 +58,7 @@ def masks(
     return and_mask, or_mask
 
 
-def smoothed(flux: NDArray[np.floating], bad: NDArray[np.bool_]) -> NDArray[np.float32]:
+def smooth_flux(flux: NDArray[np.floating], bad: NDArray[np.bool_]) -> NDArray[np.float32]:
     """A running mean over the good pixels, standing for the pipeline's best fit; 0 where there are none."""
     good = ~bad & np.isfinite(flux)
     total = _running_sum(np.where(good, flux, 0.0))

@@ -119,7 +119,7 @@ def _write_one(spectra: Spectra, row: int, target: Target, directory: Path) -> P
 
 def _primary(target: Target) -> bytes:
     return hdu(
-        _primary_header().replaced(
+        _primary_header().replace(
             {
                 "MJD": field_mjd(target),
                 # The boresight of the telescope, not the object.
@@ -138,7 +138,7 @@ def _coadd(pixels: dict[str, NDArray[Any]]) -> bytes:
     for name, values in pixels.items():
         rows[name.upper()] = values
     rows["WRESL"] = rows["WDISP"] * 1e-4 * np.log(10.0) * 10.0 ** pixels["loglam"]
-    return hdu(_coadd_header().replaced({"NAXIS2": len(rows)}), rows.tobytes())
+    return hdu(_coadd_header().replace({"NAXIS2": len(rows)}), rows.tobytes())
 
 
 def _spall(target: Target, pixels: dict[str, NDArray[Any]], name: str) -> bytes:

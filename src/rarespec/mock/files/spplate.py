@@ -61,7 +61,7 @@ def _primary(spectra: Spectra, plate: int, mjd: int) -> bytes:
             ("CTYPE1", "LINEAR", ""),
         ]
     )
-    return hdu(header.replaced({"PLATEID": plate, "MJD": mjd, "MJDLIST": str(mjd)}), big_endian(flux))
+    return hdu(header.replace({"PLATEID": plate, "MJD": mjd, "MJDLIST": str(mjd)}), big_endian(flux))
 
 
 def _plugmap(targets: Sequence[Target]) -> bytes:

@@ -65,14 +65,14 @@ def _cards(target: Target, start: float) -> list[Card]:
         ("CTYPE1", "LINEAR", ""),
         ("DC-FLAG", 1, "Log-linear flag"),
         ("BUNIT", "1.0E-17 erg/cm/s/Ang", "units"),
-        ("Z", _known(target.z), "Final redshift"),
+        ("Z", _zero_unknown(target.z), "Final redshift"),
         ("Z_ERR", 1e-5, "Redshift error"),
         ("Z_CONF", 0.99, "Redshift confidence"),
         ("Z_STATUS", 4, "Redshift status"),
         ("SPEC_CLN", _class_number(target), "Spectral classification"),
-        ("SN_G", _known(target.snr), "Signal to noise, g"),
-        ("SN_R", _known(target.snr), "Signal to noise, r"),
-        ("SN_I", _known(target.snr), "Signal to noise, i"),
+        ("SN_G", _zero_unknown(target.snr), "Signal to noise, g"),
+        ("SN_R", _zero_unknown(target.snr), "Signal to noise, r"),
+        ("SN_I", _zero_unknown(target.snr), "Signal to noise, i"),
         ("VERSION", "v3_140_0", "Version of the 1d pipeline"),
     ]
 
@@ -85,7 +85,7 @@ def _class_number(target: Target) -> int:
     return SPEC_CLN[target.spectral_class]
 
 
-def _known(value: float) -> float:
+def _zero_unknown(value: float) -> float:
     return value if math.isfinite(value) else UNKNOWN
 
 

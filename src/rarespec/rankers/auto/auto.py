@@ -14,10 +14,10 @@ from threadpoolctl import threadpool_limits
 from rarespec.rankers.auto.parts import KeptRows, along, learn_parts
 from rarespec.rankers.auto.rows import Prepared, Wide, rows_with
 from rarespec.rankers.auto.signal import Signal, SignalSpace, signal_of_rows, unusualness
-from rarespec.rankers.auto.trust import fuse, in_words, leaning, ranks_among, standing, trust
+from rarespec.rankers.auto.trust import fuse, in_words, leaning, rank_from_end, ranks_among, trust
 from rarespec.rankers.parameters import require_count
 from rarespec.rankers.ranker import Flags, Kept, Needs, PreparingRanker, Scores, weighted_sums
-from rarespec.rankers.rows import BLOCK_ROWS, Rows, checked_rows, same_rows
+from rarespec.rankers.rows import BLOCK_ROWS, Rows, check_rows, same_rows
 
 
 class Auto(PreparingRanker):
@@ -140,7 +140,7 @@ class Auto(PreparingRanker):
             One score for each row.
         """
         check_is_fitted(self)
-        rows = checked_rows(self, X, reset=False)
+        rows = check_rows(self, X, reset=False)
         found = self._fitted["spread"] if self._was_fitted_to(rows) else self._among("spread", rows)
         return np.log(np.maximum(found, np.finfo(np.float32).tiny))
 
@@ -196,23 +196,23 @@ class Auto(PreparingRanker):
         self.kept_scores_ = {name: kept.scores for name, kept in parts.kept.items()}
         self._fitted_rows = X
         self._fitted = {name: self._along(name, X) for name in self.directions_} | parts.whole
-        self._lean(ready, known, refused)
+        self._learn_leaning(ready, known, refused)
         self._combine(np.flatnonzero(~known & ~refused), space.seen(query.ready.whitened(query.known)))
-        self.hidden_scores_ = fuse(self.hidden_places_, self.weights_) + self._leaned(hidden)
+        self.hidden_scores_ = fuse(self.hidden_places_, self.weights_) + self._lean_towards_unusual(hidden)
 
-    def _lean(self, ready: Prepared | Wide, known: Flags, refused: Flags) -> None:
+    def _learn_leaning(self, ready: Prepared | Wide, known: Flags, refused: Flags) -> None:
         self.leaning_, self.unusual_levels_ = 0.0, np.empty(0)
         if refused.any():
             values = self._fitted_unusual = ready.unusual
             self.unusual_levels_ = np.sort(values[~known & ~refused])
-            self.leaning_ = leaning(*(standing(values[rows], self.unusual_levels_) for rows in (known, refused)))
+            self.leaning_ = leaning(*(rank_from_end(values[rows], self.unusual_levels_) for rows in (known, refused)))
 
-    def _leaned(self, X: Rows) -> Scores:
+    def _lean_towards_unusual(self, X: Rows) -> Scores:
         """What is added to the scores of rows for being unusual, (n,)."""
         if not self.leaning_:
             return np.zeros(len(X))
         values = self._fitted_unusual if self._was_fitted_to(X) else unusualness(X, self._space)
-        return self.leaning_ * standing(values, self.unusual_levels_)
+        return self.leaning_ * rank_from_end(values, self.unusual_levels_)
 
     def _combine(self, unlabelled: NDArray[np.intp], seen: float) -> None:
         self.weights_ = trust(self.hidden_places_, self._fitted, unlabelled, seen)
@@ -223,7 +223,7 @@ class Auto(PreparingRanker):
     def _scores(self, X: Rows) -> Scores:
         scores = self._part_scores(X)
         ranks = {name: ranks_among(scores[name], levels) for name, levels in self.levels_.items()}
-        return fuse(ranks, self.weights_) + self._leaned(X)
+        return fuse(ranks, self.weights_) + self._lean_towards_unusual(X)
 
     def _part_scores(self, X: Rows) -> dict[str, Scores]:
         """Scores of all rows under each part that has a weight."""

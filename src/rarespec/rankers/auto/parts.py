@@ -99,10 +99,10 @@ def learn_parts(ready: Prepared | Wide, known: Flags, refused: Flags, seed: int,
 def _parts(query: Query, balanced: bool) -> Parts:
     """Where the rows prepared are all rows."""
     ready = query.ready
-    directions = {"expanded": expanded_direction(query), "push": push_weights(query)}
+    directions = {"expanded": expand_direction(query), "push": push_weights(query)}
     whole = {"spread": spread_scores(query, ready.edges, balanced)}
     if ready.lrga is not None:
-        whole["given"] = given_scores(query, ready.lrga)
+        whole["given"] = score_as_given(query, ready.lrga)
     scores = {name: found for name, (found, _) in whole.items()}
     rows = {"spread": ready.units, "given": ready.X}
     return Parts(
@@ -118,7 +118,7 @@ def _wide_parts(
 ) -> Parts:
     """`query` is on these rows; the places of hidden ones are those among all."""
     near, unlabelled = wide.surroundings(known, refused), ~known & ~refused
-    directions = {"expanded": expanded_direction(query), "push": push_weights(query)}
+    directions = {"expanded": expand_direction(query), "push": push_weights(query)}
     scale = unlabelled.sum() / len(query.unlabelled)
     places = {name: 1 + scale * (found - 1) for name, (_, found) in directions.items()}
     found, places["spread"] = spread_scores(query_among(near.rows, query, rows, unlabelled), near.edges, balanced)
@@ -137,7 +137,7 @@ def along(Z: NDArray[np.float64], direction: Direction) -> NDArray[np.float64]:
     return Z @ direction / root_lengths(Z)
 
 
-def expanded_direction(query: Query) -> tuple[Direction, NDArray[np.float64]]:
+def expand_direction(query: Query) -> tuple[Direction, NDArray[np.float64]]:
     """The direction, and the places of the known rows that are hidden in turn."""
     labelled = np.concatenate([query.known_copies, query.refused])
     direction = _expand(query, query.known, _Candidates(query.ready.halved, query.ready.root_length, labelled))
@@ -209,7 +209,7 @@ def _push_places(query: Query, fold: NDArray[np.intp]) -> NDArray[np.float64]:
     )
 
 
-def given_scores(query: Query, lrga: Preparation) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def score_as_given(query: Query, lrga: Preparation) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Score of every row, (n,), and the places of the known rows that are hidden in turn."""
     Y = np.zeros((len(query.ready.X), 1 + len(query.hidden)))
     Y[query.known] = 1

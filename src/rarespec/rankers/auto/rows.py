@@ -15,8 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from rarespec.rankers.auto.signal import Signal, SignalSpace, joined, n_neighbours, root_lengths, unit_rows, unusualness
-from rarespec.rankers.auto.spread import reached, spreading
+from rarespec.rankers.auto.signal import (
+    Signal,
+    SignalSpace,
+    join_graph,
+    n_neighbours,
+    root_lengths,
+    unit_rows,
+    unusualness,
+)
+from rarespec.rankers.auto.spread import reach_rows, spreading
 from rarespec.rankers.graph.lrga import LRGA
 from rarespec.rankers.neighbours.faiss_search import FaissSearch
 from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph
@@ -93,13 +101,15 @@ class Wide:
         labelled, last = np.flatnonzero(known | refused), self._last
         if last is None or not known[last.known].all() or not np.isin(labelled, last.rows).all():
             known_rows = np.flatnonzero(known)
-            rows = np.union1d(np.union1d(self._reached(known_rows), self._alike(known_rows)), labelled)
+            rows = np.union1d(np.union1d(self._reach(known_rows), self._alike(known_rows)), labelled)
             units = self._units[rows]
-            self._last = last = Surroundings(np.flatnonzero(known), rows, units, spreading(joined(units, len(self.X))))
+            self._last = last = Surroundings(
+                np.flatnonzero(known), rows, units, spreading(join_graph(units, len(self.X)))
+            )
         return last
 
-    def _reached(self, known: NDArray[np.intp]) -> NDArray[np.intp]:
-        return reached(known, N_REACHED, lambda rows: self._search.nearest(self._units[rows], np.arange(len(rows))))
+    def _reach(self, known: NDArray[np.intp]) -> NDArray[np.intp]:
+        return reach_rows(known, N_REACHED, lambda rows: self._search.nearest(self._units[rows], np.arange(len(rows))))
 
     @cached_property
     def _search(self) -> FaissSearch:
@@ -121,12 +131,12 @@ class Wide:
 def rows_with(X: Rows, signal: Signal) -> Prepared | Wide:
     """Of rows whose signal is known."""
     if signal.graph is not None:
-        return prepared(X, signal.space, signal.graph)
+        return prepare_rows(X, signal.space, signal.graph)
     assert signal.cells is not None
     return Wide(X, signal.space, signal.cells)
 
 
-def prepared(X: Rows, space: SignalSpace, graph: NeighbourGraph) -> Prepared:
+def prepare_rows(X: Rows, space: SignalSpace, graph: NeighbourGraph) -> Prepared:
     """Rows whose graph in the space of signal is known."""
     lrga = LRGA().prepare(X) if len(X) <= SMALL else None
     S = spreading(graph)  # it takes most memory on the way, so it comes before the rows are copied

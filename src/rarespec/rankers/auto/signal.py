@@ -192,13 +192,13 @@ def signal_of_rows(X: Rows, k: int = 5, neighbours: Neighbours | None = None) ->
     """
     if len(X) <= WIDE:
         space = signal_space(X, k)
-        return Signal(len(X), space, joined(space.all_units(X), len(X), neighbours))
+        return Signal(len(X), space, join_graph(space.all_units(X), len(X), neighbours))
     some = np.sort(np.random.default_rng(0).choice(len(X), WIDE, replace=False))
     space = signal_space(X[some], k)
     return Signal(len(X), space, None, _cells(unit_rows(X, space)))
 
 
-def joined(units: NDArray[np.float32], n: int, neighbours: Neighbours | None = None) -> NeighbourGraph:
+def join_graph(units: NDArray[np.float32], n: int, neighbours: Neighbours | None = None) -> NeighbourGraph:
     """Rows of length 1, which may be some of n."""
     if neighbours is not None:
         return neighbours(units, n_neighbours(n))

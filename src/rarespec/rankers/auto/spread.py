@@ -43,10 +43,10 @@ NeighboursOf = Callable[[RowNumbers], tuple[NDArray[np.int64], NDArray[np.float6
 
 def spreading(graph: NeighbourGraph) -> csr_array:
     """S, (n, n) float32."""
-    return scaled(edge_weights(graph, "self-tuned", local_scales(graph), np.float32))
+    return scale_weights(edge_weights(graph, "self-tuned", local_scales(graph), np.float32))
 
 
-def scaled(weights: csr_array) -> csr_array:
+def scale_weights(weights: csr_array) -> csr_array:
     """D^-1/2 W D^-1/2, float32."""
     degrees = np.asarray(weights.sum(axis=1, dtype=np.float64)).ravel()
     scaling = (1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))).astype(np.float32)
@@ -114,7 +114,7 @@ def _share(f: Columns, against: Columns) -> Columns:
     return np.asarray(positive * positive / (positive + against), np.float32)
 
 
-def reached(known: RowNumbers, n_wanted: int, neighbours_of: NeighboursOf) -> RowNumbers:
+def reach_rows(known: RowNumbers, n_wanted: int, neighbours_of: NeighboursOf) -> RowNumbers:
     """Numbers, rising, of about so many rows, the known among them; fewer when no more can be reached.
 
     Rows are asked for their neighbours, a batch at a time: always those to which most has spread so far. With a graph
@@ -147,4 +147,4 @@ def _spread_so_far(
     one_way = csr_array((weights, (sources, place[len(asked) :])), (len(rows), len(rows)))
     one_way.setdiag(0)
     y = np.isin(rows, known).astype(np.float32)
-    return rows, spread(scaled(csr_array(one_way.maximum(one_way.T))), y, N_STEPS_FAR)
+    return rows, spread(scale_weights(csr_array(one_way.maximum(one_way.T))), y, N_STEPS_FAR)

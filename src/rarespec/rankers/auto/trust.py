@@ -123,7 +123,7 @@ def _normalise(shares: dict[str, float]) -> dict[str, float]:
 def in_words(weights: Mapping[str, float], places: Places, leaning: float = 0.0) -> str:
     """Which parts were used, and why; `leaning` is that to unusual rows."""
     used = sorted((name for name in weights if weights[name] >= 0.01), key=lambda name: -weights[name])
-    shares = ", ".join(f"{WORDS[name]} {weights[name]:.0%}{_found(places[name])}" for name in used)
+    shares = ", ".join(f"{WORDS[name]} {weights[name]:.0%}{_describe_places(places[name])}" for name in used)
     if any(len(found) for found in places.values()):
         why = f"methods weighted by how high they rank hidden known examples: {shares}"
     else:
@@ -138,11 +138,11 @@ def _leaning_in_words(leaning: float) -> str:
     return f"; members are {more} unusual than non-members, so unusual spectra come {earlier}"
 
 
-def _found(places: NDArray[np.float64]) -> str:
+def _describe_places(places: NDArray[np.float64]) -> str:
     return f" (median rank {np.median(places):.0f})" if len(places) else ""
 
 
-def standing(values: Scores, levels: Scores) -> Scores:
+def rank_from_end(values: Scores, levels: Scores) -> Scores:
     """Logarithm of the rank from the end, (n,): the larger, the more unusual; ranks as members may have count alike."""
     return -np.log(ranks_among(values, levels) + RARITY * len(levels))
 

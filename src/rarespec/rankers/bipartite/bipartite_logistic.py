@@ -263,7 +263,7 @@ class BipartiteLogistic(LinearRanker):
         self._check_parameters()
         # blocks and bags are small: more BLAS threads would be slower, and could change the last digit
         with threadpool_limits(1, user_api="blas"):
-            scaled = self._centred_map(X, known)
+            scaled = self._centre(X, known)
             minima = self._minima(X, known, scaled)
         self.coef_ = scaled.weights_of(np.mean([minimum.weights for minimum in minima], axis=0))
         self.gradient_norm_ = max(minimum.gradient_norm for minimum in minima)
@@ -283,7 +283,7 @@ class BipartiteLogistic(LinearRanker):
         loss = BalancedLoss(X, known, scaled, self.loss, float(self.regularisation))
         return minimise(loss, self.tol, self.max_iter)
 
-    def _centred_map(self, X: Rows, known: NDArray[np.bool_]) -> LinearMap:
+    def _centre(self, X: Rows, known: NDArray[np.bool_]) -> LinearMap:
         # the intercept absorbs any shift; rows near the origin keep the Hessian well conditioned
         scaled = linear_map(self.scaling, X, ~known)
         return replace(scaled, mean=X.mean(axis=0, dtype=np.float64)) if self.scaling == "none" else scaled

@@ -170,14 +170,16 @@ def solve(
     n_iter = np.zeros(B.shape[1], np.int64)
     R = B - times(X) if X.any() else B.copy()
     for _ in range(1 + MAX_RESTARTS):
-        going = ~_done(R, X, rtol, least_share) & (n_iter < max_iter)
+        going = ~_has_converged(R, X, rtol, least_share) & (n_iter < max_iter)
         if not going.any():
             break
-        _descend(times, R, X, going, n_iter, inverse_diagonal, lambda R, X: _done(R, X, rtol, least_share), max_iter)
+        _descend(
+            times, R, X, going, n_iter, inverse_diagonal, lambda R, X: _has_converged(R, X, rtol, least_share), max_iter
+        )
         R = B - times(X)
     sizes = _norms(X)
     residuals = np.divide(_norms(R), sizes, out=np.zeros_like(sizes), where=sizes > 0)
-    return Solution(X, n_iter, residuals, _done(R, X, rtol, least_share))
+    return Solution(X, n_iter, residuals, _has_converged(R, X, rtol, least_share))
 
 
 def _descend(
@@ -210,7 +212,7 @@ def _descend(
         P += Z
 
 
-def _done(R: Block, X: Block, rtol: float, least_share: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _has_converged(R: Block, X: Block, rtol: float, least_share: NDArray[np.float64]) -> NDArray[np.bool_]:
     """(q,) whether every residual is within rtol of its value."""
     sizes = np.abs(X)
     np.maximum(sizes, least_share * sizes.max(axis=0, initial=0.0), out=sizes)

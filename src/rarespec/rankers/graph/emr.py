@@ -209,7 +209,7 @@ class EMR(GraphRanker):
         self.anchors_ = k_means(X, drawn, self.n_kmeans_iterations)
         Z = self._weights(X)
         self.anchor_sums_ = Z.sum(axis=0)
-        H, degrees = scaled_by_degree(Z, self.anchor_sums_)
+        H, degrees = scale_by_degree(Z, self.anchor_sums_)
         self.n_unconnected_ = int((degrees == 0).sum())
         system = np.eye(len(self.anchors_)) / self.alpha - (H.T @ H).toarray()
         return AnchorGraph(H, cho_factor(system, lower=True, overwrite_a=True)[0])
@@ -229,7 +229,7 @@ class EMR(GraphRanker):
         scores = np.empty(len(X))
         for start in range(0, len(X), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
-            H, _ = scaled_by_degree(self._weights(X[block]), self.anchor_sums_)
+            H, _ = scale_by_degree(self._weights(X[block]), self.anchor_sums_)
             scores[block] = H @ self.anchor_scores_
         return scores
 
@@ -246,7 +246,7 @@ class EMR(GraphRanker):
             )
 
 
-def scaled_by_degree(Z: csr_array, anchor_sums: NDArray[np.float64]) -> tuple[csr_array, NDArray[np.float64]]:
+def scale_by_degree(Z: csr_array, anchor_sums: NDArray[np.float64]) -> tuple[csr_array, NDArray[np.float64]]:
     """H = D^-1/2 Z with D = Z anchor_sums, and D as (n,); a row of degree 0 has a row of 0 in H."""
     degrees = Z @ anchor_sums
     scaling = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)

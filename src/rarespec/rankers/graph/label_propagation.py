@@ -155,7 +155,7 @@ class LabelPropagation(NeighbourGraphRanker):
         solution = solve_in_blocks(ready.matrix, Y, self._solve_block)
         if not solution.converged.all():
             _warn_of_residuals(solution.residuals, self.tol)
-        reached = reached_rows(ready.component, Y)
+        reached = find_reached_rows(ready.component, Y)
         if fitting:
             self.n_iter_, self.residual_ = int(solution.n_iter[0]), float(solution.residuals[0])
             self.n_unreached_ = int((~reached).sum())
@@ -257,7 +257,7 @@ def local_scales(graph: NeighbourGraph) -> NDArray[np.float64]:
     return scales
 
 
-def reached_rows(component: NDArray[np.int32], Y: NDArray[np.float64]) -> NDArray[np.bool_]:
+def find_reached_rows(component: NDArray[np.int32], Y: NDArray[np.float64]) -> NDArray[np.bool_]:
     """(n, q) bool: rows whose connected part holds a row that the query names."""
     reached = np.zeros((component.max(initial=0) + 1, Y.shape[1]), np.bool_)
     rows, queries = np.nonzero(Y)

@@ -76,7 +76,7 @@ def alignment_matrix(X: Rows, neighbourhoods: NDArray[np.int32], lam: float) -> 
     return csr_array(coo_array((costs.ravel(), (rows.ravel(), columns.ravel())), shape=(n, n)))
 
 
-def regressed_scores(
+def regress_scores(
     X_new: Rows, X_fit: Rows, scores: NDArray[np.float64], neighbourhoods: NDArray[np.int32], lam: float
 ) -> NDArray[np.float64]:
     """Evaluate, at each new row, the ridge regression of the scores of its neighbourhood.
@@ -342,7 +342,7 @@ class LRGA(NeighbourGraphRanker):
         scores = np.empty(len(X))
         for start in range(0, len(X), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
-            scores[block] = regressed_scores(
+            scores[block] = regress_scores(
                 X[block], self.fitted_rows_, self.scores_, neighbourhoods[block], self.regularisation
             )
         return scores

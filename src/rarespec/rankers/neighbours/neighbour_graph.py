@@ -295,7 +295,7 @@ def build_neighbours(
            [0, 2],
            [1, 0]], dtype=int32)
     """
-    X = _checked(X)
+    X = _check_rows(X)
     k = _possible(k, len(X) - 1)
     search = NeighbourSearch(X, target_recall, random_state, n_jobs, progress)
     indices, distances, recall = search.nearest_to(X, np.arange(len(X)), k)
@@ -334,7 +334,7 @@ def extend_neighbours(
     ValueError
         If the first rows of X are not those of the graph.
     """
-    X = _checked(X)
+    X = _check_rows(X)
     n_old, k = graph.indices.shape
     if len(X) < n_old or fingerprint_of_rows(X[:n_old]) != graph.fingerprint:
         raise ValueError(f"the first {n_old} rows of X are not those that the graph was built on: build it again")
@@ -384,7 +384,7 @@ def neighbours_of(
     distances : (m, k) float32
         Euclidean.
     """
-    X_fit, X_new = _checked(X_fit), _checked(X_new)
+    X_fit, X_new = _check_rows(X_fit), _check_rows(X_new)
     k = _possible(k, len(X_fit))
     search = NeighbourSearch(X_fit, target_recall, random_state, n_jobs, progress)
     indices, distances, _ = search.nearest_to(X_new, None, k)
@@ -396,7 +396,7 @@ def _part_of(progress: Progress | None, before: int, total: int) -> Progress | N
     return None if progress is None else lambda done, _, note="": progress(before + done, total)
 
 
-def _checked(X: Any) -> Rows:
+def _check_rows(X: Any) -> Rows:
     X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False)
     require_finite(X)
     return X

@@ -19,7 +19,7 @@ from rarespec.rankers.parameters import (
 )
 from rarespec.rankers.ranker import Ranker, Scores, weighted_sums
 from rarespec.rankers.rows import Rows, fingerprint_of_rows
-from rarespec.rankers.svm.kernel import Array, Kernel, Scaling, kernel_sums, require_gamma, resolved_gamma
+from rarespec.rankers.svm.kernel import Array, Kernel, Scaling, kernel_sums, require_gamma, resolve_gamma
 
 SOLVER_TOL = 1e-4
 """Tolerance of libsvm, in units of the margin. A tighter one costs many times the steps where rows are tied."""
@@ -138,9 +138,9 @@ class BaggingSVM(Ranker):
         self._check_parameters()
         bag_size = int(known.sum()) if self.bag_size is None else self.bag_size
         bags = draw_bags(known, self.n_bags, bag_size, self.random_state)
-        self.gamma_ = resolved_gamma(self.gamma, X) if self.kernel == "rbf" else None
+        self.gamma_ = resolve_gamma(self.gamma, X) if self.kernel == "rbf" else None
         drawn = np.unique(bags)
-        machines = self._trained(X, np.flatnonzero(known), drawn, bags)
+        machines = self._train(X, np.flatnonzero(known), drawn, bags)
         self._keep_mean(machines)
         self.scores_ = self._mean_values(X)
         self.scores_[drawn] = _out_of_bag(self._values(machines, X[drawn]), _membership(drawn, bags))
@@ -149,7 +149,7 @@ class BaggingSVM(Ranker):
         where = f"after {MAX_STEPS} steps in {machines.n_unsolved} of {self.n_bags} machines"
         warn_unless_converged(self.converged_, where, "use a smaller C")
 
-    def _trained(self, X: Rows, known: NDArray[np.intp], drawn: NDArray[np.intp], bags: NDArray[np.intp]) -> _Machines:
+    def _train(self, X: Rows, known: NDArray[np.intp], drawn: NDArray[np.intp], bags: NDArray[np.intp]) -> _Machines:
         """One machine for each bag, as weights of all known and drawn rows."""
         rows = np.concatenate([known, drawn])
         vectors, scaling = X[rows].astype(np.float64), Scaling.of(X)

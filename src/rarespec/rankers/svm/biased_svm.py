@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from rarespec.rankers.parameters import require, require_count, require_one_of, require_positive, warn_unless_converged
 from rarespec.rankers.ranker import Ranker, Scores, weighted_sums
 from rarespec.rankers.rows import Rows
-from rarespec.rankers.svm.kernel import Array, Kernel, Scaling, kernel_sums, require_gamma, resolved_gamma
+from rarespec.rankers.svm.kernel import Array, Kernel, Scaling, kernel_sums, require_gamma, resolve_gamma
 from rarespec.rankers.svm.squared_hinge import LinearMachine, fit_squared_hinge
 
 C_MINUS_GRID = (0.01, 0.05, 0.21, 0.61)
@@ -141,12 +141,12 @@ class BiasedSVM(Ranker):
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
         self._check_parameters()
         self._require_few_rows_for_a_kernel(len(X))
-        gamma = resolved_gamma(self.gamma, X) if self.kernel == "rbf" else 1.0
+        gamma = resolve_gamma(self.gamma, X) if self.kernel == "rbf" else 1.0
         trainer = _Trainer(self.kernel, gamma, Scaling.of(X))
         # hundreds of products of small matrices: more BLAS threads wait for each other most of the time
         with threadpool_limits(1, user_api="blas"):
-            self.C_plus_, self.C_minus_ = self._chosen_costs(trainer, X, known)
-            machine = trainer.trained(X, known, np.where(known, self.C_plus_, self.C_minus_))
+            self.C_plus_, self.C_minus_ = self._choose_costs(trainer, X, known)
+            machine = trainer.train(X, known, np.where(known, self.C_plus_, self.C_minus_))
         self.intercept_, self.n_iter_, self.converged_ = machine.intercept, machine.n_iter, machine.converged
         linear = isinstance(machine, LinearMachine)
         self.coef_ = machine.coef if linear else None
@@ -155,7 +155,7 @@ class BiasedSVM(Ranker):
         self.gamma_ = None if linear else machine.gamma
         warn_unless_converged(self.converged_, f"after {self.n_iter_} steps", "use smaller costs")
 
-    def _chosen_costs(self, trainer: _Trainer, X: Rows, known: NDArray[np.bool_]) -> tuple[float, float]:
+    def _choose_costs(self, trainer: _Trainer, X: Rows, known: NDArray[np.bool_]) -> tuple[float, float]:
         self.criterion_ = np.empty((0, 5))
         balance = (len(X) - known.sum()) / known.sum()
         pairs = self._pairs(C_MINUS_GRID, BALANCE_GRID, balance)
@@ -208,13 +208,13 @@ class _Trainer:
     gamma: float
     scaling: Scaling
 
-    def trained(self, X: Rows, known: NDArray[np.bool_], costs: Array) -> Any:
+    def train(self, X: Rows, known: NDArray[np.bool_], costs: Array) -> Any:
         """A LinearMachine or a _KernelMachine; rows of cost 0 are left out."""
         if self.kernel == "linear":
             return fit_squared_hinge(X, np.where(known, 1.0, -1.0), costs, self.scaling)
-        return self._trained_rbf(X[costs > 0], known[costs > 0], costs[costs > 0])
+        return self._train_rbf(X[costs > 0], known[costs > 0], costs[costs > 0])
 
-    def _trained_rbf(self, X: Rows, known: NDArray[np.bool_], costs: Array) -> _KernelMachine:
+    def _train_rbf(self, X: Rows, known: NDArray[np.bool_], costs: Array) -> _KernelMachine:
         from sklearn.svm import SVC
 
         machine = SVC(kernel="rbf", gamma=self.gamma * self.scaling.unit**2, C=1.0)
@@ -243,7 +243,7 @@ def _criterion_table(
     folds, weights = _folds(known, random), np.where(known, 1.0, stands_for)
     table = np.empty((len(pairs), 5))
     for entry, (plus, minus) in zip(table, pairs, strict=True):
-        called = _called_positive(trainer, X, known, weights * np.where(known, plus, minus), folds)
+        called = _predict_left_out(trainer, X, known, weights * np.where(known, plus, minus), folds)
         recall, share = called[known].mean(), np.average(called, weights=weights)
         entry[:] = plus, minus, recall, share, recall**2 / share if share > 0 else 0.0
     return table
@@ -257,12 +257,12 @@ def _folds(known: NDArray[np.bool_], random: RandomState) -> NDArray[np.intp]:
     return folds
 
 
-def _called_positive(
+def _predict_left_out(
     trainer: _Trainer, X: Rows, known: NDArray[np.bool_], costs: Array, folds: NDArray[np.intp]
 ) -> NDArray[np.bool_]:
     """Whether each row is on the positive side of the machine that was trained on the other folds, (n,)."""
     called = np.empty(len(X), dtype=bool)
     for fold in range(N_FOLDS):
         held_out = folds == fold
-        called[held_out] = trainer.trained(X, known, np.where(held_out, 0.0, costs)).values(X[held_out]) > 0
+        called[held_out] = trainer.train(X, known, np.where(held_out, 0.0, costs)).values(X[held_out]) > 0
     return called

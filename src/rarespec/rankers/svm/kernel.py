@@ -119,7 +119,7 @@ def centre_and_variance(X: Rows) -> tuple[Array, float]:
     return centre, total / len(X)
 
 
-def resolved_gamma(gamma: float | str, X: Rows) -> float:
+def resolve_gamma(gamma: float | str, X: Rows) -> float:
     """`scale` is 1 / (sum of the variances of all columns of X), known and unlabelled rows alike; 1 if that is 0."""
     if not isinstance(gamma, str):
         return float(gamma)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rarespec.rankers.parameters import require_one_of, require_share, unheard, warn_unless_converged
 from rarespec.rankers.ranker import Ranker, Scores, weighted_sums
 from rarespec.rankers.rows import Rows
-from rarespec.rankers.svm.kernel import Array, Kernel, level_on_margin, log_rbf_sums, require_gamma, resolved_gamma
+from rarespec.rankers.svm.kernel import Array, Kernel, level_on_margin, log_rbf_sums, require_gamma, resolve_gamma
 
 SOLVER_TOL = 1e-6
 """Tolerance of libsvm, relative to the mean of the kernel's diagonal: its kernel matrix has single precision."""
@@ -100,7 +100,7 @@ class OCSVM(Ranker):
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
         self._check_parameters()
         examples = X[known].astype(np.float64)
-        self.gamma_ = resolved_gamma(self.gamma, X) if self.kernel == "rbf" else None
+        self.gamma_ = resolve_gamma(self.gamma, X) if self.kernel == "rbf" else None
         gram = Kernel(self.kernel, self.gamma_ or 1.0).between(examples, examples)
         weights, self.converged_ = _one_class_weights(gram, self.nu)
         self.support_vectors_, self.dual_coef_ = examples[weights > 0], weights[weights > 0]

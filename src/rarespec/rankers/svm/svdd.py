@@ -27,7 +27,7 @@ from rarespec.rankers.svm.kernel import (
     level_on_margin,
     log_rbf_sums,
     require_gamma,
-    resolved_gamma,
+    resolve_gamma,
 )
 
 # ---- The quadratic programme of support vector data description: pair steps, with Newton steps on the free
@@ -289,7 +289,7 @@ class SVDD(Ranker):
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
         self._check_parameters()
         examples = X[known].astype(np.float64)
-        self.gamma_ = None if self.kernel == "linear" else resolved_gamma(self.gamma, X)
+        self.gamma_ = None if self.kernel == "linear" else resolve_gamma(self.gamma, X)
         # a ball moves along with its examples, so it is found where rounding errors are small
         origin = examples.mean(axis=0) if self.kernel == "linear" else np.zeros(examples.shape[1])
         gram = self._kernel().between(examples - origin, examples - origin)

@@ -49,7 +49,7 @@ def mean_of_largest(x: Array, k: int) -> Array:
     return xp.mean(xp.sort(x, axis=-1)[..., n - k :], axis=-1)
 
 
-def replaced(x: Array, places: Array, values: Array) -> Array:
+def replace_columns(x: Array, places: Array, values: Array) -> Array:
     """x (B, n) with values (B, k) in the columns `places` (B, k), all different."""
     if is_numpy_array(x):
         x = x.copy()
@@ -76,13 +76,13 @@ def rows_replaced(x: Array, rows: Array, values: Array) -> Array:
     return xp.where(xp.reshape(here, (-1, *[1] * (x.ndim - 1))), xp.take(values, number, axis=0), x)
 
 
-def solved(matrix: Array, right: Array) -> Array:
+def solve_systems(matrix: Array, right: Array) -> Array:
     """x (B, n) with matrix (B, n, n) x = right (B, n)."""
     return array_namespace(matrix).linalg.solve(matrix, right[..., None])[..., 0]
 
 
 def singular_errors(xp: Any) -> tuple[type[Exception], ...]:
-    """What `solved` raises for a singular matrix."""
+    """What `solve_systems` raises for a singular matrix."""
     if is_torch_namespace(xp):
         import torch
 

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rarespec.rankers.bags import bag_size_for, draw_bags, estimated_prevalence
+from rarespec.rankers.bags import bag_size_for, draw_bags, estimate_prevalence
 from rarespec.rankers.linear_map import LinearMap, linear_map
-from rarespec.rankers.other_arrays import as_numpy, checked_other_rows, is_other_array, rows_at
+from rarespec.rankers.other_arrays import as_numpy, check_other_rows, is_other_array, rows_at
 from rarespec.rankers.parameters import require, require_count, warn_unless_converged
 from rarespec.rankers.ranker import Flags, Kept, LinearRanker, Needs, Scores, weighted_sums
-from rarespec.rankers.rows import BLOCK_ROWS, Rows, checked_known, checked_rows
+from rarespec.rankers.rows import BLOCK_ROWS, Rows, check_known, check_rows
 from rarespec.rankers.toppush.problem import Solution
-from rarespec.rankers.toppush.solve import ADVICE, PushSettings, checked_settings, solve_bags, where_stopped
+from rarespec.rankers.toppush.solve import ADVICE, PushSettings, check_settings, solve_bags, where_stopped
 from rarespec.storage.processes import available_cores
 
 N_TRIAL_BAGS = 20
@@ -152,8 +152,8 @@ class BaggingTopPush(LinearRanker):
         """
         if not is_other_array(X):
             return super().fit(X, y)
-        rows = checked_other_rows(self, X, reset=True)
-        self._fit(rows, checked_known(np.empty((rows.shape[0], 0)), as_numpy(y)))
+        rows = check_other_rows(self, X, reset=True)
+        self._fit(rows, check_known(np.empty((rows.shape[0], 0)), as_numpy(y)))
         return self
 
     def spread(self, X: Any) -> Scores:
@@ -175,7 +175,7 @@ class BaggingTopPush(LinearRanker):
             If the bags were not kept; see `keep_bags`.
         """
         self._require_bags()
-        rows, offsets = checked_rows(self, X, reset=False), self.bag_coef_ @ self.origin_
+        rows, offsets = check_rows(self, X, reset=False), self.bag_coef_ @ self.origin_
         spread = np.empty(len(rows))
         for start in range(0, len(rows), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
@@ -201,7 +201,7 @@ class BaggingTopPush(LinearRanker):
             If X has another number of rows, or the bags were not kept; see `keep_bags`.
         """
         self._require_bags()
-        rows = checked_rows(self, X, reset=False)
+        rows = check_rows(self, X, reset=False)
         if len(rows) != self.n_rows_:
             raise ValueError(f"X has {len(rows)} rows, but fit saw {self.n_rows_}: out-of-bag scores are for those")
         # each bag's scores count from the mean row, as means over different bags need a common origin
@@ -225,24 +225,24 @@ class BaggingTopPush(LinearRanker):
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
         self._check_parameters()
         random = check_random_state(self.random_state)
-        settings, scaled = checked_settings(self), linear_map(self.scaling, X, ~known)
+        settings, scaled = check_settings(self), linear_map(self.scaling, X, ~known)
         self.prevalence_ = self.prevalence
         if self.bag_size == "auto" and self.prevalence is None:
-            self.prevalence_ = self._estimated_prevalence(X, known, scaled, settings, random)
+            self.prevalence_ = self._estimate_prevalence(X, known, scaled, settings, random)
         size = bag_size_for(self.prevalence_) if self.bag_size == "auto" else int(self.bag_size)
         bags = draw_bags(known, self.n_bags, size, random)
-        solution = self._solved(X, known, bags, scaled, settings)
+        solution = self._solve(X, known, bags, scaled, settings)
         self.bag_size_ = bags.shape[1]
         self._keep(X, bags, solution, scaled)
         warn_unless_converged(self.converged_, where_stopped(self.relative_gap_, settings), ADVICE)
 
-    def _solved(
+    def _solve(
         self, X: Rows, known: NDArray[np.bool_], bags: NDArray[np.intp], scaled: LinearMap, settings: PushSettings
     ) -> Solution:
         positives = scaled.apply(as_numpy(rows_at(X, np.flatnonzero(known))))
         return solve_bags(X, positives, bags, scaled, settings, self.n_jobs or available_cores())
 
-    def _estimated_prevalence(
+    def _estimate_prevalence(
         self,
         X: Rows,
         known: NDArray[np.bool_],
@@ -254,10 +254,10 @@ class BaggingTopPush(LinearRanker):
 
         def scores_with(remaining: NDArray[np.bool_]) -> Scores:
             bags = draw_bags(known, N_TRIAL_BAGS, bag_size_for(None), seed)
-            trial = self._solved(X, remaining, bags, scaled, settings)
+            trial = self._solve(X, remaining, bags, scaled, settings)
             return as_numpy(weighted_sums(X, scaled.weights_of(trial.weights.mean(axis=0))))
 
-        return estimated_prevalence(known, scores_with, seed)
+        return estimate_prevalence(known, scores_with, seed)
 
     def _keep(self, X: Rows, bags: NDArray[np.intp], solution: Solution, scaled: LinearMap) -> None:
         self.coef_ = scaled.weights_of(solution.weights.mean(axis=0))
@@ -276,7 +276,7 @@ class BaggingTopPush(LinearRanker):
             self.origin_ = as_numpy(X).mean(axis=0, dtype=np.float64)
 
     def _check_parameters(self) -> None:
-        checked_settings(self)
+        check_settings(self)
         require_count(self, "n_bags")
         require_count(self, "n_jobs", optional=True)
         if self.bag_size != "auto":

@@ -29,14 +29,14 @@ def solve_together(positives: Tensor, negatives: Tensor, objective: Objective, t
     """As the interior-point `solve`, for float64 CUDA tensors with at least as many rows as columns, and top_k < n."""
     problems = _ready(Problems.of(positives, negatives, objective))
     with ONE_AT_A_TIME:
-        recorded = _recorded(tuple(problems.x.shape), problems.m, objective, problems.x.device)
+        recorded = _record_steps(tuple(problems.x.shape), problems.m, objective, problems.x.device)
         return recorded.solved(problems, tol, max_iter)
 
 
 def _ready(problems: Problems) -> Problems:
-    from rarespec.rankers.toppush.solve_kernel import solved_by_kernel
+    from rarespec.rankers.toppush.solve_kernel import solve_by_kernel
 
-    return replace(problems, linear_solve=solved_by_kernel, n_apart=_n_apart(problems))
+    return replace(problems, linear_solve=solve_by_kernel, n_apart=_n_apart(problems))
 
 
 def _n_apart(problems: Problems) -> int:
@@ -47,7 +47,7 @@ def _n_apart(problems: Problems) -> int:
 
 
 @lru_cache(maxsize=8)
-def _recorded(shape: tuple[int, int, int], m: int, objective: Objective, device: Any) -> RecordedSteps:
+def _record_steps(shape: tuple[int, int, int], m: int, objective: Objective, device: Any) -> RecordedSteps:
     return RecordedSteps(shape, m, objective, device)
 
 

@@ -29,7 +29,7 @@ from rarespec.rankers.toppush.arrays import (
     at_most,
     largest_places,
     no_columns,
-    replaced,
+    replace_columns,
     rows_replaced,
     singular_errors,
 )
@@ -77,13 +77,13 @@ def solve(positives: Values, negatives: Values, objective: Objective, tol: float
         return replace(mean, b=xp.repeat(mean.b / n, n, axis=1))
     problems = Problems.of(positives, negatives, objective)
     if problems.x.shape[1] >= problems.x.shape[2]:
-        return _solved(problems, tol, max_iter)
+        return _solve(problems, tol, max_iter)
     problems, basis = problems.in_their_span()
-    solution = _solved(problems, tol, max_iter)
+    solution = _solve(problems, tol, max_iter)
     return replace(solution, weights=array_namespace(basis).matmul(basis, solution.weights[..., None])[..., 0])
 
 
-def _solved(problems: Problems, tol: float, max_iter: int) -> Solution:
+def _solve(problems: Problems, tol: float, max_iter: int) -> Solution:
     xp = array_namespace(problems.x)
     state = start(problems)
     live = xp.arange(problems.x.shape[0], device=device(problems.x))
@@ -185,10 +185,10 @@ class NewtonStep:
         give_a = loss.curvature(state.a) + (0 if no_multiplier else state.p / state.a)
         give_b = state.c / state.b + (self.rho if problems.bounded else 0)
         self.omega = 1 / xp.concat([give_a, give_b], axis=1)
-        self.g = self._extended_rows()
+        self.g = self._extend_rows()
         self._assemble()
 
-    def _extended_rows(self) -> Values:
+    def _extend_rows(self) -> Values:
         if not self.problems.bounded:
             return self.problems.extended
         extended, m = self.problems.extended, self.problems.m
@@ -199,10 +199,10 @@ class NewtonStep:
         self.n_strong, self.weak = self._n_apart(), self.omega
         if self.n_strong:
             self.strong = largest_places(self.omega, self.n_strong)
-            self.weak = replaced(self.omega, self.strong, 0 * self.omega[:, : self.n_strong])
+            self.weak = replace_columns(self.omega, self.strong, 0 * self.omega[:, : self.n_strong])
         weighted = self.xp.matrix_transpose(self.g * self.weak[..., None])
         core = self.xp.matmul(weighted, self.g) + self._constant_part()
-        self.matrix = self._bordered(core) if self.n_strong else core
+        self.matrix = self._border(core) if self.n_strong else core
 
     def _n_apart(self) -> int:
         asked, n_rows = self.problems.n_apart, self.omega.shape[1]
@@ -227,7 +227,7 @@ class NewtonStep:
     def _as_numbers(self, mask: Values) -> Values:
         return self.xp.astype(mask, self.g.dtype)
 
-    def _bordered(self, core: Values) -> Values:
+    def _border(self, core: Values) -> Values:
         """The core, and an unknown for each of the strong rows."""
         g = self.xp.take_along_axis(self.g, self.strong[..., None], axis=1)
         given = self.xp.take_along_axis(1 / self.omega, self.strong, axis=1)
@@ -247,7 +247,7 @@ class NewtonStep:
         if to_bound is not None:
             gamma = problems.distance_from_bound(state)
             r_b = r_b - to_bound / gamma
-        z, dy = self._solved(self.xp.concat([r_a, -r_b], axis=1), None if to_bound is None else to_bound / gamma)
+        z, dy = self._solve(self.xp.concat([r_a, -r_b], axis=1), None if to_bound is None else to_bound / gamma)
         da, db = dy[:, : problems.m], -dy[:, problems.m :]
         dp, du = self.xp.zeros_like(state.p), self.xp.zeros_like(state.u)
         if to_a is not None:
@@ -257,7 +257,7 @@ class NewtonStep:
             du = (to_bound - state.u * (total / self.top_k - db)) / gamma
         return Variables(da, db, dp, (to_b - state.c * db) / state.b, du, z[:, problems.x.shape[2]])
 
-    def _solved(self, r: Values, lift: Values | None) -> tuple[Values, Values]:
+    def _solve(self, r: Values, lift: Values | None) -> tuple[Values, Values]:
         """z (B, columns of G) and dy (B, m + n)."""
         xp, size = self.xp, self.g.shape[2]
         right = xp.matmul((self.weak * r)[:, None, :], self.g)[:, 0, :]
@@ -270,5 +270,5 @@ class NewtonStep:
         z = solved[:, :size]
         dy = self.omega * (r - xp.matmul(self.g, z[..., None])[..., 0])
         if self.n_strong:
-            dy = replaced(dy, self.strong, solved[:, size:])
+            dy = replace_columns(dy, self.strong, solved[:, size:])
         return z, dy

@@ -49,7 +49,7 @@ class _Problem:
         of_a = self.positives @ point.weights + self.objective.loss.slope(point.a)
         return of_a, -(self.negatives @ point.weights)
 
-    def certified(self, point: _Point) -> tuple[float, float]:
+    def certify(self, point: _Point) -> tuple[float, float]:
         """Primal value and gap."""
         s_positive, s_negative = self.positives @ point.weights, self.negatives @ point.weights
         t = threshold(s_negative, self.objective.top_k)
@@ -90,7 +90,7 @@ def solve_published(
     problem = _Problem(positives - centre, negatives - centre, objective)
     finished = _gap_reached(problem, tol) if until_gap else _change_is_small(tol)
     point, n_iter, converged = _descend(problem, finished, max_iter)
-    primal, gap = problem.certified(point)
+    primal, gap = problem.certify(point)
     return Solution(
         point.weights[None],
         np.array([primal]),
@@ -139,7 +139,7 @@ def _change_is_small(tol: float) -> Finished:
 
 def _gap_reached(problem: _Problem, tol: float) -> Finished:
     def reached(n_iter: int, now: _Point, before: _Point) -> bool:
-        primal, gap = problem.certified(now)
+        primal, gap = problem.certify(now)
         return gap <= tol * primal
 
     return reached

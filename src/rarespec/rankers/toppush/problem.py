@@ -202,6 +202,6 @@ def duality_gap(
     return xp.where(xp.isfinite(gap), at_least(gap, 0.0), xp.full_like(gap, float("inf")))
 
 
-def stacked(solutions: list[Solution]) -> Solution:
+def stack_solutions(solutions: list[Solution]) -> Solution:
     """Solutions of several sets of problems as one."""
     return Solution(*(np.concatenate([getattr(s, field.name) for s in solutions]) for field in fields(Solution)))

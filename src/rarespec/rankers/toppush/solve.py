@@ -36,7 +36,7 @@ from rarespec.rankers.toppush.problem import (
     Values,
     duality_gap,
     primal_value,
-    stacked,
+    stack_solutions,
     threshold,
 )
 
@@ -71,10 +71,10 @@ class PushSettings:
         if self.solver == "interior-point":
             return solve(positives, negatives, self.objective, self.tol, self.max_iter)
         pairs = zip(positives, negatives, strict=True)
-        return stacked([solve_published(p, n, self.objective, self.tol, self.max_iter) for p, n in pairs])
+        return stack_solutions([solve_published(p, n, self.objective, self.tol, self.max_iter) for p, n in pairs])
 
 
-def checked_settings(ranker: Any) -> PushSettings:
+def check_settings(ranker: Any) -> PushSettings:
     """From a ranker's parameters; a ValueError names the one that is wrong."""
     require_positive(ranker, "regularisation")
     require_one_of(ranker, "loss", tuple(LOSSES))
@@ -130,7 +130,7 @@ def solve_bags(
 
     # the matrices are small: threads inside BLAS would cost more than they give, and could change the last digit
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as threads:
-        return stacked(list(threads.map(solved, groups)))
+        return stack_solutions(list(threads.map(solved, groups)))
 
 
 def _solve_there(
@@ -198,7 +198,7 @@ def _grow(
         solution = inner.solved(positives[None], scaled.apply(X[unlabelled[chosen]])[None])
         n_iter += int(solution.n_iter[0])
         scores = weighted_sums(X, scaled.weights_of(solution.weights[0]))[unlabelled]
-        solution = _certified_on_all(solution, positives @ solution.weights[0], scores, chosen, scaled, settings)
+        solution = _certify_on_all(solution, positives @ solution.weights[0], scores, chosen, scaled, settings)
         solved = chosen
         if solution.converged[0]:
             break
@@ -221,7 +221,7 @@ def _highest(scores: Values, k: int) -> NDArray[np.intp]:
     return np.argpartition(scores, len(scores) - k)[len(scores) - k :]
 
 
-def _certified_on_all(
+def _certify_on_all(
     solution: Solution,
     s_positive: Values,
     s_all: Values,

@@ -13,7 +13,7 @@ import triton
 import triton.language as tl
 
 
-def solved_by_kernel(matrix: Any, right: Any) -> Any:
+def solve_by_kernel(matrix: Any, right: Any) -> Any:
     """x (B, n) with matrix (B, n, n) x = right (B, n), float64 CUDA tensors; not finite where a matrix is singular."""
     import torch
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from array_api_compat import array_namespace
 
-from rarespec.rankers.toppush.arrays import rows_replaced, solved
+from rarespec.rankers.toppush.arrays import rows_replaced, solve_systems
 from rarespec.rankers.toppush.problem import Objective, Values
 
 
@@ -21,7 +21,7 @@ class Problems:
     """(B, m + n, d), shifted by the mean positive: a common shift changes no ranking and no objective."""
     m: int
     objective: Objective
-    linear_solve: Callable[[Values, Values], Values] = field(default=solved, repr=False)
+    linear_solve: Callable[[Values, Values], Values] = field(default=solve_systems, repr=False)
     """Solves B linear systems."""
     n_apart: int | None = None
     """So many of the strongest rows are treated apart in every step; None decides in each step whether it is needed."""

@@ -9,7 +9,7 @@ from rarespec.rankers.linear_map import linear_map
 from rarespec.rankers.parameters import warn_unless_converged
 from rarespec.rankers.ranker import LinearRanker
 from rarespec.rankers.rows import Rows
-from rarespec.rankers.toppush.solve import ADVICE, checked_settings, solve_all_rows, where_stopped
+from rarespec.rankers.toppush.solve import ADVICE, check_settings, solve_all_rows, where_stopped
 
 
 class TopPush(LinearRanker):
@@ -99,10 +99,10 @@ class TopPush(LinearRanker):
         self.max_iter = max_iter
 
     def _check_parameters(self) -> None:
-        checked_settings(self)
+        check_settings(self)
 
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
-        settings = checked_settings(self)
+        settings = check_settings(self)
         scaled = linear_map(self.scaling, X, ~known)
         solution = solve_all_rows(X, known, scaled, settings)
         self.coef_ = scaled.weights_of(solution.weights[0])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.errors import UsageError
-from rarespec.searching.explain.template import NoTemplate, Template, rescaled
+from rarespec.searching.explain.template import NoTemplate, Template, rescale_flux
 from rarespec.spectrum import Spectrum
 from rarespec.survey.features.feature_set import FeatureSet
 
@@ -141,7 +141,7 @@ def explain_score(template: Template | NoTemplate, spectrum: Spectrum, features:
             f"{spectrum.id}: has {len(spectrum.flux)} pixels, but the template has {len(template.wavelength)}"
         )
     observed = np.where(spectrum.bad, np.nan, spectrum.flux).astype(np.float32)
-    flux = rescaled(features.recipe, observed[None, :])[0].astype(np.float64)
+    flux = rescale_flux(features.recipe, observed[None, :])[0].astype(np.float64)
     if not np.isfinite(flux).all():
         raise UsageError(f"{spectrum.id}: has no features, so there is no score to explain")
     contribution = contributions(template, flux)
@@ -152,7 +152,7 @@ def explain_score(template: Template | NoTemplate, spectrum: Spectrum, features:
 
 def bands_of(wavelength: Vector, contribution: Vector) -> tuple[Band, ...]:
     """The few ranges in which a contribution by pixel, (p,), is largest in favour and against, the largest first."""
-    smooth = smoothed(wavelength, contribution)
+    smooth = smooth_weights(wavelength, contribution)
     everything = np.abs(smooth).sum()
     if not everything > 0:
         return ()
@@ -168,7 +168,7 @@ def _band(wavelength: Vector, smooth: Vector, start: int, stop: int, everything:
     return Band(float(wavelength[start]), float(wavelength[stop - 1]), total, abs(total) / everything)
 
 
-def smoothed(wavelength: Vector, values: Vector, width_angstrom: float = SMOOTHING_ANGSTROM) -> Vector:
+def smooth_weights(wavelength: Vector, values: Vector, width_angstrom: float = SMOOTHING_ANGSTROM) -> Vector:
     """Spread each value evenly over the pixels within half the width; the sum stays the same.
 
     Parameters

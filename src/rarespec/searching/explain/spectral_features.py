@@ -76,7 +76,7 @@ NOT_OF_THE_OBJECT = (("sky", 5577.3), ("O₂", 6867.2), ("O₂", 7594.0))
 """Name and wavelength in air of what the night sky and the air leave in a spectrum; no redshift moves it."""
 
 
-def known_features() -> list[SpectralFeature]:
+def list_spectral_features() -> list[SpectralFeature]:
     return [
         SpectralFeature(name, float(wavelength), side)
         for name, side, wavelengths in IN_AIR
@@ -114,7 +114,9 @@ def telling_features(
     tuple of SpectralFeature
         At the wavelengths where they are observed.
     """
-    observed = [feature._replace(wavelength=feature.wavelength * (1 + redshift)) for feature in known_features()]
+    observed = [
+        feature._replace(wavelength=feature.wavelength * (1 + redshift)) for feature in list_spectral_features()
+    ]
     first, last = wavelength[0] + 2 * REACH, wavelength[-1] - 2 * REACH
     inside = [one for one in observed if first <= one.wavelength <= last]
     strength = {one: _strength(one, wavelength, weights, known) for one in inside}

@@ -23,7 +23,7 @@ from rarespec.survey.features.feature_set import FeatureSet
 Vector = NDArray[np.float64]
 
 
-def rescaled(recipe: Recipe, flux: NDArray[np.floating]) -> NDArray[np.floating]:
+def rescale_flux(recipe: Recipe, flux: NDArray[np.floating]) -> NDArray[np.floating]:
     """Flux (n, p), NaN where a pixel is bad, as the linear steps of the recipe are given it: filtered and rescaled."""
     rows = flux.copy()  # a step may work in the memory it is given
     for step in _steps_before_linear(recipe):
@@ -197,7 +197,7 @@ def template_of(ranker: Ranker, X: Rows, scores: Vector, features: FeatureSet) -
         return NoTemplate("There is no template: no weighted sum of the features reproduces this ranking.")
     name, recipe, grid = type(ranker).__name__, features.recipe, features.survey.grid
     if why := why_not_linear(recipe, grid.n_pixels):
-        return NoTemplate(f"There is no template in flux space: {why}.", _named_weights(recipe, X, weights))
+        return NoTemplate(f"There is no template in flux space: {why}.", _name_weights(recipe, X, weights))
     agreed = agreement(scores, repeated)
     said = _in_words(name, coef is not None, agreed, share_in_common(scores, repeated))
     typical = spectrum_of(recipe, X.mean(axis=0, dtype=np.float64))
@@ -260,7 +260,7 @@ def _in_words(name: str, linear: bool, agreed: float, in_common: float) -> str:
     return f"{name} is not a weighted sum of the flux. These weights approximate its ranking ({compared})."
 
 
-def _named_weights(recipe: Any, X: Rows, weights: Vector) -> tuple[tuple[str, float], ...]:
+def _name_weights(recipe: Any, X: Rows, weights: Vector) -> tuple[tuple[str, float], ...]:
     names, felt = feature_names(recipe), weights * X.std(axis=0, dtype=np.float64)
     if len(names) != len(weights):
         return ()

@@ -10,12 +10,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from rarespec.errors import UsageError
-from rarespec.searching.export.values import plain_columns, plain_provenance, unescaped
+from rarespec.searching.export.values import plain_columns, plain_provenance, unescape_text
 
 if TYPE_CHECKING:
     from astropy.table import Table
 
-__all__ = ["SUFFIXES", "read_provenance", "unescaped", "write_table"]
+__all__ = ["SUFFIXES", "read_provenance", "unescape_text", "write_table"]
 
 SUFFIXES = {
     ".ecsv": "ecsv",

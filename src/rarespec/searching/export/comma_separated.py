@@ -13,7 +13,7 @@ from rarespec.searching.export.values import (
     LONE_SURROGATES,
     PlainColumn,
     Provenance,
-    escaped_columns,
+    escape_columns,
     pattern_of,
     rows_of_cells,
     to_json,
@@ -31,7 +31,7 @@ def provenance_file(path: Path) -> Path:
 
 
 def write(columns: Sequence[PlainColumn], path: Path, provenance: Provenance) -> None:
-    content = document(escaped_columns(columns, FORBIDDEN, path))
+    content = document(escape_columns(columns, FORBIDDEN, path))
     provenance_file(path).unlink(missing_ok=True)  # an interruption leaves a table without provenance, not a wrong one
     write_whole(path, content)
     write_whole(provenance_file(path), to_json(provenance).encode())

@@ -18,7 +18,7 @@ from rarespec.searching.export.values import (
     NAME,
     PlainColumn,
     Provenance,
-    escaped_columns,
+    escape_columns,
     pattern_of,
     rows_of_cells,
     to_json,
@@ -32,7 +32,7 @@ FORBIDDEN = pattern_of(CONTROLS, LONE_SURROGATES, EDGE_SPACE, "^#")  # a line th
 
 
 def write(columns: Sequence[PlainColumn], path: Path, provenance: Provenance) -> None:
-    columns = escaped_columns(columns, FORBIDDEN, path)
+    columns = escape_columns(columns, FORBIDDEN, path)
     rows = io.StringIO()
     csv.writer(rows, lineterminator="\n").writerows(rows_of_cells(columns, nan="nan"))
     write_whole(path, (_header(columns, provenance) + rows.getvalue()).encode())

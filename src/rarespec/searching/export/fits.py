@@ -17,7 +17,7 @@ from rarespec.searching.export.values import (
     NOT_PRINTABLE_ASCII,
     PlainColumn,
     Provenance,
-    escaped_columns,
+    escape_columns,
     pattern_of,
     to_json,
     unit_text,
@@ -33,7 +33,7 @@ FORMATS = {"int64": "K", "float64": "D", "float32": "E", "bool": "L"}
 
 
 def write(columns: Sequence[PlainColumn], path: Path, provenance: Provenance) -> None:
-    content = _document(escaped_columns(columns, FORBIDDEN, path), provenance)
+    content = _document(escape_columns(columns, FORBIDDEN, path), provenance)
     write_whole(path, gzip.compress(content, mtime=0) if path.suffix.lower() == ".gz" else content)
 
 
@@ -73,12 +73,12 @@ def _column(column: PlainColumn) -> fits.Column:
         return fits.Column(column.name, f"{array.dtype.itemsize}A", array=array, unit=unit)
     if column.missing.any():
         whole = column.values.astype(np.int64)  # readers take a missing FITS boolean for a false one: 0 and 1 instead
-        null = unused_integer(whole)
+        null = find_unused_integer(whole)
         return fits.Column(column.name, "K", array=np.where(column.missing, null, whole), null=null, unit=unit)
     return fits.Column(column.name, FORMATS[column.values.dtype.name], array=column.values, unit=unit)
 
 
-def unused_integer(values: NDArray[np.int64]) -> int:
+def find_unused_integer(values: NDArray[np.int64]) -> int:
     """The lowest number that no row has, to stand for a missing one."""
     taken = set(values[values < np.iinfo(np.int64).min + len(values)].tolist())
     return next(i for i in range(np.iinfo(np.int64).min, 0) if i not in taken)

@@ -14,7 +14,7 @@ from rarespec.searching.export.values import (
     NAME,
     PlainColumn,
     Provenance,
-    escaped_columns,
+    escape_columns,
     pattern_of,
     to_json,
     with_legal_words,
@@ -32,7 +32,7 @@ def write(columns: Sequence[PlainColumn], path: Path, provenance: Provenance) ->
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns = escaped_columns(columns, FORBIDDEN, path)
+    columns = escape_columns(columns, FORBIDDEN, path)
     arrays = [_array(column) for column in columns]
     schema = pa.schema([_field(column) for column in columns], _metadata(columns, provenance))
     content = io.BytesIO()

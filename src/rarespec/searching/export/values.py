@@ -180,11 +180,11 @@ def pattern_of(*forbidden: str) -> re.Pattern[str]:
     return re.compile("|".join((*forbidden, _TAKEN_FOR_ESCAPED)))
 
 
-def escaped(text: str, forbidden: re.Pattern[str]) -> str:
+def escape_text(text: str, forbidden: re.Pattern[str]) -> str:
     return forbidden.sub(lambda found: _escape(ord(found[0])), text)
 
 
-def unescaped(text: str) -> str:
+def unescape_text(text: str) -> str:
     r"""Turn text that a table format could not hold, written as \uXXXX, back into what it was.
 
     Parameters
@@ -199,8 +199,8 @@ def unescaped(text: str) -> str:
 
     Examples
     --------
-    >>> from rarespec.searching import unescaped
-    >>> unescaped("Mira, \\u03b1 Ceti")
+    >>> from rarespec.searching import unescape_text
+    >>> unescape_text("Mira, \\u03b1 Ceti")
     'Mira, α Ceti'
     """
     return _ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
@@ -210,15 +210,15 @@ def _escape(code: int) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-def escaped_columns(columns: Sequence[PlainColumn], forbidden: re.Pattern[str], path: Path) -> list[PlainColumn]:
+def escape_columns(columns: Sequence[PlainColumn], forbidden: re.Pattern[str], path: Path) -> list[PlainColumn]:
     """The columns with all their texts escaped; a warning counts them."""
-    result = [_escaped_column(column, forbidden) for column in columns]
+    result = [_escape_column(column, forbidden) for column in columns]
     counts = {old.name: _n_changed(old, new) for old, new in zip(columns, result, strict=True)}
     if any(counts.values()):
         where = ", ".join(name for name, count in counts.items() if count)
         warnings.warn(
             f"{path}: {sum(counts.values())} texts ({where}) have characters that this format cannot store; "
-            r"they are written as \uXXXX, see rarespec.searching.export.unescaped",
+            r"they are written as \uXXXX, see rarespec.searching.unescape_text",
             stacklevel=4,
         )
     return result
@@ -226,16 +226,16 @@ def escaped_columns(columns: Sequence[PlainColumn], forbidden: re.Pattern[str], 
 
 def with_legal_words(column: PlainColumn, forbidden: re.Pattern[str]) -> PlainColumn:
     """The column with name, unit, UCD and description escaped."""
-    words: dict[str, Any] = {word: escaped(getattr(column, word), forbidden) for word in WORDS}
+    words: dict[str, Any] = {word: escape_text(getattr(column, word), forbidden) for word in WORDS}
     return replace(column, **words)
 
 
-def _escaped_column(column: PlainColumn, forbidden: re.Pattern[str]) -> PlainColumn:
+def _escape_column(column: PlainColumn, forbidden: re.Pattern[str]) -> PlainColumn:
     column = with_legal_words(column, forbidden)
     if not column.is_text:
         return column
     values = np.empty_like(column.values)
-    values[:] = [escaped(text, forbidden) for text in column.values]
+    values[:] = [escape_text(text, forbidden) for text in column.values]
     return replace(column, values=values)
 
 

@@ -15,7 +15,7 @@ from rarespec.searching.export.values import (
     NAME,
     PlainColumn,
     Provenance,
-    escaped_columns,
+    escape_columns,
     pattern_of,
     rows_of_cells,
     to_json,
@@ -29,7 +29,7 @@ NAMESPACE = "http://www.ivoa.net/xml/VOTable/v1.3"
 
 
 def write(columns: Sequence[PlainColumn], path: Path, provenance: Provenance) -> None:
-    write_whole(path, document(escaped_columns(columns, FORBIDDEN, path), provenance))
+    write_whole(path, document(escape_columns(columns, FORBIDDEN, path), provenance))
 
 
 def document(columns: Sequence[PlainColumn], provenance: Provenance) -> bytes:

@@ -61,7 +61,7 @@ def prepare_spectra(spectra: Spectra, grid: WavelengthGrid, rest_frame: bool) ->
     unit = _unit(spectra.flux, bad)  # squares of flux in erg/s/cm2/A are too small for single precision
     flux = bridge((spectra.flux / unit).astype(np.float32), bad, min_good=0.0).flux
     around = _running_median(flux, grid)
-    given, has_errors = _given_noise(spectra, unit, bad)
+    given, has_errors = _find_noise(spectra, unit, bad)
     sigma = given * _excess(flux - around, given, bad, has_errors)
     stretch = 1 + np.array(spectra.catalogue["z"], float)[:, None] if rest_frame else np.ones((1, 1))
     return ArtefactSpectra(grid.wavelength * stretch, grid, flux, around, sigma, bad, has_errors)
@@ -79,7 +79,7 @@ def _unit(flux: NDArray[np.floating], bad: NDArray[np.bool_]) -> NDArray[np.floa
     return np.where(mean > 0, mean, 1.0)
 
 
-def _given_noise(spectra: Spectra, unit: NDArray[np.float64], bad: NDArray[np.bool_]) -> tuple[Flux, NDArray[np.bool_]]:
+def _find_noise(spectra: Spectra, unit: NDArray[np.float64], bad: NDArray[np.bool_]) -> tuple[Flux, NDArray[np.bool_]]:
     """Noise (n, p), the mean of a row where it is not known, 1 where the row has none; and which rows have."""
     if spectra.ivar is None:
         return np.ones(bad.shape, np.float32), np.zeros(len(bad), bool)

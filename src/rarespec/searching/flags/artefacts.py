@@ -215,12 +215,12 @@ def _stands_out(step: Values, error: Values, wavelength: Values, join: Range) ->
     elsewhere = measured & in_range & ((wavelength < near) | (wavelength > far))
     place = np.argmax(np.where(inside, step, -1), axis=1)[:, None]
     largest, its_error = (np.take_along_axis(values, place, axis=1)[:, 0] for values in (step, error))
-    usual = _exceeded_by_a_tenth(step, elsewhere)
+    usual = _upper_tenth(step, elsewhere)
     large: NDArray[np.bool_] = inside.any(axis=1) & (largest > np.maximum(SMALLEST, RATIO * usual))
     return large & (largest > JOIN_SIGNIFICANCE * its_error)
 
 
-def _exceeded_by_a_tenth(values: Values, counted: NDArray[np.bool_]) -> Values:
+def _upper_tenth(values: Values, counted: NDArray[np.bool_]) -> Values:
     """Of the values that count in each row, the one that a tenth of them exceed, (n,); infinite where none counts."""
     ascending = np.sort(np.where(counted, values, np.inf), axis=1)
     place = (0.9 * np.maximum(counted.sum(axis=1) - 1, 0)).astype(np.intp)[:, None]

@@ -102,14 +102,14 @@ def flags_of_spectra(
     """
     judged = np.flatnonzero((~spectra.bad & np.isfinite(spectra.flux)).any(axis=1))
     wanted = template if isinstance(template, Template) else None
-    found = _found(spectra.take(judged), grid, wanted, rest_frame)
+    found = _find_flags(spectra.take(judged), grid, wanted, rest_frame)
     flags: list[tuple[str, ...]] = [("bad-pixels",)] * len(spectra)  # stays for one without any good pixel
     for place, row in enumerate(judged.tolist()):
         flags[row] = tuple(flag for flag in FLAG_MEANINGS if found[flag][place])
     return flags
 
 
-def _found(spectra: Spectra, grid: WavelengthGrid, template: Template | None, rest_frame: bool) -> Found:
+def _find_flags(spectra: Spectra, grid: WavelengthGrid, template: Template | None, rest_frame: bool) -> Found:
     look = prepare_spectra(spectra, grid, rest_frame)
     broad = measure_broad_shape(look)
     return {

@@ -10,12 +10,12 @@ from typing import Any
 from rarespec.formats import Container, Source, read_here, reader_for
 from rarespec.formats.catalogue import is_catalogue
 from rarespec.formats.columns import ANY_WAVELENGTH, FLUX, find
-from rarespec.formats.contained import USUAL_LIMITS, contained
+from rarespec.formats.contained import USUAL_LIMITS, read_contained
 from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.reader import faults_of
 from rarespec.formats.tables.csv import BLANKS
 from rarespec.formats.tables.memory_table import HEADERLESS_COLUMNS, Wide
-from rarespec.searching.known.example_table import WANTED, ExampleTable, names_objects, used_columns
+from rarespec.searching.known.example_table import WANTED, ExampleTable, find_used_columns, names_objects
 from rarespec.spectrum import Defect, DefectError, Reason, Skipped, Spectra
 from rarespec.storage.text import printable
 
@@ -133,7 +133,7 @@ ExampleInput = ExampleTable | Spectra | Unusable
 
 def examples_in(path: str | os.PathLike[str]) -> Iterator[ExampleInput]:
     """What one file holds, in its order, read in a process of its own; a bad one yields its reason, never raises."""
-    for found in contained(_examples_here, None, path, USUAL_LIMITS):
+    for found in read_contained(_examples_here, None, path, USUAL_LIMITS):
         yield unusable(found) if isinstance(found, Defect) else found
 
 
@@ -200,7 +200,7 @@ def _table_in(source: Source) -> ExampleTable:
     tables = tables_in(source)
     table = next((table for table in tables if names_objects(table.names)), None)
     if table is not None:
-        return ExampleTable.of_columns(table.read(used_columns(table.names)), source.name, table.units)
+        return ExampleTable.of_columns(table.read(find_used_columns(table.names)), source.name, table.units)
     if source.container == Container.TEXT and len(tables[0].names) == 1:
         (first,) = tables[0].names
         return ExampleTable.of_ids([first, *(id or "" for id in tables[0].read([first])[first])], source.name)

@@ -15,7 +15,7 @@ from rarespec.formats.columns import ids_of, python_values
 from rarespec.formats.contained import end_readers
 from rarespec.formats.source import is_zarr
 from rarespec.searching.known.example_file import ExampleInput, Unusable, examples_in, unusable
-from rarespec.searching.known.example_table import ExampleTable, used_columns
+from rarespec.searching.known.example_table import ExampleTable, find_used_columns
 from rarespec.spectrum import Defect, DefectError, Reason, Skipped, Spectra, Spectrum
 from rarespec.survey import Survey
 from rarespec.survey.ingest.inputs import input_files
@@ -48,7 +48,7 @@ def table_in_memory(given: Any) -> ExampleTable:
     where = f"the {type(given).__name__} given"
     table = _with_index(given)
     names = _names_of(table) or []
-    used = used_columns(names) or names
+    used = find_used_columns(names) or names
     columns = {name: _values(table[name]) for name in used}
     units = {name: str(table[name].unit) for name in used if getattr(table[name], "unit", None) is not None}
     return ExampleTable.of_columns(columns | _sky_column(table, names), where, units)
@@ -103,7 +103,7 @@ def alone(spectrum: Spectrum) -> Spectra:
     return Spectra(spectrum.wavelength, spectrum.flux[np.newaxis], ivar, spectrum.bad[np.newaxis], catalogue)
 
 
-def stacked(spectra: Sequence[Spectrum], ids: Sequence[str]) -> Spectra:
+def stack_spectra(spectra: Sequence[Spectrum], ids: Sequence[str]) -> Spectra:
     """One stack, under these ids. As in a survey, ivar is 0 where none is known, and `has_ivar` tells it apart."""
     names = dict.fromkeys(name for spectrum in spectra for name in spectrum.catalogue)
     catalogue = {name: [spectrum.catalogue.get(name) for spectrum in spectra] for name in names}

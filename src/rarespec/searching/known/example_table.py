@@ -107,14 +107,14 @@ class ExampleTable:
 
     @classmethod
     def of_positions(cls, ra: NDArray[np.float64], dec: NDArray[np.float64], where: str) -> ExampleTable:
-        return cls(where, (), *_placed(ra, dec, np.ones(len(ra), bool)))
+        return cls(where, (), *_check_positions(ra, dec, np.ones(len(ra), bool)))
 
     @classmethod
     def of_columns(cls, columns: Mapping[str, Any], where: str, units: Mapping[str, str] | None = None) -> ExampleTable:
         """Columns of equal length under their own names; a DefectError when none holds ids or positions."""
         if not names_objects(columns):
             raise DefectError(Reason.MISSING_COLUMN, f"{WANTED}; there is {', '.join([*columns][:12]) or 'nothing'}")
-        lists = {name: python_values(columns[name]) for name in used_columns(columns)}
+        lists = {name: python_values(columns[name]) for name in find_used_columns(columns)}
         n = len(next(iter(lists.values())))
         if any(len(values) != n for values in lists.values()):
             raise DefectError(Reason.LAYOUT, f"the columns {', '.join(lists)} differ in length")
@@ -125,7 +125,7 @@ class ExampleTable:
         written = np.array([r is not None and d is not None for r, d in zip(lists[ra], lists[dec], strict=True)], bool)
         units = units or {}
         degrees = degrees_of(lists[ra], units.get(ra), in_hours=True), degrees_of(lists[dec], units.get(dec))
-        return cls(where, ids, *_placed(*degrees, written), problems)
+        return cls(where, ids, *_check_positions(*degrees, written), problems)
 
 
 WANTED = f"no column of ids ({', '.join(IDS)}) and no positions (ra and dec); name the columns in a header line"
@@ -137,7 +137,7 @@ def names_objects(names: Iterable[str]) -> bool:
     return bool(_id_names(names)) or bool(find(names, RA) and find(names, DEC))
 
 
-def used_columns(names: Iterable[str]) -> list[str]:
+def find_used_columns(names: Iterable[str]) -> list[str]:
     """Those of these columns that hold ids or positions, under their own names."""
     names = list(names)
     used = [name for group in _id_names(names) for name in group]
@@ -166,10 +166,10 @@ def _ids(names: tuple[str, ...], columns: Sequence[list[Any]]) -> list[str]:
         return [id.strip() for id in ids_of(columns[0], [""] * len(columns[0]))]
     key = tuple(name.lower() for name in names)
     build = next(build for columns, build in COMPOSITE if columns == key)
-    return list(_built(build, columns))
+    return list(_build_ids(build, columns))
 
 
-def _built(build: Any, columns: Sequence[list[Any]]) -> Iterator[str]:
+def _build_ids(build: Any, columns: Sequence[list[Any]]) -> Iterator[str]:
     for values in zip(*columns, strict=True):
         try:
             yield build(*map(int, values))
@@ -177,7 +177,7 @@ def _built(build: Any, columns: Sequence[list[Any]]) -> Iterator[str]:
             yield ""
 
 
-def _placed(
+def _check_positions(
     ra: NDArray[np.float64], dec: NDArray[np.float64], written: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Positions, NaN where they are none on the sky; and where one was written nevertheless."""

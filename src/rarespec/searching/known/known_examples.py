@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rarespec.errors import UsageError
 from rarespec.searching.known.example_file import ExampleInput, Unusable
-from rarespec.searching.known.example_inputs import on_grid, read_examples, stacked
+from rarespec.searching.known.example_inputs import on_grid, read_examples, stack_spectra
 from rarespec.searching.known.example_rows import ExampleRows
 from rarespec.searching.known.example_table import ExampleTable
 from rarespec.searching.request import check_radius
@@ -118,11 +118,11 @@ class _Gathering:
 
     def examples(self) -> Examples:
         rows, spectra = self._in_the_survey()
-        ids, elsewhere = self._named_once(spectra)
+        ids, elsewhere = self._name_once(spectra)
         for line in _repeats(rows, self._survey):
             self._tell(line)
         places = np.array(list(rows), dtype=np.intp)
-        stack = stacked(elsewhere, ids) if elsewhere else None
+        stack = stack_spectra(elsewhere, ids) if elsewhere else None
         all_ids, lost = self._survey.ids[places].tolist() + ids, len(self._problems) > self._n_harmless
         return Examples(places, stack, all_ids, self._problems, self._n_given, lost)
 
@@ -147,7 +147,7 @@ class _Gathering:
                 self._tell(f"{_name(found)}: the survey has a spectrum with this id; using that one")
         return rows, elsewhere
 
-    def _named_once(self, spectra: list[Spectrum]) -> tuple[list[str], list[Spectrum]]:
+    def _name_once(self, spectra: list[Spectrum]) -> tuple[list[str], list[Spectrum]]:
         """Under ids of their own. The same spectrum again is left out; another of the same id gets a number."""
         named: dict[str, Spectrum] = {}
         n_named: Counter[str] = Counter()

@@ -51,10 +51,10 @@ def yield_after_looks(
     whole = yield_curve(np.concatenate([looked, scores]), places, n_known)
     if n_looked == 0:
         return whole
-    return _left(whole, n_looked, n_found, len(places)) if whole.can_tell else _unknown(whole, len(scores))
+    return _curve_of_rest(whole, n_looked, n_found, len(places)) if whole.can_tell else _unknown(whole, len(scores))
 
 
-def _left(whole: YieldCurve, n_looked: int, n_found: int, n_hidden: int) -> YieldCurve:
+def _curve_of_rest(whole: YieldCurve, n_looked: int, n_found: int, n_hidden: int) -> YieldCurve:
     chance = whole.chance[n_looked:]
     expected = np.cumsum(chance)
     k = np.arange(1.0, len(chance) + 1)

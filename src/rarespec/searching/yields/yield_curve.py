@@ -167,7 +167,7 @@ def _estimate(scores: Floats, places: NDArray[np.int64], k_max: int, confidence:
         n_total_low=float(low[-1]),
         n_total_high=float(high[-1]),
         can_tell=True,
-        why=_said(stop, expected, low, high, f"from the ranks of {len(places)} known examples when hidden"),
+        why=_describe_yield(stop, expected, low, high, f"from the ranks of {len(places)} known examples when hidden"),
         confidence=confidence,
     )
 
@@ -184,21 +184,21 @@ def _chance(depths: NDArray[np.int64], expected: Floats) -> Floats:
 def _interval(depths: NDArray[np.int64], counts: Floats, expected: Floats, confidence: float) -> tuple[Floats, Floats]:
     """Whole numbers, (n,) each, that hold `expected` and never fall with depth."""
     spread = np.sqrt(counts * (1 - counts / depths))  # of a binomial number of members among k
-    possible = np.clip(_scattered(counts, spread), 0, depths)
+    possible = np.clip(_scatter(counts, spread), 0, depths)
     ends = np.quantile(possible, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     k = np.arange(1, depths[-1] + 1)
     low, high = (np.maximum.accumulate(np.interp(k, depths, end)) for end in ends)
     return np.floor(np.minimum(low, expected)), np.minimum(np.ceil(np.maximum(high, expected)), k)
 
 
-def _scattered(counts: Floats, spread: Floats) -> Floats:
+def _scatter(counts: Floats, spread: Floats) -> Floats:
     """Each drawn way, (drawn, d), with its own luck, the same at all depths."""
     # multiples of the golden ratio: evenly spread, and unrelated to the order of the ways
     luck = ndtri((np.arange(1, len(counts) + 1) * 0.6180339887498949) % 1.0)
     return np.asarray(counts + spread * luck[:, None])
 
 
-def _said(stop: int, expected: Floats, low: Floats, high: Floats, basis: str) -> str:
+def _describe_yield(stop: int, expected: Floats, low: Floats, high: Floats, basis: str) -> str:
     def about(k: int) -> str:
         middle = f"about {expected[k - 1]:.0f}" if expected[k - 1] >= 0.5 else "fewer than one"
         return f"{middle} ({low[k - 1]:.0f} to {high[k - 1]:.0f})"

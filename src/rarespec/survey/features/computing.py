@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.engines.engine import Engine
-from rarespec.engines.here import computed_ahead
+from rarespec.engines.here import compute_ahead
 from rarespec.errors import SurveyError, UsageError
 from rarespec.features.paper import for_grid
 from rarespec.features.pca.components import TooFewRowsError
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 # ---- Features of a survey on a graphics card: blocks stream through its memory.
 
 
-def learned_on(on_device: DeviceRecipe, survey: Survey) -> Recipe:
+def learn_on_device(on_device: DeviceRecipe, survey: Survey) -> Recipe:
     """The recipe, fitted to all spectra."""
     sizes = [record.rows for record in survey.manifest.blocks]
     return on_device.fit_blocks(lambda numbers: _flux(survey, numbers), sizes)
@@ -71,7 +71,7 @@ def compute_on(on_device: DeviceRecipe, features: FeatureSet, progress: Callable
 
 
 def _flux(survey: Survey, blocks: Iterable[int]) -> Iterator[NDArray[np.float32]]:
-    return computed_ahead(survey.masked_flux, blocks)
+    return compute_ahead(survey.masked_flux, blocks)
 
 
 # ---- computing
@@ -156,16 +156,16 @@ def _features(
 ) -> FeatureSet:
     state = Survey(survey.path, survey.manifest)  # the caller's object may be appended to
     home = _home(survey, recipe)
-    features = None if refit else _kept(state, recipe, home)
+    features = None if refit else _open_kept(state, recipe, home)
     on_device = recipe_on(device, recipe)
     if on_device is not None:
-        learned = features or _with_model(state, learned_on(on_device, state), home)
+        learned = features or _with_model(state, learn_on_device(on_device, state), home)
         compute_on(on_device, learned, progress)
         features = learned
     with engine_for(engine) as where:
         where.require(survey.path.absolute() / MANIFEST)
         if features is None:
-            features = _learned(state, recipe, home, progress, where)
+            features = _learn(state, recipe, home, progress, where)
         else:
             _compute_missing(features, progress, where)
     _sweep(features, home)
@@ -255,7 +255,7 @@ def _home(survey: Survey, recipe: Recipe) -> Path:
     return home
 
 
-def _kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
+def _open_kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
     """With the model that was learned earlier; None when there is none, or it cannot be used, which a warning tells."""
     folder = current_model(home)
     if folder is None:
@@ -273,7 +273,7 @@ def _kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
     return FeatureSet(survey, recipe, folder, n_fitted, PreparedBlocks(survey, recipe))
 
 
-def _learned(survey: Survey, recipe: Recipe, home: Path, progress: Progress | None, engine: Engine) -> FeatureSet:
+def _learn(survey: Survey, recipe: Recipe, home: Path, progress: Progress | None, engine: Engine) -> FeatureSet:
     """With a new model; what is prepared for learning, in several readings, serves for the features too."""
     recipe.fit_preparation(survey.masked_flux(0)[:1])
     prepared = PreparedBlocks(survey, recipe)

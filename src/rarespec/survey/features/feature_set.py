@@ -16,8 +16,8 @@ from rarespec.features.recipe import Recipe
 from rarespec.features.rows import after
 from rarespec.rankers.rows import fingerprint_of_rows
 from rarespec.spectrum import Defect, Reason
-from rarespec.survey.features.kept import Arrays, checked, keep_if_possible, made_of_kept, npz
-from rarespec.survey.features.prepared import PreparedBlocks, content_name, seen_from_elsewhere
+from rarespec.survey.features.kept import Arrays, check_array, keep_if_possible, make_of_kept, npz
+from rarespec.survey.features.prepared import PreparedBlocks, content_name, strip_for_sending
 from rarespec.survey.store.manifest import BlockRecord
 from rarespec.survey.survey import Survey
 
@@ -109,7 +109,7 @@ class FeatureSet:
     @cached_property
     def n_bad(self) -> NDArray[np.int32]:
         """Bad pixels of each spectrum, (n,) int32; in a usable one they were bridged."""
-        return np.concatenate([self._seen(i)[1] for i in range(self.survey.n_blocks)])
+        return np.concatenate([self._read_seen(i)[1] for i in range(self.survey.n_blocks)])
 
     @property
     def defects(self) -> list[Defect]:
@@ -121,9 +121,9 @@ class FeatureSet:
 
     @cached_property
     def _lost_at(self) -> NDArray[np.int8]:
-        return np.concatenate([self._seen(i)[0] for i in range(self.survey.n_blocks)])
+        return np.concatenate([self._read_seen(i)[0] for i in range(self.survey.n_blocks)])
 
-    def _seen(self, i: int) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
+    def _read_seen(self, i: int) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
         if i not in self.seen:
             self.block(i)
         return self.seen[i]
@@ -146,16 +146,16 @@ class FeatureSet:
         """
         if i in self.held:
             return self.held[i]
-        arrays = made_of_kept(self.file(i), partial(self._checked, i)) or self.compute(i)
+        arrays = make_of_kept(self.file(i), partial(self._check_block, i)) or self.compute(i)
         self.seen[i] = arrays["lost_at"], arrays["n_bad"]
         return arrays
 
-    def _checked(self, i: int, arrays: Arrays) -> Arrays:
+    def _check_block(self, i: int, arrays: Arrays) -> Arrays:
         """A ValueError unless these can be the features of this block."""
         n = self.survey.manifest.blocks[i].rows
-        values = checked(arrays, "values", np.float32, (n, self._width))
-        lost_at = checked(arrays, "lost_at", np.int8, (n,), 0, len(self.recipe.steps_))
-        checked(arrays, "n_bad", np.int32, (n,), 0, self.survey.grid.n_pixels)
+        values = check_array(arrays, "values", np.float32, (n, self._width))
+        lost_at = check_array(arrays, "lost_at", np.int8, (n,), 0, len(self.recipe.steps_))
+        check_array(arrays, "n_bad", np.int32, (n,), 0, self.survey.grid.n_pixels)
         if not np.isfinite(values[lost_at == 0]).all():
             raise ValueError("values of usable spectra are not finite")
         return arrays
@@ -219,11 +219,11 @@ class FeatureSet:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What another process needs to compute blocks, without anything that was read or learned on the way."""
-        survey, learned = seen_from_elsewhere(self.survey), self.recipe.state()
-        return _sent, (survey, clone(self.recipe), learned, self.folder.absolute(), self.n_fitted, self.prepared)
+        survey, learned = strip_for_sending(self.survey), self.recipe.state()
+        return _unpack_sent, (survey, clone(self.recipe), learned, self.folder.absolute(), self.n_fitted, self.prepared)
 
 
-def _sent(
+def _unpack_sent(
     survey: Survey,
     recipe: Recipe,
     learned: Arrays,

@@ -20,7 +20,7 @@ from rarespec.errors import SurveyError
 from rarespec.features.recipe import Recipe
 from rarespec.features.rows import after
 from rarespec.storage.whole_file import write_whole
-from rarespec.survey.store.location import content_of, is_remote, put
+from rarespec.survey.store.location import content_of, is_remote, put_file
 
 Arrays = dict[str, NDArray[Any]]
 Made = TypeVar("Made")
@@ -82,7 +82,7 @@ def plain_content_of(path: Path) -> bytes:
     return content_of(path)
 
 
-def made_of_kept(path: Path, make: Callable[[Arrays], Made]) -> Made | None:
+def make_of_kept(path: Path, make: Callable[[Arrays], Made]) -> Made | None:
     """What `make` makes of the arrays in this file; None when it has to be made anew.
 
     A warning says why, unless there is just no such file. `make` raises a ValueError or a KeyError for arrays that
@@ -108,7 +108,7 @@ def warn_of_damage(path: Path, why: str) -> None:
     warnings.warn(f"{path}: {why}; computing it again", stacklevel=3)
 
 
-def checked(
+def check_array(
     arrays: Arrays,
     name: str,
     dtype: Any,
@@ -172,7 +172,7 @@ def keep_if_possible(path: Path, content: bytes) -> bool:
     """Whether the file could be written; a warning says so if not, as what was computed is good without its file."""
     try:
         if is_remote(path):
-            put(path, content)
+            put_file(path, content)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, content)
@@ -214,8 +214,8 @@ def restore_model(folder: Path, recipe: Recipe, n_pixels: int) -> int | None:
         content = plain_content_of(path)
         require_model_of(folder.name, content)
         state = arrays_in(content)
-        checked(state, "n_features_in", np.int64, (), n_pixels, n_pixels)
-        n_fitted = int(checked(state, "n_fitted", np.int64, (), 1))
+        check_array(state, "n_features_in", np.int64, (), n_pixels, n_pixels)
+        n_fitted = int(check_array(state, "n_fitted", np.int64, (), 1))
         after(recipe.restore(state).steps_, np.zeros((1, n_pixels), np.float32))
         return n_fitted
     except OSError as error:

@@ -26,7 +26,7 @@ from rarespec.rankers.neighbours.exact import pair_distances
 from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph, extend_neighbours, require_neighbours
 from rarespec.rankers.rows import fingerprint_of_rows
 from rarespec.survey.features.feature_set import FeatureSet
-from rarespec.survey.features.kept import Arrays, checked, keep_if_possible, made_of_kept, npz, require_no_links
+from rarespec.survey.features.kept import Arrays, check_array, keep_if_possible, make_of_kept, npz, require_no_links
 from rarespec.survey.store.location import remove_tree
 
 FOLDER = "graphs"
@@ -84,9 +84,9 @@ def graph_of(
         raise SurveyError(f"{features.survey.path}: no spectrum has features, so there is no neighbour graph")
     k = min(k, len(rows) - 1)
     home = graphs_home(features)
-    graph = _kept(home, features.fingerprint, k)
+    graph = _open_kept(home, features.fingerprint, k)
     if graph is None:
-        graph = _grown(home, X, rows, k, progress) or neighbours_on(device, X, max(k, 1), progress)
+        graph = _grow_earlier(home, X, rows, k, progress) or neighbours_on(device, X, max(k, 1), progress)
         path = home / f"{graph.fingerprint}-k{graph.n_neighbours}.npz"
         if keep_if_possible(path, npz(graph_arrays(graph, rows))):
             _sweep(home, graph, rows, features)
@@ -105,7 +105,7 @@ def rows_of_graph(features: FeatureSet) -> NDArray[np.int64]:
     return np.flatnonzero(features.usable)
 
 
-def _kept(home: Path, fingerprint: str, k: int) -> NeighbourGraph | None:
+def _open_kept(home: Path, fingerprint: str, k: int) -> NeighbourGraph | None:
     """The graph of just these features with enough neighbours, if there is one that can be read."""
     found = (_read_graph(path) for path, kept, kept_k in _files(home) if kept == fingerprint and kept_k >= k)
     return next((graph for graph, _ in filter(None, found)), None)
@@ -121,13 +121,13 @@ def _files(home: Path) -> Iterator[tuple[Path, str, int]]:
 
 def _read_graph(path: Path) -> tuple[NeighbourGraph, NDArray[np.int64]] | None:
     """The graph and its rows in the survey; None if the file is damaged."""
-    return made_of_kept(path, partial(_graph_and_rows, path))
+    return make_of_kept(path, partial(_graph_and_rows, path))
 
 
 def _graph_and_rows(path: Path, kept: Arrays) -> tuple[NeighbourGraph, NDArray[np.int64]]:
     match = FILE_NAME.fullmatch(path.name)
     n = len(kept["rows"])
-    rows = checked(kept, "rows", np.int64, (n,), 0)
+    rows = check_array(kept, "rows", np.int64, (n,), 0)
     if not (np.diff(rows) > 0).all():
         raise ValueError("its rows are not in order")
     graph = graph_from(kept, n)
@@ -139,13 +139,13 @@ def _graph_and_rows(path: Path, kept: Arrays) -> tuple[NeighbourGraph, NDArray[n
 def graph_from(kept: Arrays, n: int) -> NeighbourGraph:
     """The graph of n rows that `graph_arrays` took apart; a ValueError for one that leads to rows there are not."""
     k = kept["indices"].shape[-1] if kept["indices"].ndim == 2 else 0
-    indices = checked(kept, "indices", np.int32, (n, k), 0, n - 1)
-    distances = checked(kept, "distances", np.float32, (n, k), 0, float(np.finfo(np.float32).max))
-    recall = checked(kept, "recall", np.float64, (), 0, 1)
+    indices = check_array(kept, "indices", np.int32, (n, k), 0, n - 1)
+    distances = check_array(kept, "distances", np.float32, (n, k), 0, float(np.finfo(np.float32).max))
+    recall = check_array(kept, "recall", np.float64, (), 0, 1)
     return NeighbourGraph(indices, distances, float(recall), str(kept["fingerprint"]))
 
 
-def _grown(
+def _grow_earlier(
     home: Path, X: NDArray[np.float32], rows: NDArray[np.int64], k: int, progress: Progress | None
 ) -> NeighbourGraph | None:
     """The graph of an earlier state, extended; None if there is none, or so small that building anew is as quick."""
@@ -219,7 +219,7 @@ def signal_of(features: FeatureSet, k: int = 5, device: str | None = None) -> Si
     rows = rows_of_graph(features)
     path = graphs_home(features) / SIGNAL_FOLDER / f"{features.fingerprint}-noise{k}.npz"
     require_no_links(features.survey.path, path.parent)
-    kept = made_of_kept(path, partial(_signal_from, *X.shape))
+    kept = make_of_kept(path, partial(_signal_from, *X.shape))
     if kept is not None:
         return kept
     signal = signal_of_rows(X, k, partial(neighbours_on, device) if usable_device(device) else None)
@@ -236,10 +236,10 @@ def signal_of(features: FeatureSet, k: int = 5, device: str | None = None) -> Si
 def _signal_from(n: int, d: int, kept: Arrays) -> Signal:
     """Of n rows of d features; a ValueError for arrays that cannot be theirs."""
     space = SignalSpace(
-        checked(kept, "mean", np.float64, (d,), -MOST, MOST),
-        checked(kept, "whitening", np.float64, (d, d), -MOST, MOST),
-        checked(kept, "noise", np.float64, (d,), 0, 1),
-        float(checked(kept, "usual_reach", np.float64, (), -MOST, MOST)),
+        check_array(kept, "mean", np.float64, (d,), -MOST, MOST),
+        check_array(kept, "whitening", np.float64, (d, d), -MOST, MOST),
+        check_array(kept, "noise", np.float64, (d,), 0, 1),
+        float(check_array(kept, "usual_reach", np.float64, (), -MOST, MOST)),
     )
     if n <= WIDE:
         return Signal(n, space, graph_from(kept, n))
@@ -251,13 +251,13 @@ def _cells_from(n: int, d: int, kept: Arrays) -> Arrays:
     cells = {name.removeprefix(CELLS): values for name, values in kept.items() if name.startswith(CELLS)}
     n_cells = len(cells["centroids"])
     single = float(np.finfo(np.float32).max)
-    checked(cells, "centroids", np.float32, (n_cells, d), -single, single)
-    checked(cells, "cell_of", np.int32, (n,), 0, n_cells - 1)
-    order = checked(cells, "order", np.int32, (n,), 0, n - 1)
+    check_array(cells, "centroids", np.float32, (n_cells, d), -single, single)
+    check_array(cells, "cell_of", np.int32, (n,), 0, n_cells - 1)
+    order = check_array(cells, "order", np.int32, (n,), 0, n - 1)
     if (np.bincount(order, minlength=n) != 1).any():
         raise ValueError("order has rows twice")
-    checked(cells, "centre", np.float64, (d,), -MOST, MOST)
-    checked(cells, "scale", np.float64, (), float(np.finfo(np.float64).tiny), MOST)
-    checked(cells, "n_probes", np.int64, (), 1, n_cells)
-    checked(cells, "recall", np.float64, (), 0, 1)
+    check_array(cells, "centre", np.float64, (d,), -MOST, MOST)
+    check_array(cells, "scale", np.float64, (), float(np.finfo(np.float64).tiny), MOST)
+    check_array(cells, "n_probes", np.int64, (), 1, n_cells)
+    check_array(cells, "recall", np.float64, (), 0, 1)
     return cells

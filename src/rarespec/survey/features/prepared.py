@@ -219,7 +219,7 @@ class PreparedBlocks:
         self._known: dict[int, tuple[Any, Any]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return PreparedBlocks, (seen_from_elsewhere(self._survey), self._recipe.preparation(), self._in_memory)
+        return PreparedBlocks, (strip_for_sending(self._survey), self._recipe.preparation(), self._in_memory)
 
     @property
     def sizes(self) -> list[int]:
@@ -228,11 +228,11 @@ class PreparedBlocks:
     def __getitem__(self, i: int) -> PreparedBlock:
         """In memory of its own."""
         if self._in_memory:
-            return self._remembered(i)
+            return self._recall(i)
         rows = self._scratch.kept(i)
         if rows is not None:
             return PreparedBlock(rows, *self._known[i])
-        block = self._prepared(i)
+        block = self._prepare(i)
         if self._scratch.is_open:
             self._known[i] = block.lost_at, block.n_bad
             self._scratch.keep(i, block.rows)
@@ -243,14 +243,14 @@ class PreparedBlocks:
         if self._in_memory:
             OF_THIS_PROCESS.forget(self._place(i))
 
-    def _remembered(self, i: int) -> PreparedBlock:
+    def _recall(self, i: int) -> PreparedBlock:
         kept = OF_THIS_PROCESS.get(self._place(i))
         if kept is None:
-            kept = self._prepared(i)
+            kept = self._prepare(i)
             OF_THIS_PROCESS.keep(self._place(i), kept, kept.rows.nbytes)
         return PreparedBlock(kept.rows.copy(), kept.lost_at, kept.n_bad)
 
-    def _prepared(self, i: int) -> PreparedBlock:
+    def _prepare(self, i: int) -> PreparedBlock:
         flux = self._survey.masked_flux(i)
         n_bad = np.isnan(flux).sum(axis=1, dtype=np.int32)
         return PreparedBlock(*self._recipe.prepare(flux), n_bad)
@@ -319,7 +319,7 @@ def _look_at_block(shared: tuple[PreparedBlocks, Callable[..., Any], Any], visit
     return look(its_shared, visit.own, prepared[visit.block].rows)
 
 
-def seen_from_elsewhere(survey: Survey) -> Survey:
+def strip_for_sending(survey: Survey) -> Survey:
     """As it can be sent to another process, without what was read of it."""
     return Survey(survey.path.absolute(), survey.manifest)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rarespec.formats.source import is_zarr
 from rarespec.spectrum import Defect, Reason, Skipped
-from rarespec.survey.store.location import MOST_TEXT, opened_to_read
+from rarespec.survey.store.location import MOST_TEXT, open_to_read
 from rarespec.survey.store.manifest import NAME as MANIFEST
 
 Named = str | os.PathLike[str]
@@ -39,7 +39,7 @@ def _expand(paths: Iterable[Named]) -> Iterator[str | Defect]:
         if "\0" in name:
             yield Defect(name, Reason.UNREADABLE, "a file name cannot contain a null byte; correct the list")
         elif name.startswith("@"):
-            listed = _listed(name[1:], opened, by_hand=len(left) == 1)
+            listed = _read_list(name[1:], opened, by_hand=len(left) == 1)
             if isinstance(listed, Defect):
                 yield listed
             else:
@@ -63,7 +63,7 @@ def _matching(pattern: str) -> Iterator[str | Defect]:
         yield Defect(pattern, Reason.UNREADABLE, "no file matches this pattern")
 
 
-def _listed(list_file: str, opened: set[str], by_hand: bool) -> list[str] | Defect:
+def _read_list(list_file: str, opened: set[str], by_hand: bool) -> list[str] | Defect:
     """The lines of a list that was not opened before, as paths relative to it.
 
     One that its user names may be a pipe, as the shell makes them; one that another list names might never end.
@@ -73,7 +73,7 @@ def _listed(list_file: str, opened: set[str], by_hand: bool) -> list[str] | Defe
         return Defect(list_file, Reason.DIRECTORY_LOOP, "this list of files was already read; nothing is lost")
     opened.add(identity)
     try:
-        with open(list_file, "rb") if by_hand else opened_to_read(Path(list_file)) as file:
+        with open(list_file, "rb") if by_hand else open_to_read(Path(list_file)) as file:
             content = file.read(MOST_TEXT + 1)
     except OSError as error:
         return Defect(list_file, Reason.UNREADABLE, f"the list of files: {error.strerror}")

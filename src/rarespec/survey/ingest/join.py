@@ -94,7 +94,7 @@ def _load(catalogue: str | os.PathLike[str], limits: ReadLimits) -> pa.Table:
         raise SurveyError(f"{os.fspath(catalogue)}: cannot be used as a catalogue: {error}") from None
 
 
-def joined(spectra: Spectra, join_file: str) -> tuple[Spectra, int]:
+def join_catalogue(spectra: Spectra, join_file: str) -> tuple[Spectra, int]:
     """These spectra with the catalogue's values for their ids where it has them, and how many ids it knows."""
     table = _table(join_file)
     sorted_ids = table["id"].combine_chunks()

@@ -12,7 +12,7 @@ from itertools import tee
 
 from rarespec.engines.engine import Engine
 from rarespec.errors import EngineError
-from rarespec.formats.contained import contained_groups
+from rarespec.formats.contained import read_groups_contained
 from rarespec.formats.readers import MOST_TEXT, text_beside
 from rarespec.spectrum import Spectra
 from rarespec.survey.ingest import reading
@@ -79,9 +79,9 @@ def read_all(
 
     answers = engine.map(read_group, options, sent()) if engine else _read_groups(options, sent(), n_readers)
     for answer in answers:
-        yield from _streamed_first(in_turn, options)
+        yield from _stream_large_files(in_turn, options)
         yield from ((path, _open(path, one, options)) for path, one in zip(in_turn.popleft(), answer, strict=True))
-    yield from _streamed_first(in_turn, options)
+    yield from _stream_large_files(in_turn, options)
 
 
 def read_group(options: IngestOptions, paths: list[str]) -> Answer:
@@ -93,7 +93,7 @@ def _read_groups(options: IngestOptions, groups: Iterable[list[str]], n_readers:
     """Each in one go; if some file is too much for its reader, each of the group again by itself, to find which."""
     to_ask, under_way = tee(groups)
     task = (reading.outcomes_of, options)
-    answers = contained_groups(read_each, task, to_ask, options.limits, n_readers)
+    answers = read_groups_contained(read_each, task, to_ask, options.limits, n_readers)
     for answer, paths in zip(answers, under_way, strict=False):
         if answer is None:
             yield [_gather(read_outcomes(path, options)) if os.path.lexists(path) else _unseen() for path in paths]
@@ -128,7 +128,7 @@ def _unseen() -> Unseen:
     return Unseen(socket.gethostname())
 
 
-def _streamed_first(in_turn: deque[list[str]], options: IngestOptions) -> Iterator[tuple[str, Iterator[Outcome]]]:
+def _stream_large_files(in_turn: deque[list[str]], options: IngestOptions) -> Iterator[tuple[str, Iterator[Outcome]]]:
     """The large files whose turn it is."""
     while in_turn and _is_streamed(in_turn[0]):
         (path,) = in_turn.popleft()

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rarespec.formats import read_here
-from rarespec.formats.contained import USUAL_LIMITS, ReadLimits, contained
+from rarespec.formats.contained import USUAL_LIMITS, ReadLimits, read_contained
 from rarespec.formats.reader import ReadOptions
 from rarespec.spectrum import Defect, Skipped, Spectra, WavelengthGrid
-from rarespec.survey.ingest.join import joined
+from rarespec.survey.ingest.join import join_catalogue
 from rarespec.survey.placement import place
 
 # ---- What the user may choose about an ingest.
@@ -58,7 +58,7 @@ Outcome = Spectra | Defect | Skipped | Unmatched
 
 def read_outcomes(path: str, options: IngestOptions) -> Iterator[Outcome]:
     """All that comes out of one file, in its order, read in a process of its own."""
-    return contained(outcomes_of, options, path, options.limits)
+    return read_contained(outcomes_of, options, path, options.limits)
 
 
 def outcomes_of(options: IngestOptions, path: str) -> Iterator[Outcome]:
@@ -68,7 +68,7 @@ def outcomes_of(options: IngestOptions, path: str) -> Iterator[Outcome]:
             yield item
             continue
         if options.join:
-            item, n_matched = joined(item, options.join)
+            item, n_matched = join_catalogue(item, options.join)
             if n_matched < len(item):
                 yield Unmatched(len(item) - n_matched)
         assert options.grid

@@ -35,7 +35,7 @@ class ByteRanges(Protocol):
 
 
 @contextmanager
-def opened_ranges(path: Path) -> Iterator[ByteRanges]:
+def open_ranges(path: Path) -> Iterator[ByteRanges]:
     if is_remote(path):
         yield OnStore(path)
         return
@@ -81,9 +81,9 @@ class OnStore:
         ranges = [(start, min(start + length, self.size)) for start, length in places]
         if all(stop <= len(self._first) for _, stop in ranges):
             return [self._first[start:stop] for start, stop in ranges]
-        return self._fetched(ranges)
+        return self._fetch(ranges)
 
-    def _fetched(self, ranges: list[tuple[int, int]]) -> list[bytes]:
+    def _fetch(self, ranges: list[tuple[int, int]]) -> list[bytes]:
         """One request for ranges that follow upon each other."""
         runs: list[tuple[int, int]] = []
         run_of = []
@@ -119,7 +119,7 @@ Numbers = NDArray[np.int64]
 def whole_chunk(path: Path, shape: tuple[int, int], dtype: str) -> NDArray[Any]:
     """All rows, of this shape, of the chunk in this file."""
     rows = np.empty(shape, dtype)
-    with _told(path):
+    with _name_errors(path):
         content = content_of(path)
         if _Chunk.opened(InMemory(content)).n_bytes != rows.nbytes:
             raise _DamagedError("it has the wrong size for a block")
@@ -131,7 +131,7 @@ def rows_of_chunk(path: Path, rows: NDArray[np.integer], width: int, dtype: str)
     """These rows, (k, width), of the chunk in this file; k >= 1."""
     row_bytes = width * np.dtype(dtype).itemsize
     starts = rows.astype(np.int64) * row_bytes
-    with _told(path), opened_ranges(path) as file:
+    with _name_errors(path), open_ranges(path) as file:
         chunk = _Chunk.opened(file)
         pieces = chunk.pieces_with(starts, row_bytes)
         unpacked = np.empty(chunk.n_bytes_of(pieces), np.uint8)
@@ -146,7 +146,7 @@ class _DamagedError(Exception):
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _name_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rarespec.engines.here import Here
 from rarespec.errors import SurveyError, UsageError
-from rarespec.survey.store.location import content_of, is_remote, opened_to_read
+from rarespec.survey.store.location import content_of, is_remote, open_to_read
 from rarespec.survey.store.manifest import Manifest, block_file
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Catalogue:
 
         # A column that had no value yet may have got a type since.
         known = [field.name for field in schema if not pa.types.is_null(field.type)]
-        with self._opened(i) as content:
+        with self._open_block(i) as content:
             about = pq.read_metadata(content)
             _check_size(about, self._manifest.block_rows)
             kinds = {field.name: field.type for field in about.schema.to_arrow_schema()}
@@ -185,14 +185,14 @@ class Catalogue:
         """
         return self.block(i, columns)
 
-    def _opened(self, i: int) -> Any:
+    def _open_block(self, i: int) -> Any:
         """What Arrow reads: on a store the content itself, as a block is small and every request takes its time."""
         import pyarrow as pa
 
         path = self._root / block_file(i)
         if is_remote(path):
             return pa.BufferReader(content_of(path))
-        opened_to_read(path).close()  # a pipe in its place would be waited for
+        open_to_read(path).close()  # a pipe in its place would be waited for
         return pa.OSFile(str(path))
 
     def blocks(self, columns: list[str] | None = None) -> Iterator[pa.Table]:
@@ -260,7 +260,7 @@ def type_named(name: str) -> pa.DataType:
     }[name]
 
 
-def merged_type(one: str, other: str) -> str:
+def merge_types(one: str, other: str) -> str:
     """The type that holds the values of both: a column may be integer in one survey and text in another."""
     kinds = {one, other} - {"null"}
     if len(kinds) <= 1:
@@ -283,7 +283,7 @@ def as_column(values: list[Any]) -> pa.Array:
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
     kind = "null"
     for value_type in {type(value) for value in values}:
-        kind = merged_type(kind, _KINDS.get(value_type, "string"))
+        kind = merge_types(kind, _KINDS.get(value_type, "string"))
     if kind == "string":
         values = [None if value is None else str(value) for value in values]
     try:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rarespec.errors import BusyError, SurveyError
-from rarespec.survey.store.location import MOST_TEXT, content_of, is_remote, opened_to_read
+from rarespec.survey.store.location import MOST_TEXT, content_of, is_remote, open_to_read
 from rarespec.survey.store.manifest import FOLDERS, NAME, Manifest
 
 STAGING = ".rarespec-staging"
@@ -153,7 +153,7 @@ def pending_manifest(root: Path) -> Manifest | None:
 
 
 def sha256_of(path: Path) -> str:
-    with opened_to_read(path) as file:
+    with open_to_read(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

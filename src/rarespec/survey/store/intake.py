@@ -75,15 +75,15 @@ class StoredValues:
         hashes = np.fromiter((_hash(value or "") for value in values), np.uint64, len(values))
         # The rows of one file carry the same value: its first row is enough.
         first = np.flatnonzero(np.concatenate([[True], hashes[1:] != hashes[:-1]])[: len(hashes)])
-        self._runs.append(_sorted_run(hashes[first], first + self._n_published))
+        self._runs.append(_sort_run(hashes[first], first + self._n_published))
         self._n_published += len(values)
         # Runs of like size are merged, so that their number stays logarithmic and each value moves only a few times.
         while len(self._runs) > 1 and len(self._runs[-2][0]) < 2 * len(self._runs[-1][0]):
             (hashes, rows), (more, their) = self._runs.pop(), self._runs.pop()
-            self._runs.append(_sorted_run(np.concatenate([more, hashes]), np.concatenate([their, rows])))
+            self._runs.append(_sort_run(np.concatenate([more, hashes]), np.concatenate([their, rows])))
 
 
-def _sorted_run(hashes: NDArray[np.uint64], rows: NDArray[np.int64]) -> Run:
+def _sort_run(hashes: NDArray[np.uint64], rows: NDArray[np.int64]) -> Run:
     order = np.argsort(hashes, kind="stable")
     return hashes[order], rows[order]
 

@@ -72,13 +72,13 @@ def content_of(path: Path, at_most: int | None = None) -> bytes:
     if is_remote(path):
         with reaching(path):
             return bytes(_fs(path).cat_file(_key(path)))
-    with opened_to_read(path) as file:
+    with open_to_read(path) as file:
         if at_most is not None and os.fstat(file.fileno()).st_size > at_most:
             raise OSError(errno.EFBIG, f"too large; at most {at_most / 1e6:.0f} MB are read", str(path))
         return file.read()
 
 
-def opened_to_read(path: Path) -> io.FileIO:
+def open_to_read(path: Path) -> io.FileIO:
     """A file. A pipe or a device in its place is refused: to read it might never end."""
     if is_remote(path):
         return cast(io.FileIO, path.open("rb"))
@@ -92,7 +92,7 @@ def opened_to_read(path: Path) -> io.FileIO:
         raise
 
 
-def put(path: Path, content: bytes) -> None:
+def put_file(path: Path, content: bytes) -> None:
     """A file of a store, whole or not at all, as stores publish what was sent to its end."""
     with reaching(path):
         _fs(path).pipe_file(_key(path), content)

@@ -22,7 +22,7 @@ from rarespec.spectrum import Spectra, WavelengthGrid
 from rarespec.spectrum.spectra import Catalogue
 from rarespec.survey.store import arrays
 from rarespec.survey.store.catalogue import Catalogue as StoredCatalogue
-from rarespec.survey.store.catalogue import as_column, fits_a_double, merged_type, type_named
+from rarespec.survey.store.catalogue import as_column, fits_a_double, merge_types, type_named
 from rarespec.survey.store.commit import (
     JOURNAL,
     LOCK,
@@ -253,7 +253,7 @@ class SurveyWriter:
         old, new = self._columns.get(name, "null"), str(column.type)
         if new == "int64" and not fits_a_double(column):
             self._beyond_doubles.add(name)
-        kind = merged_type(old, new)
+        kind = merge_types(old, new)
         if kind == "double" and "int64" in (old, new) and self._has_large_integers(name):
             return "string"
         return kind

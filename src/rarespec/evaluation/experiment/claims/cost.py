@@ -10,7 +10,7 @@ from rarespec.evaluation.experiment.finding import (
     Verdict,
     as_claimed,
     in_seconds,
-    listed,
+    join_words,
     not_run,
     parameters_in_words,
     together,
@@ -100,14 +100,14 @@ def _compare(
     own = seconds(results.timings[name, n_known])
     times = {one: seconds(results.timings[one, n_known]) for one in others if (one, n_known) in results.timings}
     agree = {one: is_so(own, time) for one, time in times.items()}
-    said = listed([f"{results.label(one)} {in_seconds(time)}" for one, time in times.items()])
+    said = join_words([f"{results.label(one)} {in_seconds(time)}" for one, time in times.items()])
     against = [results.label(one) for one, as_said in agree.items() if not as_said]
-    but = f"; against the claim: {listed(against)}" if against else ""
+    but = f"; against the claim: {join_words(against)}" if against else ""
     return f"NP = {n_known}, {account}: {results.label(name)} takes {in_seconds(own)}, {said}{but}.", [*agree.values()]
 
 
 def _labels(names: Sequence[str]) -> str:
-    return listed([method(name).label for name in names])
+    return join_words([method(name).label for name in names])
 
 
 def _over(results: Results, name: str, parameter: str) -> dict[float, float]:

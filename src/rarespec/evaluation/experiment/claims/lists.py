@@ -14,7 +14,7 @@ from rarespec.evaluation.experiment.finding import (
     Verdict,
     as_claimed,
     in_words,
-    listed,
+    join_words,
     not_run,
     together,
 )
@@ -80,7 +80,7 @@ def _step_sentence(
 ) -> str:
     (first, last), *single = steps
     falls = [f"{a} to {b}" for a, b in single if steps[a, b].is_clear and steps[a, b].mean < 0]
-    but = f", but falls from {listed(falls)}" if falls else ""
+    but = f", but falls from {join_words(falls)}" if falls else ""
     return f"{label}: from NP = {first} to {last} by {in_words(steps[first, last])}{but}; the claim {verdict}."
 
 

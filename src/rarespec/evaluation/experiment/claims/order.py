@@ -11,7 +11,7 @@ from rarespec.evaluation.experiment.finding import (
     Verdict,
     by_verdict,
     in_words,
-    listed,
+    join_words,
     not_run,
     together,
 )
@@ -176,10 +176,10 @@ def order_claims(results: Results) -> list[Finding]:
         (IN_THE_FIRST_500, found_in_500),
         *((OTHER_MACHINE, metric) for metric in (AVERAGE_PRECISION, AUC)),
     ]
-    return [checked(results, statement, metric) for statement, metric in checks]
+    return [check_order(results, statement, metric) for statement, metric in checks]
 
 
-def checked(results: Results, statement: Statement, metric: Metric) -> Finding:
+def check_order(results: Results, statement: Statement, metric: Metric) -> Finding:
     title = f"{statement.text}, by {metric.short}"
     checks = {
         n_known: _against_rivals(results, statement, metric, n_known)
@@ -188,7 +188,7 @@ def checked(results: Results, statement: Statement, metric: Metric) -> Finding:
         if _run(results, statement.names, n_known) and _run(results, statement.others, n_known)
     }
     if not checks:
-        names = listed([method(name).label for name in statement.names])
+        names = join_words([method(name).label for name in statement.names])
         return not_run(
             title,
             f"there are no draws of {names} and another method with this number of known examples",
@@ -200,7 +200,7 @@ def checked(results: Results, statement: Statement, metric: Metric) -> Finding:
     ]
     sentences = [
         *(said for said, _ in checks.values()),
-        *([f"Without {listed(absent)}: not run."] if absent else []),
+        *([f"Without {join_words(absent)}: not run."] if absent else []),
     ]
     return Finding(title, tuple(sentences), together(verdicts.values()), statement.quote, by_verdict(verdicts))
 

@@ -12,10 +12,10 @@ from rarespec.evaluation.experiment.finding import (
     Quote,
     Verdict,
     as_claimed,
-    assigned,
     by_verdict,
-    counted,
     default_of_studied,
+    format_count,
+    format_parameters,
     in_words,
     not_run,
     together,
@@ -130,7 +130,7 @@ def _steady_lrga(results: Results) -> Finding:
     change = {n: float(np.ptp([one.average_precision[n] for one in tried])) for n in numbers}
     worst = {n: min(tried, key=lambda one: one.average_precision[n]) for n in numbers}
     sentences = [
-        f"NP = {n}: AP changes by {by:.3f}, and is lowest with {assigned(worst[n].params) or 'its defaults'}."
+        f"NP = {n}: AP changes by {by:.3f}, and is lowest with {format_parameters(worst[n].params) or 'its defaults'}."
         for n, by in change.items()
     ]
     how = f"Over the {len(tried)} combinations that tuning tried; a change by {MATTERS:g} or more matters."
@@ -143,5 +143,5 @@ def _change(over: NDArray[np.float64]) -> float:
 
 
 def _meaning(sensitivities: Mapping[int, Sensitivity]) -> str:
-    draws = counted(min(over.auc.shape[-1] for over in sensitivities.values()), "draw")
+    draws = format_count(min(over.auc.shape[-1] for over in sensitivities.values()), "draw")
     return f"Each value is a mean over {draws}; a change of AP by {MATTERS:g} or more matters."
