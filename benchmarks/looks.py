@@ -58,7 +58,7 @@ class RankedLooks:
         self.learns, self.from_no = learns, from_no
         self._rank({})
 
-    def listed(self, order: str) -> list[str]:
+    def list_ids(self, order: str) -> list[str]:
         return [str(row) for row in self.order[in_order(order, self._precision(order))]]
 
     def relearn(self, labels: Mapping[str, Label]) -> None:
@@ -99,7 +99,7 @@ class ForestLooks:
         self.labels[known] = ForestLabel.ANOMALY
         self._fit()
 
-    def listed(self, order: str) -> list[str]:
+    def list_ids(self, order: str) -> list[str]:
         return [str(row) for row in self.order]
 
     def relearn(self, labels: Mapping[str, Label]) -> None:

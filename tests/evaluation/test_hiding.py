@@ -38,7 +38,7 @@ def test_one_seed_one_draw() -> None:
 
 def test_judged_are_the_rows_that_the_ranker_was_not_told_about() -> None:
     fold = next(hide_known([1, 0, 1, 0], 2, 0))
-    scores, wanted = fold.judged(np.array([10.0, 11.0, 12.0, 13.0]))
+    scores, wanted = fold.select_judged(np.array([10.0, 11.0, 12.0, 13.0]))
     other = {0: 2, 2: 0}[int(fold.hidden[0])]
     assert scores.tolist() == np.delete([10.0, 11.0, 12.0, 13.0], other).tolist()
     assert scores[wanted].tolist() == [10.0 + fold.hidden[0]]

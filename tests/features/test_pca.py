@@ -19,8 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarespec.features import rows as _rows
-from rarespec.features.pca import readings as _moments
-from rarespec.features.pca import readings as _readings
+from rarespec.features.pca import passes as _moments
+from rarespec.features.pca import passes as _readings
 from rarespec.features.pca import solvers as _krylov
 from rarespec.features.pca.components import StreamingPCA
 from rarespec.mock import MockSky

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rarespec.features import MinMax, Recipe, SideBySide, StreamingPCA
-from rarespec.features.pca.readings import BlockReadings
+from rarespec.features.pca.passes import BlockPasses
 from rarespec.features.rows import RowBlocks
 
 
@@ -65,7 +65,7 @@ def test_where_few_rows_are_finite_the_sample_is_drawn_among_those(solver):
     lost[[*range(4000, 4100), 17]] = False
     X[lost] = np.nan
     blocks = cut(X, 2000, 4050)
-    _, sample = BlockReadings(blocks).mean_and_sample(np.random.default_rng(0))
+    _, sample = BlockPasses(blocks).mean_and_sample(np.random.default_rng(0))
     assert np.array_equal(sample, X[~lost])
     there = StreamingPCA(6, solver=solver).fit_blocks(blocks)
     assert there.n_samples_seen_ == 101

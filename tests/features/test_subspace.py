@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from rarespec.features import StreamingPCA
-from rarespec.features.pca import readings as readings_module
+from rarespec.features.pca import passes as readings_module
 
 
 def components(rows, n_cores, blas_threads, monkeypatch):

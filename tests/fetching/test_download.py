@@ -12,10 +12,10 @@ import pytest
 from conftest import small_survey_files
 from fetching.archive_server import Answer, ArchiveServer, Request, quick_patience
 from rarespec.fetching import web as web_module
-from rarespec.fetching.asked import RemoteFile
 from rarespec.fetching.checksums import Checksums
 from rarespec.fetching.download import Downloads
 from rarespec.fetching.record import Outcome, Record, Result
+from rarespec.fetching.targets import RemoteFile
 from rarespec.fetching.web import Web
 
 PATH = "/lite/1000/spec.fits"
@@ -37,10 +37,10 @@ def held(server: ArchiveServer, content: bytes) -> ArchiveServer:
 def fetched(
     server: ArchiveServer, folder: Path, checksums: str = "", tries: int = 4, paths: tuple[str, ...] = (PATH,)
 ) -> Result:
-    wanted = RemoteFile(("x",), NAME, tuple(server.base + path for path in paths), checksums)
+    remote = RemoteFile(("x",), NAME, tuple(server.base + path for path in paths), checksums)
     with Web(quick_patience(tries)) as web:
         record = Record(folder)
-        result = Downloads(web, folder, record, Checksums(web)).fetch(wanted)
+        result = Downloads(web, folder, record, Checksums(web)).fetch(remote)
         if result.outcome == Outcome.FETCHED:
             record.add(result)
     return result

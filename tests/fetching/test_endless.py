@@ -16,11 +16,11 @@ from fetching.archive_server import Answer, ArchiveServer, QuickClock, quick_pat
 from rarespec.fetching import checksums, sparcl
 from rarespec.fetching import web as bounded
 from rarespec.fetching import web as web_module
-from rarespec.fetching.asked import RemoteFile
 from rarespec.fetching.checksums import Checksums
 from rarespec.fetching.download import Downloads
 from rarespec.fetching.fault import FaultError, Patience
 from rarespec.fetching.record import Outcome, Record, Result
+from rarespec.fetching.targets import RemoteFile
 from rarespec.fetching.web import Web
 
 MOST = 1 << 20
@@ -69,9 +69,9 @@ class HastyClock(QuickClock):
 
 
 def fetched(base: str, folder: Path, patience: Patience | None = None, sums: str = "") -> Result:
-    wanted = RemoteFile(("x",), "spec.fits", (f"{base}/spec.fits",), sums, MOST)
+    remote = RemoteFile(("x",), "spec.fits", (f"{base}/spec.fits",), sums, MOST)
     with Web(patience or quick_patience(2)) as web:
-        return Downloads(web, folder, Record(folder), Checksums(web)).fetch(wanted)
+        return Downloads(web, folder, Record(folder), Checksums(web)).fetch(remote)
 
 
 def left_behind(folder: Path) -> list[str]:
@@ -134,8 +134,8 @@ def test_the_next_file_comes_all_the_same(server: ArchiveServer, tmp_path: Path)
     server.files |= {"/bad.fits": b"x" * (MOST + 1), "/good.fits": good}
     with Web(quick_patience(2)) as web:
         downloads = Downloads(web, tmp_path / "to", Record(tmp_path / "to"), None)
-        wanted = [RemoteFile((n,), f"{n}.fits", (f"{server.base}/{n}.fits",), "", MOST) for n in ("bad", "good")]
-        results = [downloads.fetch(one) for one in wanted]
+        remote = [RemoteFile((n,), f"{n}.fits", (f"{server.base}/{n}.fits",), "", MOST) for n in ("bad", "good")]
+        results = [downloads.fetch(one) for one in remote]
     assert [result.outcome for result in results] == [Outcome.FAILED, Outcome.FETCHED]
     assert "larger than 1 MiB" in results[0].reason
     assert left_behind(tmp_path / "to") == ["good.fits"]

@@ -46,12 +46,12 @@ def asked(path: Path) -> None:
         except RarespecError as error:
             assert str(error)
             continue
-        for wanted in files:
-            assert all(len(address) < 5000 for address in wanted.addresses)
-            assert ".." not in wanted.name and not Path(wanted.name).is_absolute()
+        for remote in files:
+            assert all(len(address) < 5000 for address in remote.addresses)
+            assert ".." not in remote.name and not Path(remote.name).is_absolute()
             if question.archive != "sparcl":
                 assert all(origin_of(address) and urlsplit(address).scheme in ("http", "https", "")
-                           for address in wanted.addresses)  # fmt: skip
+                           for address in remote.addresses)  # fmt: skip
 
 
 TEXTS = [

@@ -113,7 +113,7 @@ def test_failures_do_not_stop_the_rest(server: ArchiveServer, place: Place, sdss
     server.replies[paths[broken]] = Answer(b"", 500)
     report = run_fetch(Question("sdss", (*paths, "9999-51000-0001", "nonsense")), place)
     assert counts(report) == {"fetched": 5, "failed": 3}
-    reasons = {result.asked[0]: result.reason for result in report.failures}
+    reasons = {result.ids[0]: result.reason for result in report.failures}
     assert reasons[broken].startswith("HTTP status 500")
     assert reasons["9999-51000-0001"].startswith("not in the archive")
     assert reasons["nonsense"].startswith("not an SDSS id")
@@ -423,7 +423,7 @@ def test_a_preview_tells_sizes_and_writes_nothing(
     view = run_preview(Question("sdss", (*paths, "9999-51000-0001")), place)
     assert view.total == sum(path.stat().st_size for path in sdss_spectra)
     assert view.total_is_exact
-    assert [failure.asked for failure in view.failures] == [("9999-51000-0001",)]
+    assert [failure.ids for failure in view.failures] == [("9999-51000-0001",)]
     assert {request.method for request in server.requests} == {"HEAD"}
     assert not place.folder.exists()
 

@@ -12,10 +12,10 @@ from astropy.table import Table
 from fetching.archive_server import Answer, ArchiveServer, Request, quick_patience
 from rarespec.errors import SurveyError, UsageError
 from rarespec.fetching.addresses import Archive, archive, load_addresses
-from rarespec.fetching.asked import Target, RemoteFile, make_targets, read_targets
 from rarespec.fetching.question import draw_targets, paper_sample, rows_of
 from rarespec.fetching.record import Result
 from rarespec.fetching.sdss_lamost import sdss_files
+from rarespec.fetching.targets import RemoteFile, Target, make_targets, read_targets
 from rarespec.fetching.web import Web
 
 SAS = "https://data.sdss.org/sas"
@@ -24,10 +24,10 @@ SAS = "https://data.sdss.org/sas"
 def addresses(
     id: str, release: str | None = None, run2d: str | None = None, row: dict[str, object] | None = None
 ) -> list[str]:
-    (wanted,) = sdss_files([Target(id, row or {})], load_addresses(), release, run2d)
-    assert isinstance(wanted, RemoteFile)
-    assert wanted.checksums == "*.sha1sum"
-    return [address.removeprefix(SAS) for address in wanted.addresses]
+    (remote,) = sdss_files([Target(id, row or {})], load_addresses(), release, run2d)
+    assert isinstance(remote, RemoteFile)
+    assert remote.checksums == "*.sha1sum"
+    return [address.removeprefix(SAS) for address in remote.addresses]
 
 
 def test_a_plate_of_the_first_spectrographs_is_looked_for_in_its_three_reductions() -> None:

@@ -149,7 +149,7 @@ def test_connections_are_kept_open(server: ArchiveServer) -> None:
 def test_a_body_left_in_the_middle_is_not_taken_for_the_next_answer(server: ArchiveServer) -> None:
     server.files |= {"/x": b"a" * 1_000_000, "/y": b"b"}
     with Web(connections=1) as web:
-        with pytest.raises(KeyError), web.asked("GET", f"{server.base}/x") as response:
+        with pytest.raises(KeyError), web.ask("GET", f"{server.base}/x") as response:
             response.read(10)
             raise KeyError
         assert web.text("GET", f"{server.base}/y") == "b"

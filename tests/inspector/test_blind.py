@@ -66,7 +66,7 @@ def test_ranking_list_and_progress_know_ones_own_labels_alone(server: Running) -
 
 def test_it_starts_with_ones_own_labels_alone(survey: Survey, tmp_path: Path) -> None:
     campaign = campaign_of(survey)
-    first, second = campaign.listed()[:2]
+    first, second = campaign.list_ids()[:2]
     for blind, n_yes in ((True, 1), (False, 2)):
         with running(campaign_of(survey), tmp_path / "labels.sqlite", blind=blind) as server:
             if blind:

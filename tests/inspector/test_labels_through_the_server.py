@@ -83,7 +83,7 @@ def test_undo_takes_back_the_last_label_that_stands(server: Running) -> None:
         assert server.post("/api/labels", label_of(id, label)).status == 200
     assert [_undo(server).json["id"] for _ in range(3)] == ["s013", "s013", "s012"]
     assert _undo(server).status == 404
-    assert len(labels_in(server.log)) == 6 and not server.inspection.said().standing
+    assert len(labels_in(server.log)) == 6 and not server.inspection.history().standing
 
 
 def test_an_undo_sent_again_takes_back_nothing_more(server: Running) -> None:
@@ -92,7 +92,7 @@ def test_an_undo_sent_again_takes_back_nothing_more(server: Running) -> None:
     again = {"event_id": str(uuid4()), "undoes": None}
     first, second = (server.post("/api/undo", again) for _ in range(2))
     assert first.json == second.json and first.json["id"] == "s013"
-    assert set(server.inspection.said().standing) == {("s012", "Ada")}
+    assert set(server.inspection.history().standing) == {("s012", "Ada")}
     with_target = again | {"undoes": first.json["event"]["undoes"]}
     assert server.post("/api/undo", with_target).json == first.json
 
@@ -105,7 +105,7 @@ def test_undo_of_a_certain_label(server: Running) -> None:
     assert _undo(server, first["event_id"]).status == 404
     assert _undo(server, str(uuid4())).status == 404
     assert server.post("/api/undo", {"event_id": second["event_id"], "undoes": None}).status == 409
-    assert set(server.inspection.said().standing) == {("s013", "Ada")}
+    assert set(server.inspection.history().standing) == {("s013", "Ada")}
 
 
 def test_nobody_takes_back_what_others_said(server: Running) -> None:
@@ -243,7 +243,7 @@ def test_a_restart_in_mid_session_loses_nothing(survey: Survey, tmp_path: Path) 
         assert second.get("/api/progress").json["inspected"] == 6
         assert [event.event_id for event in labels_in(second.log)] == [asked["event_id"] for asked in sent]
         assert _undo(second).json["id"] == sent[-1]["id"]
-        assert len(second.inspection.said().events) == 7
+        assert len(second.inspection.history().events) == 7
 
 
 def test_labels_of_earlier_sessions_are_learned_from_at_once(survey: Survey, tmp_path: Path) -> None:

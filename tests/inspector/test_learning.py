@@ -109,7 +109,7 @@ def test_the_order_is_chosen(server: Running) -> None:
     likely = _listed(server)
     assert server.post("/api/order", {"order": "informative"}).json == {"order": "informative"}
     informative = _listed(server)
-    assert [one["id"] for one in informative] == server.inspection.campaign.listed("informative")
+    assert [one["id"] for one in informative] == server.inspection.campaign.list_ids("informative")
     assert {one["id"] for one in informative} == {one["id"] for one in likely}
     assert [one["position"] for one in informative] == list(range(len(likely)))
     server.post("/api/order", {"order": "likely"})

@@ -67,7 +67,7 @@ def test_a_campaign_starts_with_the_ranking_of_a_search(survey: Survey, rare: li
     assert_same_candidates(campaign.ranking, first)
     assert campaign.ranking.yield_curve.why == first.yield_curve.why
     assert campaign.revision == 0 and campaign.known_ids == rare[:3]
-    assert campaign.listed() == campaign.ranking.table["id"].tolist()
+    assert campaign.list_ids() == campaign.ranking.table["id"].tolist()
 
 
 @pytest.mark.parametrize("method", ["matched_filter", "label_propagation", "auto"])
@@ -121,7 +121,7 @@ def test_non_members_are_told_to_a_ranker_that_learns_from_them_and_bad_data_is_
 
 
 def test_bad_data_leaves_the_list_and_teaches_nothing(campaign: Campaign) -> None:
-    first, *others = campaign.listed()
+    first, *others = campaign.list_ids()
     scores = campaign.ranking.scores
     change = campaign.relearn({first: BAD})
     np.testing.assert_array_equal(campaign.ranking.scores, scores)
@@ -132,7 +132,7 @@ def test_bad_data_leaves_the_list_and_teaches_nothing(campaign: Campaign) -> Non
 
 def test_unsure_changes_no_ranking(campaign: Campaign) -> None:
     before = campaign.ranking
-    change = campaign.relearn({campaign.listed()[0]: UNSURE})
+    change = campaign.relearn({campaign.list_ids()[0]: UNSURE})
     assert campaign.ranking is before and change.revision == 0 and change.moved == {}
 
 
@@ -151,7 +151,7 @@ def test_a_label_taken_back_is_forgotten(campaign: Campaign) -> None:
     id = before[5]
     campaign.relearn({id: NO})
     change = campaign.relearn({})
-    assert campaign.ranking.table["id"].tolist() == before and campaign.listed() == before
+    assert campaign.ranking.table["id"].tolist() == before and campaign.list_ids() == before
     assert change.moved[id] == (None, 6) and change.revision == 2
 
 
@@ -169,7 +169,7 @@ def test_labels_go_before_what_was_given_at_the_start(survey: Survey, rare: list
 def test_labels_of_spectra_that_are_not_there_are_told(campaign: Campaign) -> None:
     campaign.relearn({"nobody": YES})
     assert any("nobody: labelled as a member" in problem for problem in campaign.ranking.problems)
-    assert "nobody" not in campaign.listed()
+    assert "nobody" not in campaign.list_ids()
 
 
 def test_an_earlier_ranking_keeps_its_own_ranker(campaign: Campaign, rare: list[str]) -> None:
@@ -203,7 +203,7 @@ def test_only_spectra_that_are_new_to_the_list_are_examined(
     monkeypatch.setattr(candidates, "flags_of", counted)
     first = set(campaign.ranking.table["id"])
     labelled = survey.ids[150:156].tolist()
-    campaign.relearn(dict.fromkeys(labelled, YES) | {campaign.listed()[0]: UNSURE})
+    campaign.relearn(dict.fromkeys(labelled, YES) | {campaign.list_ids()[0]: UNSURE})
     new = set(campaign.ranking.table["id"]) - first
     flags = dict(zip(campaign.ranking.table["id"], campaign.ranking.table["flags"], strict=True))
     assert new and {id for id, flag in flags.items() if flag == UNEXAMINED} == new and not examined
@@ -217,49 +217,49 @@ def test_only_spectra_that_are_new_to_the_list_are_examined(
 
 
 def test_labelled_spectra_keep_their_places(campaign: Campaign, rare: list[str]) -> None:
-    listed = campaign.listed()
+    listed = campaign.list_ids()
     chosen = {listed[place]: YES if listed[place] in rare else NO for place in (0, 1, 7, 20)}
     campaign.relearn(chosen)
-    after = campaign.listed()
+    after = campaign.list_ids()
     assert [after.index(id) for id in chosen] == [0, 1, 7, 20]
     others = [id for id in after if id not in chosen]
     assert others == campaign.ranking.table["id"].tolist() and len(after) == len(set(after))
     further = {after[30]: NO, after[2]: BAD, after[3]: UNSURE}
     campaign.relearn(chosen | further)
-    again = campaign.listed()
+    again = campaign.list_ids()
     assert [again.index(id) for id in (*chosen, *further)] == [0, 1, 7, 20, 30, 2, 3]
     assert len(again) == len(set(again))
 
 
 def test_each_order_has_its_own_places(survey: Survey, rare: list[str]) -> None:
     campaign = Campaign.start(survey, rare[:10], **QUICK)  # enough for a chance above one half
-    informative = campaign.listed("informative")
+    informative = campaign.list_ids("informative")
     id = informative[0]
-    at = campaign.listed().index(id)
-    assert sorted(informative) == sorted(campaign.listed()) and at > 0
+    at = campaign.list_ids().index(id)
+    assert sorted(informative) == sorted(campaign.list_ids()) and at > 0
     campaign.relearn({id: NO})
-    assert campaign.listed("informative")[0] == id and campaign.listed()[at] == id
+    assert campaign.list_ids("informative")[0] == id and campaign.list_ids()[at] == id
     with pytest.raises(UsageError, match="there is no order 'best'"):
-        campaign.listed("best")
+        campaign.list_ids("best")
 
 
 def test_when_all_are_labelled_the_last_list_stays(survey: Survey, rare: list[str], tmp_path: Path) -> None:
     few = Selection(cone=(5.0, -43.3, 4.5))
     campaign = Campaign.start(survey, rare[:3], selection=few, **QUICK)
-    listed = campaign.listed()
+    listed = campaign.list_ids()
     labels = {id: YES if id in rare else NO for id in listed}
     change = campaign.relearn(labels)
-    assert (change.revision, change.moved, change.n_yes) == (0, {}, len(listed)) and campaign.listed() == listed
+    assert (change.revision, change.moved, change.n_yes) == (0, {}, len(listed)) and campaign.list_ids() == listed
     assert campaign.progress(labels).suggestion == "Stop: every candidate in the list has a label."
     again = Campaign.resume(survey, labels, campaign.keep(tmp_path / "c.json"))
-    assert again.listed() == listed
+    assert again.list_ids() == listed
     assert campaign.relearn(dict(list(labels.items())[1:])).revision == 1  # one was taken back
 
 
 def test_what_is_said_of_those_that_left_the_list(campaign: Campaign, survey: Survey, rare: list[str]) -> None:
     rows = {row["id"]: row for row in campaign.ranking.table}
-    yes = next(id for id in campaign.listed() if id in rare)
-    no = next(id for id in campaign.listed() if id not in rare)
+    yes = next(id for id in campaign.list_ids() if id in rare)
+    no = next(id for id in campaign.list_ids() if id not in rare)
     campaign.relearn({yes: YES, no: NO, rare[0]: YES})
     campaign.examine()
     said = campaign.describe([yes, no, rare[0]])
@@ -269,21 +269,21 @@ def test_what_is_said_of_those_that_left_the_list(campaign: Campaign, survey: Su
 
 
 def test_a_labelled_spectrum_that_was_not_listed_comes_last(campaign: Campaign, survey: Survey) -> None:
-    id = next(id for id in survey.ids[::-1] if id not in campaign.listed())
+    id = next(id for id in survey.ids[::-1] if id not in campaign.list_ids())
     campaign.relearn({id: NO})
-    assert campaign.listed()[-1] == id
+    assert campaign.list_ids()[-1] == id
 
 
 # --- several threads
 
 
 def test_learning_in_several_threads_loses_no_revision(campaign: Campaign) -> None:
-    wanted = [{id: NO} for id in campaign.listed()[:8]]
+    wanted = [{id: NO} for id in campaign.list_ids()[:8]]
     with ThreadPoolExecutor(4) as threads:
         changes = list(threads.map(campaign.relearn, wanted))
     assert sorted(change.revision for change in changes) == list(range(1, 9)) and campaign.revision == 8
     now = campaign.now
-    assert set(now.labels) & set(now.ranking.table["id"]) == set() and set(now.listed()) >= set(now.labels)
+    assert set(now.labels) & set(now.ranking.table["id"]) == set() and set(now.list_ids()) >= set(now.labels)
 
 
 # --- restarts
@@ -293,7 +293,7 @@ def test_a_campaign_goes_on_where_it_was_left(survey: Survey, rare: list[str], t
     campaign = Campaign.start(survey, rare[:3], non_members=[survey.ids[60]], selection=Selection(min_snr=1), **QUICK)
     labels: dict[str, Label] = {}
     for _ in range(3):
-        new = [id for id in campaign.listed() if id not in labels][:5]
+        new = [id for id in campaign.list_ids() if id not in labels][:5]
         labels |= {id: YES if id in rare else NO for id in new}
         campaign.relearn(labels)
     place = campaign.keep(tmp_path / "kept.json")
@@ -301,14 +301,14 @@ def test_a_campaign_goes_on_where_it_was_left(survey: Survey, rare: list[str], t
     again.examine()
     campaign.examine()
     assert_same_candidates(again.ranking, campaign.ranking)
-    assert again.known_ids == campaign.known_ids and again.listed()[:15] == list(labels)
-    assert again.listed() == campaign.listed()
+    assert again.known_ids == campaign.known_ids and again.list_ids()[:15] == list(labels)
+    assert again.list_ids() == campaign.list_ids()
 
 
 def test_it_is_kept_beside_the_survey(campaign: Campaign, survey: Survey) -> None:
     place = campaign.keep()
     assert place == start_beside(survey) and place.name == "a.survey.campaign.json"
-    assert Campaign.resume(survey).listed() == campaign.listed()
+    assert Campaign.resume(survey).list_ids() == campaign.list_ids()
     place.unlink()
     with pytest.raises(UsageError, match=r"a\.survey\.campaign\.json: there is no campaign to continue"):
         Campaign.resume(survey)
@@ -317,7 +317,7 @@ def test_it_is_kept_beside_the_survey(campaign: Campaign, survey: Survey) -> Non
 def test_whether_it_is_blind_is_kept_with_it(campaign: Campaign, survey: Survey, tmp_path: Path) -> None:
     place = campaign.keep(tmp_path / "c.json", blind=True)
     assert CampaignStart.read(place).blind
-    assert Campaign.resume(survey, path=place).listed() == campaign.listed()
+    assert Campaign.resume(survey, path=place).list_ids() == campaign.list_ids()
     kept = json.loads(place.read_text())
     del kept["blind"]  # as it was written before there was such a thing
     place.write_text(json.dumps(kept))
@@ -355,7 +355,7 @@ def test_examples_in_files_are_read_again(survey: Survey, tmp_path: Path, monkey
     assert len(campaign.known_ids) == 3
     campaign.keep("c.json")
     monkeypatch.chdir("/")
-    assert Campaign.resume(survey, path=tmp_path / "c.json").listed() == campaign.listed()
+    assert Campaign.resume(survey, path=tmp_path / "c.json").list_ids() == campaign.list_ids()
 
 
 def test_all_spectra_are_accounted_for(campaign: Campaign, rare: list[str]) -> None:

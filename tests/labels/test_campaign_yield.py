@@ -66,7 +66,7 @@ def test_a_campaign_still_expects_the_others_after_it_has_found_many(tmp_path: P
     survey = survey_with_bands(tmp_path / "a.survey")
     rare, params = survey.ids[:N_RARE].tolist(), {"method": "lda"}
     campaign = Campaign.start(survey, rare[:8], "matched_filter", params=params, recipe=PaperFeatures(n_components=10))
-    found = [id for id in campaign.listed() if id in rare][:6]
+    found = [id for id in campaign.list_ids() if id in rare][:6]
     campaign.relearn(dict.fromkeys(found, Label.YES))
     left = len(rare) - 8 - 6
     curve = campaign.ranking.yield_curve

@@ -20,7 +20,7 @@ class Shelf:
     def __init__(self, ids: str) -> None:
         self.ids, self.learned = list(ids), []
 
-    def listed(self, order: str) -> list[str]:
+    def list_ids(self, order: str) -> list[str]:
         assert order == "informative"
         return self.ids
 
@@ -48,6 +48,6 @@ def test_looking_at_a_campaign_finds_the_others(tmp_path) -> None:
     rare = survey.ids[:N_RARE].tolist()
     given = {"method": "matched_filter", "params": {"method": "lda"}, "recipe": PaperFeatures(n_components=10)}
     campaign = Campaign.start(survey, rare[:1], top=50, **given)
-    fixed = [id in rare for id in campaign.listed()[:30]]
+    fixed = [id in rare for id in campaign.list_ids()[:30]]
     found = simulate_looks(campaign, rare, 30, 3)
     assert campaign.revision == 9 and found.sum() >= sum(fixed) and found.sum() >= N_RARE - 3

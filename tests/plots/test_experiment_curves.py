@@ -22,9 +22,9 @@ from rarespec.evaluation.experiment.plan import choose_shown_numbers
 from rarespec.evaluation.experiment.results import Results, Trials
 from rarespec.evaluation.experiment.setting import DEFAULT_METHODS
 from rarespec.evaluation.places import Places
-from rarespec.plots import experiment_curves
 from rarespec.plots.canvas import PAGE_WIDTH, SMALL_SIZE, panels, save_both
-from rarespec.plots.experiment_curves import AVERAGE_PRECISION, PRECISION, RECALL, Curve, curves_figure
+from rarespec.plots.experiment import curves as experiment_curves
+from rarespec.plots.experiment.curves import AVERAGE_PRECISION, PRECISION, RECALL, Curve, curves_figure
 from rarespec.plots.method_style import style_of
 from rarespec.storage.text import thousands
 

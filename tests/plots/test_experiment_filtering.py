@@ -10,7 +10,7 @@ import pytest
 from matplotlib.image import imread
 
 from conftest import make_spectra
-from rarespec.plots.experiment_filtering import draw_figure_1, filtering_figure, row_to_show
+from rarespec.plots.experiment.filtering import draw_figure_1, filtering_figure, row_to_show
 from rarespec.survey import Survey
 
 SNR = [3.0, 40.0, 12.0, 5.0, None, None]

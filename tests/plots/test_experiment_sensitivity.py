@@ -18,7 +18,7 @@ from experiment_results import made_up_results
 from rarespec.evaluation.experiment.results import Sensitivity
 from rarespec.evaluation.tuning import BAG_SIZE, N_BAGS, REGULARISATION
 from rarespec.plots.canvas import SMALL_SIZE, panels
-from rarespec.plots.experiment_sensitivity import (
+from rarespec.plots.experiment.sensitivity import (
     FLAT,
     _outline,
     bags_figure,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from experiment_results import N_OTHER, N_RARE, made_up_results
 from rarespec.evaluation.experiment.results import Shown
-from rarespec.plots.experiment_space import _split_hidden_found, draw_figure_5, space_figure
+from rarespec.plots.experiment.space import _split_hidden_found, draw_figure_5, space_figure
 
 RARE = np.arange(N_RARE + N_OTHER) < N_RARE
 X = np.random.default_rng(0).normal(size=(N_RARE + N_OTHER, 4)).astype(np.float32)

@@ -15,7 +15,7 @@ from matplotlib.image import imread
 from experiment_results import made_up_results
 from rarespec.evaluation.experiment.methods import METHODS
 from rarespec.evaluation.experiment.results import Timing
-from rarespec.plots.experiment_times import choose_timed_number, draw_figure_7, in_words, times_figure
+from rarespec.plots.experiment.times import choose_timed_number, draw_figure_7, in_words, times_figure
 from rarespec.plots.method_style import style_of
 
 METHODS_HERE = ("lda", "emr", "lrga")

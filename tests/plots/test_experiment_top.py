@@ -15,7 +15,7 @@ from rarespec.evaluation.experiment.methods import METHODS as ALL_METHODS
 from rarespec.evaluation.experiment.results import Facts, Results, Shown
 from rarespec.evaluation.experiment.setting import Setting
 from rarespec.plots.canvas import KNOWN_COLOUR, RIGHT_COLOUR, WRONG_COLOUR
-from rarespec.plots.experiment_top import CROSS, DEPTH, HEIGHT, LONGEST, _break_label, draw_figure_6, top_figure
+from rarespec.plots.experiment.top import CROSS, DEPTH, HEIGHT, LONGEST, _break_label, draw_figure_6, top_figure
 from rarespec.survey import Survey
 
 METHODS = ("lrga", "bagging_top_push")

@@ -43,7 +43,7 @@ def test_the_newton_steps_reach_the_optimum_of_a_general_solver(seed):
     signs, costs = np.where(known, 1.0, -1.0), np.where(known, 10.0, 0.1) * 10 ** rng.uniform(-1, 1)
     scaling = Scaling.of(X)
     machine = fit_squared_hinge(X, signs, costs, scaling)
-    Z = scaling.scaled(X)
+    Z = scaling.scale(X)
     w, b = cp.Variable(X.shape[1]), cp.Variable()
     shortfall = cp.multiply(np.sqrt(costs), cp.pos(1 - cp.multiply(signs, Z @ w + b)))
     cp.Problem(cp.Minimize(cp.sum_squares(w) / 2 + cp.sum_squares(shortfall))).solve(solver=cp.CLARABEL)

@@ -38,7 +38,7 @@ def test_examples_from_elsewhere_come_after_the_survey(survey: Survey) -> None:
     assert problems == [] and rows.n_from_elsewhere == 2 and len(rows) == len(survey) + 2
     assert np.flatnonzero(rows.known).tolist() == [3, len(survey), len(survey) + 1]
     assert rows.known_ids == [survey.ids[3], "elsewhere00000", "elsewhere00001"] and rows.refused_ids == [survey.ids[5]]
-    listed = rows.listed(np.arange(len(survey)) < 8)
+    listed = rows.may_be_listed(np.arange(len(survey)) < 8)
     assert np.flatnonzero(listed).tolist() == [0, 1, 2, 4, 6, 7]
     assert rows.places_of(np.array([7, -1, 0])).tolist() == [7, -1, 0]
 

@@ -115,7 +115,7 @@ def test_blocks_are_no_longer_kept_after_an_error(survey, here, monkeypatch):
     prepared, made = [], MedianFilter.transform
     monkeypatch.setattr(MedianFilter, "transform", lambda step, X: prepared.append(len(X)) or made(step, X))
     blocks = PreparedBlocks(survey, for_grid(recipe(), survey.grid).fit(survey.block_of("flux", 2)))
-    with pytest.raises(RuntimeError), blocks.kept(SimpleNamespace(in_this_process=here)):
+    with pytest.raises(RuntimeError), blocks.keep(SimpleNamespace(in_this_process=here)):
         blocks[1], blocks[1]
         assert prepared.count(40) == 1
         raise RuntimeError
@@ -225,10 +225,10 @@ def test_arrays_come_back_in_memory_of_their_own(tmp_path):
         for number, array in enumerate(arrays):
             scratch.keep(number, array)
         for _ in range(2):
-            back = [scratch.kept(number) for number in range(3)]
+            back = [scratch.get(number) for number in range(3)]
             assert all(np.array_equal(a, b) and a.dtype == b.dtype for a, b in zip(back, arrays, strict=True))
             back[0][:] = -1
-        assert scratch.kept(3) is None
-    assert not scratch.is_open and scratch.kept(0) is None
+        assert scratch.get(3) is None
+    assert not scratch.is_open and scratch.get(0) is None
     scratch.keep(0, arrays[0])
-    assert scratch.kept(0) is None and list(tmp_path.iterdir()) == []
+    assert scratch.get(0) is None and list(tmp_path.iterdir()) == []

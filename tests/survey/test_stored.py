@@ -32,8 +32,8 @@ def test_knows_exactly_what_was_added(tmp_path_factory, numbers, seed):
                 index.add([id])
                 held.add(id)
             if rng.random() < 0.2:
-                index.published(writer.commit(partial=bool(rng.integers(2))))
-        index.published(writer.commit())
+                index.forget_published(writer.commit(partial=bool(rng.integers(2))))
+        index.forget_published(writer.commit())
         assert all((f"id-{i}" in index) == (f"id-{i}" in held) for i in range(201))
         assert index._fresh == []
     fresh = StoredValues(Survey.open(path), "id")
@@ -46,5 +46,5 @@ def test_two_values_with_one_hash_are_not_confused(tmp_path, monkeypatch):
     with writer:
         writer.add(make_spectra(3, SMALL_GRID, id=["a", "b", "c"]))
         index.add(["a", "b", "c"])
-        index.published(writer.commit())
+        index.forget_published(writer.commit())
     assert "a" in index and "d" not in index

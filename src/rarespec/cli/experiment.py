@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.table import Table
 
-    from rarespec.evaluation.experiment.bench import LabelledRows
     from rarespec.evaluation.experiment.results import Results, Trials
     from rarespec.evaluation.experiment.run import Experiment
     from rarespec.evaluation.experiment.setting import Setting
+    from rarespec.evaluation.experiment.task_runner import LabelledRows
     from rarespec.survey import Survey
 
 MOCK_SIZE, QUICK_MOCK_SIZE = (100_000, 450), (10_000, 100)
@@ -88,8 +88,8 @@ def command(
         given = {name: value for name, value in asked.items() if value is not None}
         setting = (Setting.quick if quick else Setting)(rare, seed=seed, **given)
     opened = _open(survey, setting, quick, out, jobs)
-    ground, experiment = _run(opened, setting, out, jobs)
-    written = _write_results(ground, experiment, out, _command(survey, setting, out, quick))
+    labelled, experiment = _run(opened, setting, out, jobs)
+    written = _write_results(labelled, experiment, out, _command(survey, setting, out, quick))
     _tell(experiment, written, as_json)
     if experiment.failures or (n_known is not None and experiment.left_out):
         raise typer.Exit(Exit.DEFECTS)
@@ -156,34 +156,34 @@ def _mock_class(rare: str) -> str:
 
 def _run(survey: Survey, setting: Setting, out: Path, jobs: int | None) -> tuple[LabelledRows, Experiment]:
     from rarespec.cli.progress import progress
-    from rarespec.evaluation.experiment.bench import label_survey
     from rarespec.evaluation.experiment.journal import require_ours
     from rarespec.evaluation.experiment.outcome_files import cheap_identity
     from rarespec.evaluation.experiment.run import run_experiment
+    from rarespec.evaluation.experiment.task_runner import label_survey
 
     require_ours(out, cheap_identity(survey, setting))
     with progress("features", "blocks") as show:
-        ground = label_survey(survey, setting.rare, show)
-    facts = ground.facts
+        labelled = label_survey(survey, setting.rare, show)
+    facts = labelled.facts
     say(
         f"{facts.survey}: {facts.n_spectra} spectra, {facts.n_rare} of them rare ({facts.matched_by})"
         + (f"; {facts.n_unusable} have no features and cannot be ranked" if facts.n_unusable else ""),
         err=True,
     )
     with progress("experiment", "tasks") as show:
-        return ground, run_experiment(ground, setting, out, jobs, show)
+        return labelled, run_experiment(labelled, setting, out, jobs, show)
 
 
-def _write_results(ground: LabelledRows, experiment: Experiment, out: Path, command: str) -> list[Path]:
+def _write_results(labelled: LabelledRows, experiment: Experiment, out: Path, command: str) -> list[Path]:
     """Tables, figures and the page."""
     from rarespec.cli.progress import progress
     from rarespec.evaluation.experiment.page import write_page
     from rarespec.evaluation.experiment.tables import write_tables
-    from rarespec.plots.experiment import draw_figures
+    from rarespec.plots.experiment.figures import draw_figures
 
     tables = write_tables(experiment.results, out)
     with progress("draw", "figures") as show:
-        figures = draw_figures(ground, experiment.results, out, show)
+        figures = draw_figures(labelled, experiment.results, out, show)
     written = [*tables, *figures, *experiment.written]
     page = write_page(experiment.results, out, experiment.provenance, command, experiment.troubles, written)
     return [*written, page]

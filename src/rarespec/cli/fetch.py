@@ -220,7 +220,7 @@ def _ingest_account(into: Path, ingested: IngestReport) -> list[str]:
 def failures_in_words(report: FetchReport) -> list[str]:
     from rarespec.fetching.job import FAILED_NAME
 
-    failures = [(id, result.reason) for result in report.failures for id in result.asked]
+    failures = [(id, result.reason) for result in report.failures for id in result.ids]
     lines = [f"  {id}: {reason}" for id, reason in failures[:SHOWN]]
     if len(failures) > SHOWN:
         lines.append(f"  and {len(failures) - SHOWN} more")
@@ -234,7 +234,7 @@ def preview_in_words(view: Preview) -> list[str]:
     lines = [f"{_size(view, one.name):>12}  {one.addresses[0]}" for one in view.missing[:SHOWN]]
     if len(view.missing) > SHOWN:
         lines.append(f"{'':>12}  and {len(view.missing) - SHOWN} more")
-    lines += [f"  {', '.join(one.asked)}: {one.reason}" for one in view.failures[:SHOWN]]
+    lines += [f"  {', '.join(one.ids)}: {one.reason}" for one in view.failures[:SHOWN]]
     there = f", {len(view.there)} already there" if view.there else ""
     bad = f", {len(view.failures)} cannot be fetched" if view.failures else ""
     return [*lines, f"{len(view.missing)} files to fetch, {_total(view)}{there}{bad}"]

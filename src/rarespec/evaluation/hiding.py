@@ -38,7 +38,7 @@ class Hiding:
     y: NDArray[np.int8]
     hidden: NDArray[np.intp]
 
-    def judged(self, scores: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    def select_judged(self, scores: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the rows that the ranker was not told about, and which of these it should find.
 
         Rare objects that nobody knows yet are judged as common ones: that lowers the figures of all rankers.

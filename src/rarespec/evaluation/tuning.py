@@ -227,7 +227,7 @@ def _refound(preparation: Preparation, folds: list[Hiding], judge: Judge) -> Ite
     """How well each fold's hidden examples are found again."""
     found = preparation.scores_for(np.column_stack([fold.y for fold in folds]))
     for fold, scores in zip(folds, found.T, strict=True):
-        figure = float(judge(*fold.judged(scores)))
+        figure = float(judge(*fold.select_judged(scores)))
         if not np.isfinite(figure):
             raise ValueError(f"the metric gave {figure}")
         yield figure

@@ -13,7 +13,7 @@ from rarespec.features.steps.running_median import MedianFilter
 from rarespec.spectrum import WavelengthGrid
 
 ACCURATE_PASSES = 5
-"""Readings of the randomised solver. After these the first four features were exact to 2e-5 of their spread for every
+"""Passes of the randomised solver. After these the first four features were exact to 2e-5 of their spread for every
 spectrum, the first ten to 3e-4 (root mean square; 3e-3 at most), on mock surveys of 4000 and 10 000 spectra."""
 
 

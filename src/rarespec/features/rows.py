@@ -27,9 +27,9 @@ class RowStream:
     blocks : callable
         Gives a fresh iterator over blocks of rows, (n_i, p) each.
     n_rows : int or None
-        Finite rows of the last complete reading.
+        Finite rows of the last complete pass.
     n_left_out : int
-        Rows with a NaN or an infinity, of the same reading.
+        Rows with a NaN or an infinity, of the same pass.
     """
 
     blocks: Blocks
@@ -74,7 +74,7 @@ class RowStream:
         self._count(n_rows, n_left_out)
 
     def _finite_rows_of(self, number: int, part: Rows) -> NDArray[np.bool_]:
-        """Looked for in the first reading, remembered in the next ones."""
+        """Looked for in the first pass, remembered in the next ones."""
         if number == len(self._finite):
             self._finite.append(finite_rows(part))
         if len(self._finite[number]) != len(part):

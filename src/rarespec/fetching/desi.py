@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from rarespec.errors import SurveyError
 from rarespec.fetching.addresses import Archive
-from rarespec.fetching.asked import MANY_SPECTRA_BYTES, Target, RemoteFile, once
 from rarespec.fetching.fault import FaultError
 from rarespec.fetching.record import Cause, Result, record_failure
+from rarespec.fetching.targets import MANY_SPECTRA_BYTES, RemoteFile, Target, once
 from rarespec.fetching.web import QUERY_SECONDS, Web
 from rarespec.storage.text import printable
 
@@ -84,15 +84,15 @@ NO_ID = "not a DESI id: write survey-program-healpix (main-dark-23040) or a TARG
 KINDS = ("coadd", "redrock")
 
 
-def desi_files(asked: Sequence[Target], archive: Archive, web: Web) -> list[RemoteFile | Result]:
+def desi_files(targets: Sequence[Target], archive: Archive, web: Web) -> list[RemoteFile | Result]:
     """Two files for each healpix that is asked for or holds a TARGETID that is; or failures that say why not.
 
     The healpix of a TARGETID is in its row (columns HEALPIX or HPXPIXEL, SURVEY and PROGRAM); those of the others are
     looked up.
     """
-    places = {one.id: _in_words(one) for one in asked}
-    targets = [id for id, place in places.items() if not place and _is_targetid(id)]
-    looked_up = healpix_of(targets, archive, web)
+    places = {one.id: _in_words(one) for one in targets}
+    targetids = [id for id, place in places.items() if not place and _is_targetid(id)]
+    looked_up = healpix_of(targetids, archive, web)
     files: list[RemoteFile] = []
     failures: list[Result] = []
     for id, place in places.items():
@@ -119,11 +119,11 @@ def _is_targetid(id: str) -> bool:
     return id.isascii() and id.isdigit()
 
 
-def _in_words(asked: Target) -> Healpix | None:
-    match = HEALPIX.fullmatch(asked.id)
+def _in_words(target: Target) -> Healpix | None:
+    match = HEALPIX.fullmatch(target.id)
     if match:
         return healpix_in(match[1], match[2], match[3])
-    return healpix_in(asked.word("survey"), asked.word("program"), asked.word("healpix", "hpxpixel"))
+    return healpix_in(target.word("survey"), target.word("program"), target.word("healpix", "hpxpixel"))
 
 
 def _file(id: str, pixel: Healpix, kind: str, archive: Archive) -> RemoteFile:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rarespec.fetching.asked import RemoteFile
 from rarespec.fetching.checksums import Checksum, Checksums
 from rarespec.fetching.fault import FaultError
 from rarespec.fetching.record import Cause, Outcome, Record, Result, record_failure
 from rarespec.fetching.secret import origin_of
+from rarespec.fetching.targets import RemoteFile
 from rarespec.fetching.web import Response, Web, length_of, page_title, too_long
 from rarespec.formats import Container, Source
 from rarespec.formats.fits.header import BLOCK
@@ -147,33 +147,33 @@ class Downloads:
     checksums: Checksums | None
     """None when they are not wanted."""
 
-    def results(self, wanted: RemoteFile) -> list[Result]:
-        return [self.fetch(wanted)]
+    def results(self, remote: RemoteFile) -> list[Result]:
+        return [self.fetch(remote)]
 
-    def fetch(self, wanted: RemoteFile) -> Result:
+    def fetch(self, remote: RemoteFile) -> Result:
         """Never raises for a fault of the archive; the addresses are asked in their order."""
-        there = self.record.already_there(wanted)
+        there = self.record.already_there(remote)
         if there:
             return there
         address = ""
         try:
-            for address in wanted.addresses:
+            for address in remote.addresses:
                 try:
-                    return self._fetch_file(wanted, address)
+                    return self._fetch_file(remote, address)
                 except FaultError as fault:
-                    if not fault.absent or address == wanted.addresses[-1]:
+                    if not fault.absent or address == remote.addresses[-1]:
                         raise
             raise FaultError("no known address")
         except FaultError as fault:
             cause = Cause.ABSENT if fault.absent else Cause.FAULT
-            return record_failure(wanted.asked, self.web.hidden(_reason(fault, wanted)), wanted.name, address, cause)
+            return record_failure(remote.ids, self.web.hide(_reason(fault, remote)), remote.name, address, cause)
 
-    def _fetch_file(self, wanted: RemoteFile, address: str) -> Result:
-        partial = Partial(self.folder / wanted.name)
+    def _fetch_file(self, remote: RemoteFile, address: str) -> Result:
+        partial = Partial(self.folder / remote.name)
 
         def ask() -> Checksum:
-            self._receive(address, partial, wanted.most_bytes)
-            published = self._published_checksum(wanted, address)
+            self._receive(address, partial, remote.most_bytes)
+            published = self._published_checksum(remote, address)
             try:
                 return check_whole(partial.path, published)
             except FaultError:
@@ -181,21 +181,21 @@ class Downloads:
                 raise
 
         digest = self.web.patience.insist(ask, origin_of(address))
-        zipped = is_gzip(partial.path) and not wanted.name.endswith(".gz")
+        zipped = is_gzip(partial.path) and not remote.name.endswith(".gz")
         path = partial.publish(".gz" if zipped else "")
-        verified = self._published_checksum(wanted, address) is not None
+        verified = self._published_checksum(remote, address) is not None
         name = path.relative_to(self.folder).as_posix()
-        return Result(wanted.asked, Outcome.FETCHED, name, address, "", path.stat().st_size, str(digest), verified)
+        return Result(remote.ids, Outcome.FETCHED, name, address, "", path.stat().st_size, str(digest), verified)
 
-    def _published_checksum(self, wanted: RemoteFile, address: str) -> Checksum | None:
-        return self.checksums.of(address, wanted.checksums) if self.checksums else None
+    def _published_checksum(self, remote: RemoteFile, address: str) -> Checksum | None:
+        return self.checksums.of(address, remote.checksums) if self.checksums else None
 
     def _receive(self, address: str, partial: Partial, most: int) -> None:
         """All bytes of the file, those that came before a break not again where the archive can go on."""
         n_here, validator = partial.length_of(address)
         headers = {"Range": f"bytes={n_here}-", "If-Range": validator} if n_here else {}
         try:
-            with self.web.asked("GET", address, headers) as response:
+            with self.web.ask("GET", address, headers) as response:
                 self._write(response, address, partial, n_here, most)
         except FaultError as fault:
             if n_here and fault.status == NOTHING_THERE:
@@ -238,6 +238,6 @@ def _validator(response: Response) -> str:
     return response.headers.get("Last-Modified", "")
 
 
-def _reason(fault: FaultError, wanted: RemoteFile) -> str:
-    n = len(wanted.addresses)
+def _reason(fault: FaultError, remote: RemoteFile) -> str:
+    n = len(remote.addresses)
     return f"{fault.reason}, at all {n} addresses" if fault.absent and n > 1 else fault.reason

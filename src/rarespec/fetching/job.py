@@ -12,7 +12,6 @@ from pathlib import Path
 
 from rarespec.errors import UsageError
 from rarespec.fetching.addresses import Table, load_addresses
-from rarespec.fetching.asked import RemoteFile
 from rarespec.fetching.checksums import Checksums
 from rarespec.fetching.desi import without_classes
 from rarespec.fetching.download import Downloads
@@ -22,6 +21,7 @@ from rarespec.fetching.record import FetchReport, Outcome, Record, Result, sole_
 from rarespec.fetching.run import Task, run_all
 from rarespec.fetching.sizes import Preview, preview
 from rarespec.fetching.sparcl import SparclDownloads
+from rarespec.fetching.targets import RemoteFile
 from rarespec.fetching.web import Web
 from rarespec.progress import Progress
 from rarespec.searching.export.comma_separated import without_formula
@@ -136,7 +136,7 @@ def _tasks(
     if question.archive == "sparcl":
         return list(SparclDownloads(web, place.folder, record, question.addresses(table)).tasks(files))
     downloads = Downloads(web, place.folder, record, Checksums(web) if place.checksums else None)
-    return [Task(partial(downloads.results, one), one.asked) for one in files]
+    return [Task(partial(downloads.results, one), one.ids) for one in files]
 
 
 def _noting(record: Record) -> Callable[[Result], None]:
@@ -157,5 +157,5 @@ def _write_failures(report: FetchReport) -> None:
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(("id", "reason", "address"))
     for one in report.failures:
-        rows.writerows(map(without_formula, (id, one.reason, one.address)) for id in one.asked)
+        rows.writerows(map(without_formula, (id, one.reason, one.address)) for id in one.ids)
     write_whole(path, text.getvalue().encode())

@@ -12,13 +12,13 @@ from urllib.parse import quote
 
 from rarespec.errors import SurveyError, UsageError
 from rarespec.fetching.addresses import Archive, Table, archive
-from rarespec.fetching.asked import Target, RemoteFile, make_targets, once, read_targets
 from rarespec.fetching.desi import desi_files
 from rarespec.fetching.fault import FaultError
 from rarespec.fetching.record import Cause, Result
 from rarespec.fetching.sdss_lamost import lamost_files, lamost_secret, sdss_files
 from rarespec.fetching.secret import Secret
 from rarespec.fetching.sparcl import sparcl_files
+from rarespec.fetching.targets import RemoteFile, Target, make_targets, once, read_targets
 from rarespec.fetching.web import QUERY_SECONDS, Web, page_title
 from rarespec.formats.surveys.sdss import field_mjd_catalogid, plate_mjd_fiber
 from rarespec.progress import Progress
@@ -114,7 +114,7 @@ def paper_sample(
 
     Returns
     -------
-    list of Asked
+    list of Target
         The objects.
     """
     carbon = draw_targets(rows_of(CARBON, archive, web), n_carbon, seed, "carbon stars")
@@ -194,14 +194,14 @@ class Question:
 
     def files(self, table: Table, web: Web, progress: Progress) -> tuple[list[RemoteFile], list[Result]]:
         """The files to be fetched, each once, and the objects for which there is none, with the reason."""
-        asked = self._find_targets(table, web, progress)
-        if not asked:
+        targets = self._find_targets(table, web, progress)
+        if not targets:
             raise UsageError("nothing to fetch: no objects given")
-        found = self._find_files(asked, table, web)
+        found = self._find_files(targets, table, web)
         files = once([one for one in found if isinstance(one, RemoteFile)])
         failures = [one for one in found if isinstance(one, Result)]
         if not files and all(one.cause == Cause.NO_ID for one in failures):
-            raise UsageError(f"{failures[0].asked[0]}: {failures[0].reason}")
+            raise UsageError(f"{failures[0].ids[0]}: {failures[0].reason}")
         return files, failures
 
     def _find_targets(self, table: Table, web: Web, progress: Progress) -> Sequence[Target]:
@@ -213,10 +213,10 @@ class Question:
         known = {one.id for one in listed}
         return [*listed, *(one for one in make_targets(self.ids) if one.id not in known)]
 
-    def _find_files(self, asked: Sequence[Target], table: Table, web: Web) -> list[RemoteFile | Result]:
+    def _find_files(self, targets: Sequence[Target], table: Table, web: Web) -> list[RemoteFile | Result]:
         if self.archive == "sdss":
-            return sdss_files(asked, table, self.release, self.run2d)
+            return sdss_files(targets, table, self.release, self.run2d)
         addresses = self.addresses(table)
         if self.archive == "lamost":
-            return lamost_files(asked, addresses)
-        return (desi_files if self.archive == "desi" else sparcl_files)(asked, addresses, web)
+            return lamost_files(targets, addresses)
+        return (desi_files if self.archive == "desi" else sparcl_files)(targets, addresses, web)

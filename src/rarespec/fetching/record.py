@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rarespec.errors import UsageError
-from rarespec.fetching.asked import RemoteFile
+from rarespec.fetching.targets import RemoteFile
 
 if TYPE_CHECKING:
     from rarespec.survey.store.accounts import IngestReport
@@ -50,7 +50,7 @@ class Result:
 
     Parameters
     ----------
-    asked : tuple of str
+    ids : tuple of str
         Ids of the objects that need the file.
     outcome : Outcome
         Fetched, already there, or failed.
@@ -70,7 +70,7 @@ class Result:
         Of a failure.
     """
 
-    asked: tuple[str, ...]
+    ids: tuple[str, ...]
     outcome: Outcome
     name: str = ""
     address: str = ""
@@ -81,15 +81,15 @@ class Result:
     cause: Cause = Cause.FAULT
 
     def to_json(self) -> dict[str, Any]:
-        return {"ids": list(self.asked), "outcome": str(self.outcome), "file": self.name, "address": self.address,
+        return {"ids": list(self.ids), "outcome": str(self.outcome), "file": self.name, "address": self.address,
                 "reason": self.reason, "bytes": self.n_bytes, "digest": self.digest,
                 "checksum verified": self.verified}  # fmt: skip
 
 
 def record_failure(
-    asked: Iterable[str], reason: str, name: str = "", address: str = "", cause: Cause = Cause.FAULT
+    ids: Iterable[str], reason: str, name: str = "", address: str = "", cause: Cause = Cause.FAULT
 ) -> Result:
-    return Result(tuple(asked), Outcome.FAILED, name, address, reason, cause=cause)
+    return Result(tuple(ids), Outcome.FAILED, name, address, reason, cause=cause)
 
 
 @dataclass
@@ -115,7 +115,7 @@ class FetchReport:
         """Id -> outcome. Where an object needs several files, the worst counts."""
         outcomes: dict[str, Outcome] = {}
         for result in self.results:
-            for id in result.asked:
+            for id in result.ids:
                 outcomes[id] = min(outcomes.get(id, result.outcome), result.outcome, key=WORST_FIRST.index)
         return outcomes
 
@@ -180,17 +180,17 @@ class Record:
         self._lengths = dict(_entries(folder / NAME))
         self._in_survey = {_plain(name) for name in in_survey}
 
-    def already_there(self, wanted: RemoteFile) -> Result | None:
+    def already_there(self, remote: RemoteFile) -> Result | None:
         """The result when the file is listed and has the length that was fetched, or is in the survey.
 
         A file of that name that we did not fetch may be a piece of one: it is fetched again.
         """
-        for name in (wanted.name, f"{wanted.name}.gz"):
+        for name in (remote.name, f"{remote.name}.gz"):
             length = self._lengths.get(name)
             if length is not None and _length_of(self._folder / name) == length:
-                return Result(wanted.asked, Outcome.ALREADY_THERE, name, n_bytes=length)
-        if _plain(Path(wanted.name).name) in self._in_survey:
-            return Result(wanted.asked, Outcome.ALREADY_THERE, reason="in the survey")
+                return Result(remote.ids, Outcome.ALREADY_THERE, name, n_bytes=length)
+        if _plain(Path(remote.name).name) in self._in_survey:
+            return Result(remote.ids, Outcome.ALREADY_THERE, reason="in the survey")
         return None
 
     def add(self, result: Result) -> None:

@@ -18,9 +18,9 @@ GIVE_UP_AFTER = 25
 class Task:
     """Work that gives the results of some files, and the ids for which it is done."""
 
-    def __init__(self, work: Callable[[], list[Result]], asked: Sequence[str], n_files: int = 1) -> None:
+    def __init__(self, work: Callable[[], list[Result]], ids: Sequence[str], n_files: int = 1) -> None:
         self.work = work
-        self.asked = asked
+        self.ids = ids
         self.n_files = n_files
 
 
@@ -106,11 +106,11 @@ def run_all(
 
 def _result_of(task: Task, streak: Streak) -> list[Result]:
     if streak.why_over:
-        return [record_failure(task.asked, streak.why_over)]
+        return [record_failure(task.ids, streak.why_over)]
     try:
         return task.work()
     except StoppedError:
-        return [record_failure(task.asked, "interrupted")]
+        return [record_failure(task.ids, "interrupted")]
 
 
 def _count_failed(results: Iterable[Result]) -> int:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from rarespec.fetching.addresses import Archive, Table, archive
-from rarespec.fetching.asked import Target, RemoteFile
 from rarespec.fetching.record import Cause, Result, record_failure
 from rarespec.fetching.secret import Secret, secret_from_environment
+from rarespec.fetching.targets import RemoteFile, Target
 from rarespec.formats.surveys.sdss import BOSS_FIRST_MJD, field_mjd_catalogid, plate_mjd_fiber
 from rarespec.storage.text import printable
 
@@ -21,7 +21,7 @@ NO_ID = "not an SDSS id: write plate-mjd-fiber (0355-51788-0579) or field-mjd-ca
 
 
 def sdss_files(
-    asked: Sequence[Target], table: Table, release: str | None = None, run2d: str | None = None
+    targets: Sequence[Target], table: Table, release: str | None = None, run2d: str | None = None
 ) -> list[RemoteFile | Result]:
     """A file for each object, or a failure that says why there is none.
 
@@ -30,19 +30,19 @@ def sdss_files(
     """
     plates = archive(table, "sdss", release, "plate_release")
     fields = archive(table, "sdss", release, "field_release")
-    return [_file(one, plates, fields, run2d or one.word("run2d")) for one in asked]
+    return [_file(one, plates, fields, run2d or one.word("run2d")) for one in targets]
 
 
-def _file(asked: Target, plates: Archive, fields: Archive, run2d: str) -> RemoteFile | Result:
-    match = ID.fullmatch(asked.id)
+def _file(target: Target, plates: Archive, fields: Archive, run2d: str) -> RemoteFile | Result:
+    match = ID.fullmatch(target.id)
     if not match:
-        return record_failure([asked.id], NO_ID, cause=Cause.NO_ID)
+        return record_failure([target.id], NO_ID, cause=Cause.NO_ID)
     if run2d and not RUN2D.fullmatch(run2d):
-        return record_failure([asked.id], f"there is no SDSS reduction {printable(run2d)!r}", cause=Cause.NO_ID)
+        return record_failure([target.id], f"there is no SDSS reduction {printable(run2d)!r}", cause=Cause.NO_ID)
     first, mjd, last = int(match[1]), int(match[2]), int(match[3])
     if last > MOST_FIBERS:
-        return _of_field(asked.id, fields, first, mjd, last, run2d)
-    return _of_plate(asked.id, plates, first, mjd, last, run2d)
+        return _of_field(target.id, fields, first, mjd, last, run2d)
+    return _of_plate(target.id, plates, first, mjd, last, run2d)
 
 
 def _of_plate(id: str, archive: Archive, plate: int, mjd: int, fiber: int, run2d: str) -> RemoteFile:
@@ -73,9 +73,9 @@ def _addresses(archive: Archive, kind: str, runs: Sequence[str], values: dict[st
 NO_OBSID = "not a LAMOST obsid: write a whole number, such as 437513049"
 
 
-def lamost_files(asked: Sequence[Target], archive: Archive) -> list[RemoteFile | Result]:
+def lamost_files(targets: Sequence[Target], archive: Archive) -> list[RemoteFile | Result]:
     """A file for each object, or a failure that says why there is none."""
-    return [_lamost_file(one.id, archive) for one in asked]
+    return [_lamost_file(one.id, archive) for one in targets]
 
 
 def _lamost_file(id: str, archive: Archive) -> RemoteFile | Result:

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rarespec.fetching.asked import RemoteFile
 from rarespec.fetching.fault import FaultError
 from rarespec.fetching.record import Cause, Outcome, Record, Result, record_failure
 from rarespec.fetching.run import Task, run_all
 from rarespec.fetching.secret import origin_of
+from rarespec.fetching.targets import RemoteFile
 from rarespec.fetching.web import Web, length_of
 from rarespec.progress import Progress
 
@@ -57,7 +57,7 @@ class Preview:
         return len(self.sizes) == len(self.missing)
 
     def to_json(self) -> dict[str, Any]:
-        files = [{"ids": list(one.asked), "file": one.name, "addresses": list(one.addresses),
+        files = [{"ids": list(one.ids), "file": one.name, "addresses": list(one.addresses),
                   "bytes": self.sizes.get(one.name)} for one in self.missing]  # fmt: skip
         return {"folder": str(self.folder), "to fetch": files, "already there": [one.to_json() for one in self.there],
                 "failed": [one.to_json() for one in self.failures], "bytes": self.total,
@@ -79,7 +79,7 @@ def preview(
     view = Preview(folder, missing, [there for there in found.values() if there], list(failures))
     if ask_sizes:
         chosen = missing if len(missing) <= HEADS else [missing[i * len(missing) // HEADS] for i in range(HEADS)]
-        tasks = [Task(partial(_sizes, one, web), one.asked) for one in chosen]
+        tasks = [Task(partial(_sizes, one, web), one.ids) for one in chosen]
         results = run_all(tasks, connections, web.stop, lambda _: None, progress)
         view.looked_at = frozenset(one.name for one in chosen)
         view.sizes = {result.name: result.n_bytes for result in results if result.n_bytes}
@@ -89,22 +89,22 @@ def preview(
     return view
 
 
-def _sizes(wanted: RemoteFile, web: Web) -> list[Result]:
-    return [_size(wanted, web)]
+def _sizes(remote: RemoteFile, web: Web) -> list[Result]:
+    return [_size(remote, web)]
 
 
-def _size(wanted: RemoteFile, web: Web) -> Result:
-    for address in wanted.addresses:
+def _size(remote: RemoteFile, web: Web) -> Result:
+    for address in remote.addresses:
         try:
             n_bytes = web.patience.insist(partial(_length, address, web), origin_of(address))
-            return Result(wanted.asked, Outcome.FETCHED, wanted.name, address, n_bytes=n_bytes)
+            return Result(remote.ids, Outcome.FETCHED, remote.name, address, n_bytes=n_bytes)
         except FaultError as fault:
-            if not fault.absent or address == wanted.addresses[-1]:
+            if not fault.absent or address == remote.addresses[-1]:
                 cause = Cause.ABSENT if fault.absent else Cause.FAULT
-                return record_failure(wanted.asked, web.hidden(fault.reason), wanted.name, address, cause)
-    return record_failure(wanted.asked, "no known address", wanted.name)
+                return record_failure(remote.ids, web.hide(fault.reason), remote.name, address, cause)
+    return record_failure(remote.ids, "no known address", remote.name)
 
 
 def _length(address: str, web: Web) -> int:
-    with web.asked("HEAD", address) as response:
+    with web.ask("HEAD", address) as response:
         return length_of(response) or 0

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from rarespec.errors import SurveyError
 from rarespec.fetching.addresses import Archive
-from rarespec.fetching.asked import Target, RemoteFile, once
 from rarespec.fetching.fault import FaultError
 from rarespec.fetching.record import Cause, Outcome, Record, Result, record_failure
 from rarespec.fetching.run import Task
 from rarespec.fetching.secret import origin_of
+from rarespec.fetching.targets import RemoteFile, Target, once
 from rarespec.fetching.web import QUERY_SECONDS, Web, page_title
 from rarespec.formats.reader import SDSS_BAD_BITS
 from rarespec.storage.text import printable
@@ -113,13 +113,13 @@ NO_ID = "not a SPARCL id: write a sparcl_id (00000dd7-b1ff-48ed-b162-46d9d65f829
 NOT_THERE = "not in the archive: SPARCL has no such spectrum"
 
 
-def sparcl_files(asked: Sequence[Target], archive: Archive, web: Web) -> list[RemoteFile | Result]:
+def sparcl_files(targets: Sequence[Target], archive: Archive, web: Web) -> list[RemoteFile | Result]:
     """A file for each spectrum; specids (of SDSS, of DESI the TARGETID) are looked up, and may have several."""
-    specids = {one.id: one for one in asked if one.id.isascii() and one.id.isdigit()}
+    specids = {one.id: one for one in targets if one.id.isascii() and one.id.isdigit()}
     matches = _look_up(list(specids), archive, web)
     files: list[RemoteFile] = []
     failures: list[Result] = []
-    for one in asked:
+    for one in targets:
         is_uuid = UUID.fullmatch(one.id.lower())
         uuids = [one.id.lower()] if is_uuid else matches.get(one.id, [])
         files += [RemoteFile((one.id,), f"{uuid[:2]}/sparcl-{uuid}.parquet", (uuid,)) for uuid in uuids]
@@ -177,20 +177,20 @@ class SparclDownloads:
     def tasks(self, files: Sequence[RemoteFile]) -> Iterator[Task]:
         for first in range(0, len(files), SPECTRA_AT_A_TIME):
             some = files[first : first + SPECTRA_AT_A_TIME]
-            yield Task(partial(self._fetch, some), [id for wanted in some for id in wanted.asked], len(some))
+            yield Task(partial(self._fetch, some), [id for remote in some for id in remote.ids], len(some))
 
     def _fetch(self, files: Sequence[RemoteFile]) -> list[Result]:
-        there = {wanted.name: self.record.already_there(wanted) for wanted in files}
-        missing = [wanted for wanted in files if not there[wanted.name]]
+        there = {remote.name: self.record.already_there(remote) for remote in files}
+        missing = [remote for remote in files if not there[remote.name]]
         fetched = {result.name: result for result in self._fetch_files(missing)} if missing else {}
-        return [there[wanted.name] or fetched[wanted.name] for wanted in files]
+        return [there[remote.name] or fetched[remote.name] for remote in files]
 
     def _fetch_files(self, files: Sequence[RemoteFile]) -> Iterator[Result]:
         address = self.archive.fill(self.archive.text("spectra"), include=",".join(FIELDS))
-        uuids = [wanted.addresses[0] for wanted in files]
+        uuids = [remote.addresses[0] for remote in files]
 
         def ask() -> list[dict[str, Any]]:
-            with self.web.asked("POST", address, seconds=SPECTRA_SECONDS, json=uuids) as response:
+            with self.web.ask("POST", address, seconds=SPECTRA_SECONDS, json=uuids) as response:
                 content = b"".join(self.web.pieces(response, SPECTRUM_BYTES * (len(files) + 1)))
                 return _records(content.decode("utf-8", "replace"), len(files))
 
@@ -199,19 +199,19 @@ class SparclDownloads:
                 str(record.get("sparcl_id")): record for record in self.web.patience.insist(ask, origin_of(address))
             }
         except FaultError as fault:
-            yield from (record_failure(wanted.asked, fault.reason, wanted.name, address) for wanted in files)
+            yield from (record_failure(remote.ids, fault.reason, remote.name, address) for remote in files)
             return
-        for wanted in files:
-            yield self._store_record(wanted, records.get(wanted.addresses[0]), address)
+        for remote in files:
+            yield self._store_record(remote, records.get(remote.addresses[0]), address)
 
-    def _store_record(self, wanted: RemoteFile, record: dict[str, Any] | None, address: str) -> Result:
+    def _store_record(self, remote: RemoteFile, record: dict[str, Any] | None, address: str) -> Result:
         if record is None:
-            return record_failure(wanted.asked, NOT_THERE, wanted.name, address, Cause.ABSENT)
+            return record_failure(remote.ids, NOT_THERE, remote.name, address, Cause.ABSENT)
         try:
             content = parquet_of(record)
         except FaultError as fault:
-            return record_failure(wanted.asked, fault.reason, wanted.name, address)
-        path = self.folder / wanted.name
+            return record_failure(remote.ids, fault.reason, remote.name, address)
+        path = self.folder / remote.name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, content)
-        return Result(wanted.asked, Outcome.FETCHED, wanted.name, address, "", len(content))
+        return Result(remote.ids, Outcome.FETCHED, remote.name, address, "", len(content))

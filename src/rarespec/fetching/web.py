@@ -162,7 +162,7 @@ class Web:
                 response.shutdown()
 
     @contextmanager
-    def asked(
+    def ask(
         self,
         method: str,
         url: str,
@@ -191,7 +191,7 @@ class Web:
         """The whole answer, of at most so many bytes, as text; passing faults are waited out."""
 
         def ask() -> str:
-            with self.asked(method, url, **how) as response:
+            with self.ask(method, url, **how) as response:
                 content = b"".join(self.pieces(response, most))
             return content.decode("utf-8", "replace")
 
@@ -201,7 +201,7 @@ class Web:
         """The body of an answer as it comes; a FaultError when it has more bytes than this, or comes too slowly."""
         return body_of(response, most, self.patience.clock)
 
-    def hidden(self, text: str) -> str:
+    def hide(self, text: str) -> str:
         """The text without the token."""
         return self._secret.hide_in(text) if self._secret else text
 
@@ -227,9 +227,7 @@ class Web:
         except ValueError:  # such as a port that is no number
             raise FaultError("a redirect to an invalid address") from None
         if urlsplit(there).scheme not in ("http", "https"):
-            raise FaultError(
-                f"a redirect to something that is not a web address: {printable(self.hidden(there))[:100]}"
-            )
+            raise FaultError(f"a redirect to something that is not a web address: {printable(self.hide(there))[:100]}")
         if urlsplit(url).scheme == "https" and urlsplit(there).scheme == "http":
             raise FaultError(f"a redirect from an encrypted address to an unencrypted one of {host}")
         if self._secret and origin != self._secret.origin and self._secret.is_in(there):

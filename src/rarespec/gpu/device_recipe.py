@@ -18,7 +18,7 @@ from rarespec.features.steps.bridging import Bridge
 from rarespec.features.steps.rescaling import MinMax, RobustPercentiles, UnitNorm
 from rarespec.features.steps.running_median import MedianFilter
 from rarespec.gpu.device import NoGPUWarning, has_triton, usable_device
-from rarespec.gpu.device_readings import ArrayBlocks, DeviceReadings
+from rarespec.gpu.device_passes import ArrayBlocks, DevicePasses
 from rarespec.gpu.fused_features import FusedFeatures
 from rarespec.gpu.pinned_stream import through_device
 from rarespec.rankers.other_arrays import as_numpy
@@ -239,13 +239,13 @@ def fit_components(pca: StreamingPCA, blocks: ArrayBlocks, sizes: Sequence[int])
     StreamingPCA
         The step, fitted.
     """
-    readings = DeviceReadings(blocks, sizes)
+    passes = DevicePasses(blocks, sizes)
     pca._check_parameters()
-    found = find_subspace(readings, pca._search())
-    pca._check_size(readings, 0 if found is None else len(found.mean))
+    found = find_subspace(passes, pca._search())
+    pca._check_size(passes, 0 if found is None else len(found.mean))
     assert found is not None
     pca._publish_subspace(found)
-    pca.solver_, pca.n_left_out_ = "randomised", readings.n_left_out
+    pca.solver_, pca.n_left_out_ = "randomised", passes.n_left_out
     return pca
 
 

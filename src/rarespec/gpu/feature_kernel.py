@@ -1,7 +1,7 @@
 # mypy: ignore-errors
 # ruff: noqa: RUF005, SIM108
 # Triton compiles a part of Python only, without annotations, starred tuples or conditional expressions on tuples.
-"""Bridged flux to features in one reading: running median, min-max and projection in one Triton kernel.
+"""Bridged flux to features in one pass: running median, min-max and projection in one Triton kernel.
 
 A program takes ROWS spectra, TILES tiles of four pixels at a time. One thread finds the four medians of a tile, in
 registers, from the pixels of all their windows. With c the first pixel of a row, which is its first median too, W the

@@ -66,7 +66,9 @@ class Api:
         start, n = _whole(request, "start", 0, 0), _whole(request, "n", 100, 1)
         if n > MOST_CANDIDATES:
             raise RefusedError(400, f"n: at most {MOST_CANDIDATES} candidates at a time")
-        return PlainJSON(candidates_payload(inspection.listing, inspection.shown(), inspection.person, start, n))
+        return PlainJSON(
+            candidates_payload(inspection.listing, inspection.visible_history(), inspection.person, start, n)
+        )
 
     def thumbnails(self, request: Request) -> Response:
         ids = request.query_params.getlist("id")
@@ -88,7 +90,7 @@ class Api:
         return PlainJSON(asdict(self._inspection.progress()))
 
     def disagreements(self, request: Request) -> Response:
-        return PlainJSON(disagreements_payload(self._inspection.shown()))
+        return PlainJSON(disagreements_payload(self._inspection.visible_history()))
 
     async def label(self, request: Request) -> Response:
         body = await body_of(request, LABEL_FIELDS)
@@ -113,7 +115,9 @@ class Api:
 
     def _store(self, event: LabelEvent) -> Response:
         """With what others say, which may be shown only now or no longer."""
-        others = others_payload(self._inspection.shown(event.spectrum), self._inspection.person, event.spectrum)
+        others = others_payload(
+            self._inspection.visible_history(event.spectrum), self._inspection.person, event.spectrum
+        )
         return PlainJSON({"event": asdict(event), "id": event.spectrum, **others})
 
     async def relearn(self, request: Request) -> Response:

@@ -11,7 +11,7 @@ from typing import Any
 
 from rarespec.errors import UsageError
 from rarespec.inspector.answers import RefusedError
-from rarespec.inspector.listing import Facts, LabelsSoFar, Listing, LabelHistory, listing_of
+from rarespec.inspector.listing import Facts, LabelHistory, LabelsSoFar, Listing, listing_of
 from rarespec.inspector.spectrum_payload import Recent, SpectrumCache, spectrum_payload
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_progress import CampaignProgress, Change
@@ -46,7 +46,7 @@ class Inspection:
         self.blind = blind
         self.survey = campaign.ranking.survey
         self._log, self._so_far = log, LabelsSoFar(log)
-        self._shelf = SpectrumCache(self.survey)
+        self._spectra = SpectrumCache(self.survey)
         self._payloads: Recent[tuple[Any, ...], bytes] = Recent(KEPT_PAYLOADS)
         self._learner = ThreadPoolExecutor(1, "relearn")  # one thread: one learning at a time, in the order asked for
         self._reader = ThreadPoolExecutor(1, "read-ahead")
@@ -56,17 +56,17 @@ class Inspection:
         self.read_ahead = self._reader.submit(self._read_ahead)
         """Done when the spectra of the list are at hand."""
 
-    def said(self) -> LabelHistory:
+    def history(self) -> LabelHistory:
         return self._so_far.now()
 
-    def shown(self, spectrum: str | None = None) -> LabelHistory:
+    def visible_history(self, spectrum: str | None = None) -> LabelHistory:
         """What this person may see of it; of one spectrum, which is quick however many labels there are."""
-        said = self.said() if spectrum is None else self.said().about(spectrum)
+        said = self.history() if spectrum is None else self.history().about(spectrum)
         return said.seen_blind_by(self.person) if self.blind else said
 
     def labels(self) -> dict[str, Label]:
         """Those to learn from and to count: everyone's by majority, or one's own alone."""
-        return self.said().of(self.person).labels if self.blind else self.said().labels
+        return self.history().of(self.person).labels if self.blind else self.history().labels
 
     @property
     def listing(self) -> Listing:
@@ -85,7 +85,7 @@ class Inspection:
     def undo(self, event_id: str, undoes: str | None) -> LabelEvent:
         """Take back a label of this person: the one of this id, or the last that stands. Asked again, the same."""
         with self._undoing:
-            said = self.said()
+            said = self.history()
             done = said.event(event_id)
             if done is not None and _is_undo(done, self.person, undoes):
                 return done
@@ -126,13 +126,13 @@ class Inspection:
         return labels, replace(change, moved={})
 
     def _make_listing(self, order: str, facts_before: Mapping[str, Facts], moved: Mapping[str, int | None]) -> Listing:
-        return listing_of(self.campaign, order, self.shown().standing, facts_before, moved)
+        return listing_of(self.campaign, order, self.visible_history().standing, facts_before, moved)
 
     def _read_ahead(self) -> None:
         """What the page will ask for: spectra, the template, flags of candidates that are new to the list."""
         try:
             _ = self._listing.ranking.template  # it is kept with the ranking
-            self._shelf.fill(self._listing.ids)
+            self._spectra.fill(self._listing.ids)
             self.campaign.examine()
             self.set_order()  # with the flags
         except Exception:  # whoever asks for it is told; this thread has to live on
@@ -140,7 +140,7 @@ class Inspection:
 
     def spectra(self, ids: Sequence[str]) -> list[Spectrum]:
         self._require(ids)
-        return self._shelf.fetch(ids)
+        return self._spectra.fetch(ids)
 
     def payload(self, id: str) -> bytes:
         listing = self._listing
@@ -149,7 +149,7 @@ class Inspection:
         return self._payloads.or_made(key, lambda: self._make_payload(listing.ranking, id, facts))
 
     def _make_payload(self, ranking: Ranking, id: str, facts: Facts) -> bytes:
-        return spectrum_payload(ranking, self._shelf, self.spectra([id])[0], facts)
+        return spectrum_payload(ranking, self._spectra, self.spectra([id])[0], facts)
 
     def progress(self) -> CampaignProgress:
         return self.campaign.progress(self.labels())

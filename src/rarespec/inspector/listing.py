@@ -78,7 +78,7 @@ def listing_of(
         The list that the page shows.
     """
     revision = campaign.now
-    ids, ranked = tuple(revision.listed(order)), table_rows(revision.ranking)
+    ids, ranked = tuple(revision.list_ids(order)), table_rows(revision.ranking)
     events = {spectrum: event for (spectrum, _), event in seen.items()}
     left = campaign.describe([id for id in ids if id not in ranked])
     facts = ranked | {id: _of_the_past(facts_before.get(id), events.get(id), now) for id, now in left.items()}

@@ -182,22 +182,22 @@ CANNOT_BE_DRAWN = "the nearest known example is not in the survey and cannot be 
 NO_SCALE = "the nearest known example cannot be scaled to this spectrum"
 
 
-def known_curve(ranking: Ranking, shelf: SpectrumCache, spectrum: Spectrum, known_id: str) -> tuple[Vector, str]:
+def known_curve(ranking: Ranking, cache: SpectrumCache, spectrum: Spectrum, known_id: str) -> tuple[Vector, str]:
     """Filtered flux of a known example on the scale of a spectrum, (p,), NaN where there is none, and a note on it."""
     nothing = np.full(len(spectrum.flux), np.nan)
     if not known_id:
         return nothing, ""
-    known, note = _filter_known(ranking, shelf, known_id)
+    known, note = _filter_known(ranking, cache, known_id)
     if known is None:
         return nothing, note
     curve = on_scale_of(filter_flux(ranking, spectrum), known, offset_is_free=bool(note))
     return (nothing, NO_SCALE) if curve is None else (curve, note)
 
 
-def _filter_known(ranking: Ranking, shelf: SpectrumCache, id: str) -> tuple[Vector | None, str]:
+def _filter_known(ranking: Ranking, cache: SpectrumCache, id: str) -> tuple[Vector | None, str]:
     """Of the survey, or as it was given; without either, as its features describe it."""
     if id in ranking.survey:
-        return filter_flux(ranking, shelf.fetch([id])[0]), ""
+        return filter_flux(ranking, cache.fetch([id])[0]), ""
     if (given := from_elsewhere(ranking, [id])) is not None:
         return filter_flux(ranking, given[0]), ""
     described = from_features(ranking, [id]).get(id)
@@ -217,14 +217,14 @@ def filter_flux(ranking: Ranking, spectrum: Spectrum) -> Vector:
 ALIGNMENT = 8
 
 
-def spectrum_payload(ranking: Ranking, shelf: SpectrumCache, spectrum: Spectrum, facts: Mapping[str, Any]) -> bytes:
+def spectrum_payload(ranking: Ranking, cache: SpectrumCache, spectrum: Spectrum, facts: Mapping[str, Any]) -> bytes:
     """Pack header and curves of a spectrum, seen by this ranking.
 
     Parameters
     ----------
     ranking : Ranking
         The newest ranking.
-    shelf : Shelf
+    cache : Shelf
         Spectra that were read before.
     spectrum : Spectrum
         The spectrum.
@@ -237,7 +237,7 @@ def spectrum_payload(ranking: Ranking, shelf: SpectrumCache, spectrum: Spectrum,
         What the page unpacks.
     """
     nearest = str(facts.get("nearest_known") or "")
-    known, note = known_curve(ranking, shelf, spectrum, nearest)
+    known, note = known_curve(ranking, cache, spectrum, nearest)
     contribution, bands, why_none = _contribution(ranking, spectrum)
     curves = {
         "flux": np.where(np.isfinite(spectrum.flux), spectrum.flux, 0),

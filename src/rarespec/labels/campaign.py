@@ -64,7 +64,7 @@ class Revision:
     ...     report = survey.append(rarespec.MockSky(60, {"carbon": 8}, seed=1))
     ...     carbon = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
     ...     revision = rarespec.Campaign.start(survey, carbon[:4], "matched_filter", top=5).now
-    >>> revision.number, len(revision.listed())
+    >>> revision.number, len(revision.list_ids())
     (0, 5)
     """
 
@@ -73,7 +73,7 @@ class Revision:
     labels: Labels
     places: Mapping[str, Places]
 
-    def listed(self, order: str = "likely") -> list[str]:
+    def list_ids(self, order: str = "likely") -> list[str]:
         """List the ids in the order in which to look at them.
 
         Parameters
@@ -111,7 +111,7 @@ class Campaign:
     ...     report = survey.append(rarespec.MockSky(60, {"carbon": 8}, seed=1))
     ...     carbon = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
     ...     campaign = rarespec.Campaign.start(survey, carbon[:4], "matched_filter", top=5)
-    ...     change = campaign.relearn({campaign.listed()[0]: rarespec.Label.YES})
+    ...     change = campaign.relearn({campaign.list_ids()[0]: rarespec.Label.YES})
     >>> change.revision, change.n_yes
     (1, 1)
     """
@@ -290,7 +290,7 @@ class Campaign:
         """Ids of the examples given at the start."""
         return list(self._relearning.start.rows.known_ids)
 
-    def listed(self, order: str = "likely") -> list[str]:
+    def list_ids(self, order: str = "likely") -> list[str]:
         """List the ids in the order in which to look at them.
 
         Labelled spectra stay at the place where they stood when they were labelled, so that nobody loses their place
@@ -306,7 +306,7 @@ class Campaign:
         list of str
             Ids of candidates and of labelled spectra.
         """
-        return self._now.listed(order)
+        return self._now.list_ids(order)
 
     def relearn(self, labels: Labels) -> Change:
         """Rank again by these labels.
@@ -326,7 +326,7 @@ class Campaign:
             What moved.
         """
         with self._learning:
-            return self._learn(labels, {order: _places_in(self._now.listed(order)) for order in ORDERS})
+            return self._learn(labels, {order: _places_in(self._now.list_ids(order)) for order in ORDERS})
 
     def recall(self, labels: Labels) -> Change:
         """Rank by labels of earlier sessions; these spectra come first in the list, in the order of the labels.

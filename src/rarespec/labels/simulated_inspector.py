@@ -15,7 +15,7 @@ from rarespec.labels.event import Label
 class Listing(Protocol):
     """What is looked through: a `Campaign`, or anything else that lists and may learn."""
 
-    def listed(self, order: str) -> Sequence[str]:
+    def list_ids(self, order: str) -> Sequence[str]:
         """Ids in the order in which to look at them."""
 
     def relearn(self, labels: Mapping[str, Label]) -> Any:
@@ -56,7 +56,7 @@ def simulate_looks(
     --------
     >>> from rarespec.labels import simulate_looks
     >>> class FixedList:
-    ...     def listed(self, order):
+    ...     def list_ids(self, order):
     ...         return ["a", "b", "c"]
     ...     def relearn(self, labels):
     ...         pass
@@ -70,7 +70,7 @@ def simulate_looks(
         if labels:
             campaign.relearn(dict(labels))
         wanted = min(relearn_every, n_looks - len(labels))
-        new = [id for id in campaign.listed(order) if id not in labels][:wanted]
+        new = [id for id in campaign.list_ids(order) if id not in labels][:wanted]
         if not new:
             raise UsageError(
                 f"the list ends after {len(labels)} of {n_looks} looks: list more candidates, or ask for fewer looks"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.plots.canvas import BLUE, GREY, LABEL_SIZE, RED, SMALL_SIZE, empty_figure, panels
-from rarespec.plots.experiment_curves import examples
+from rarespec.plots.experiment.curves import examples
 from rarespec.plots.method_style import LONG_DASHES, SHORT_DASHES, WIDE_DOTS, MethodStyle, choose_marked_places
 from rarespec.searching.yields.yield_curve import YieldCurve
 from rarespec.storage.text import thousands

@@ -79,7 +79,7 @@ def list_rows(rows: SearchRows, fit: Fit, chosen: Chosen, scores: Scores | None 
     UsageError
         If nothing is left to list.
     """
-    listed = rows.listed(chosen.mask)
+    listed = rows.may_be_listed(chosen.mask)
     if not listed.any():
         why = "; ".join(chosen.said) or "every usable spectrum is known or a non-member"
         raise UsageError(f"{rows.survey.path}: there is nothing to rank: {why}")

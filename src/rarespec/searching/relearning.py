@@ -41,7 +41,7 @@ class Relearning:
         self.start = start
         self._preparation = prepare(start.ranker, start.rows, start.device)
         self._chosen = start.request.selection.choose(self.survey)
-        self._listed_first = start.rows.listed(self._chosen.mask)
+        self._listed_first = start.rows.may_be_listed(self._chosen.mask)
         self._tables = CandidateTables(self.survey, whole_columns=True)
         self._row_of: dict[str, int] = {}
         self._hidden: NDArray[np.int64] | None = None
@@ -86,7 +86,7 @@ class Relearning:
         refused_or_bad = non_members.copy()
         refused_or_bad[self._places(unusable)] = True
         rows, start = self.start.rows.relabel(known, refused_or_bad), self.start
-        if any(labelled.values()) and not rows.listed(self._chosen.mask).any():
+        if any(labelled.values()) and not rows.may_be_listed(self._chosen.mask).any():
             raise NothingLeftError(
                 f"{self.survey.path}: every spectrum in the list has a label; there is nothing left to rank"
             )
@@ -129,7 +129,7 @@ class Relearning:
         return np.array([self._row_of[id] for id in ids], dtype=np.intp)
 
     def _find_listed(self, ranking: Ranking) -> NDArray[np.bool_]:
-        return ranking.rows.listed(self._chosen.mask)
+        return ranking.rows.may_be_listed(self._chosen.mask)
 
     def _places(self, ids: Ids) -> NDArray[np.intp]:
         """Places of the rows; ids that the survey does not have, or has no features of, are left out."""

@@ -113,7 +113,7 @@ class SearchRows:
         """Places of these rows of the survey, (k,); -1 for one without features, and for row -1."""
         return np.where(survey_rows < 0, -1, self.matrix.place_of[survey_rows])
 
-    def listed(self, selected: Mask) -> Mask:
+    def may_be_listed(self, selected: Mask) -> Mask:
         """(n,) which rows may be candidates; `selected` is of the survey's rows."""
         listed: Mask = ~self.known & ~self.refused
         listed[: len(self.survey_rows)] &= selected[self.survey_rows]

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rarespec.evaluation.experiment.bench import TaskRunner, carry_out
 from rarespec.evaluation.experiment.methods import method, version_of
 from rarespec.evaluation.experiment.plan import Task, combinations
 from rarespec.evaluation.experiment.setting import DEFAULT_METHODS, Setting
+from rarespec.evaluation.experiment.task_runner import TaskRunner, carry_out
 
 NUMBER = itertools.count()
 
@@ -106,9 +106,9 @@ def test_a_word_that_means_something_else_to_the_user_is_left_alone(module) -> N
     """`prepare` is what an experiment calls of rarespec's own rankers."""
     code = GOOD + "        def prepare(self):\n            raise RuntimeError('not for you')\n"
     name, X = f"{module(code)}:Mine", np.random.default_rng(0).normal(size=(40, 3)).astype("f4")
-    bench = TaskRunner(X, np.arange(40) < 10, seed=0, trials=1, graph=None)
+    runner = TaskRunner(X, np.arange(40) < 10, seed=0, trials=1, graph=None)
     for kind in ("trial", "timing"):
-        (outcome,) = carry_out(bench, [Task(kind, name, "{}", 1, 0)])
+        (outcome,) = carry_out(runner, [Task(kind, name, "{}", 1, 0)])
         assert "error" not in outcome
 
 

@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from rarespec.errors import UsageError
-from rarespec.evaluation.experiment.bench import label_survey
 from rarespec.evaluation.experiment.journal import NAME
 from rarespec.evaluation.experiment.run import run_experiment
 from rarespec.evaluation.experiment.setting import Setting
+from rarespec.evaluation.experiment.task_runner import label_survey
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.survey import Survey
 
@@ -34,14 +34,14 @@ def survey(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def ground(survey):
+def labelled(survey):
     return label_survey(survey, "carbon")
 
 
 @pytest.fixture(scope="module")
-def finished(ground, tmp_path_factory):
+def finished(labelled, tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
-    return run_experiment(ground, SETTING, folder, jobs=2), folder
+    return run_experiment(labelled, SETTING, folder, jobs=2), folder
 
 
 def outcomes_in(folder: Path) -> dict:
@@ -63,16 +63,16 @@ def test_results_are_complete_and_found_what_is_to_be_found(finished):
     assert results.facts.n_rare == 20 and results.facts.n_spectra + results.facts.n_unusable == 420
 
 
-def test_the_components_are_the_exact_ones(ground):
-    assert ground.features.recipe.steps_[-1].solver_ == "exact"
+def test_the_components_are_the_exact_ones(labelled):
+    assert labelled.features.recipe.steps_[-1].solver_ == "exact"
 
 
-def test_parquet_holds_every_trial_and_where_it_came_from(finished, ground):
+def test_parquet_holds_every_trial_and_where_it_came_from(finished, labelled):
     table = pq.read_table(finished[1] / "results.parquet")
     assert table.num_rows == 4 * 2 * 3
     provenance = json.loads(table.schema.metadata[b"rarespec"])
     assert provenance["setting"]["seed"] == 0 and "numpy" in provenance["versions"]
-    rare_ids = set(ground.ids[ground.rare])
+    rare_ids = set(labelled.ids[labelled.rare])
     for row in table.to_pylist():
         assert len(row["known_ids"]) == row["n_known"] and set(row["known_ids"]) <= rare_ids
         assert len(row["places"]) == 20 - row["n_known"]
@@ -83,15 +83,15 @@ def test_parquet_holds_every_trial_and_where_it_came_from(finished, ground):
     assert trials == finished[0].results.trials["lda", 3].average_precision.tolist()
 
 
-def test_one_process_finds_what_two_find(finished, ground, tmp_path):
-    run_experiment(ground, SETTING, tmp_path, jobs=1)
+def test_one_process_finds_what_two_find(finished, labelled, tmp_path):
+    run_experiment(labelled, SETTING, tmp_path, jobs=1)
     assert outcomes_in(tmp_path) == outcomes_in(finished[1])
 
 
-def test_more_trials_keep_the_first_ones(finished, ground, tmp_path):
-    fewer = run_experiment(ground, replace(SETTING, trials=1, methods=("lda",)), tmp_path, jobs=1)
+def test_more_trials_keep_the_first_ones(finished, labelled, tmp_path):
+    fewer = run_experiment(labelled, replace(SETTING, trials=1, methods=("lda",)), tmp_path, jobs=1)
     before = (tmp_path / NAME).read_bytes()
-    more = run_experiment(ground, replace(SETTING, methods=("lda", "emr")), tmp_path, jobs=1)
+    more = run_experiment(labelled, replace(SETTING, methods=("lda", "emr")), tmp_path, jobs=1)
     assert (tmp_path / NAME).read_bytes().startswith(before)
     assert more.results.trials["lda", 3].auc[0] == fewer.results.trials["lda", 3].auc[0]
     whole = finished[0].results.trials
@@ -99,24 +99,24 @@ def test_more_trials_keep_the_first_ones(finished, ground, tmp_path):
     outcomes_in(tmp_path)
 
 
-def test_too_many_known_are_left_out_and_told(ground, tmp_path):
+def test_too_many_known_are_left_out_and_told(labelled, tmp_path):
     small = replace(SETTING, methods=("lda",), n_known=(3, 20, 50), trials=1, tuning_draws=0, sensitivity_draws=0)
-    experiment = run_experiment(ground, small, tmp_path, jobs=1)
+    experiment = run_experiment(labelled, small, tmp_path, jobs=1)
     assert set(experiment.results.trials) == {("lda", 3)}
     assert experiment.left_out == ["NP = 20, 50 left out: only 20 usable spectra are carbon"]
     with pytest.raises(UsageError, match="20 usable spectra are carbon"):
-        run_experiment(ground, replace(small, n_known=(20,)), tmp_path, jobs=1)
+        run_experiment(labelled, replace(small, n_known=(20,)), tmp_path, jobs=1)
 
 
-def test_another_seed_does_not_mix(finished, ground):
+def test_another_seed_does_not_mix(finished, labelled):
     with pytest.raises(UsageError, match="different seed"):
-        run_experiment(ground, replace(SETTING, seed=1), finished[1], jobs=1)
+        run_experiment(labelled, replace(SETTING, seed=1), finished[1], jobs=1)
 
 
 SCRIPT = """
 import sys
 from pathlib import Path
-from rarespec.evaluation.experiment.bench import ground_of
+from rarespec.evaluation.experiment.task_runner import label_survey
 from rarespec.evaluation.experiment.run import run_experiment
 from rarespec.survey import Survey
 sys.path.insert(0, sys.argv[3])
@@ -139,18 +139,18 @@ def killed_after(n_lines: int, survey: Survey, folder: Path) -> None:
     process.wait()
 
 
-def resumed_as_if_never_killed(survey, ground, whole: Path, folder: Path, kills: list[int]) -> None:
+def resumed_as_if_never_killed(survey, labelled, whole: Path, folder: Path, kills: list[int]) -> None:
     for n_lines in kills:
         killed_after(n_lines, survey, folder)
-    run_experiment(ground, SETTING, folder, jobs=2)
+    run_experiment(labelled, SETTING, folder, jobs=2)
     assert outcomes_in(folder) == outcomes_in(whole)
 
 
-def test_a_killed_experiment_goes_on_without_repeating_anything(survey, ground, finished, tmp_path):
-    resumed_as_if_never_killed(survey, ground, finished[1], tmp_path, [5, 20])
+def test_a_killed_experiment_goes_on_without_repeating_anything(survey, labelled, finished, tmp_path):
+    resumed_as_if_never_killed(survey, labelled, finished[1], tmp_path, [5, 20])
 
 
 @pytest.mark.exhaustive
-def test_thirty_kills(survey, ground, finished, tmp_path):
+def test_thirty_kills(survey, labelled, finished, tmp_path):
     kills = np.random.default_rng(0).integers(1, 6, 30).tolist()
-    resumed_as_if_never_killed(survey, ground, finished[1], tmp_path, kills)
+    resumed_as_if_never_killed(survey, labelled, finished[1], tmp_path, kills)

@@ -58,9 +58,9 @@ def _beside_table_1(results: Results) -> Finding:
     return Finding(
         title,
         (
-            f"Over the {format_count(len(away), 'mean')} that both have, the absolute difference from the paper's Table "
-            f"1 is {np.mean(np.abs(list(away.values()))):.3f} on average; {n_within} of {len(away)} are within the "
-            "standard deviation that the paper gives.",
+            f"Over the {format_count(len(away), 'mean')} that both have, the absolute difference from the paper's "
+            f"Table 1 is {np.mean(np.abs(list(away.values()))):.3f} on average; {n_within} of {len(away)} are within "
+            "the standard deviation that the paper gives.",
             f"The largest difference is that of {results.label(farthest[0])} at NP = {farthest[1]}: "
             f"{published + away[farthest]:.3f} here, {published:.3f} published.",
         ),

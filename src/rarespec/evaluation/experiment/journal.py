@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from rarespec.errors import UsageError
-from rarespec.evaluation.experiment.bench import Outcome
 from rarespec.evaluation.experiment.plan import Task
+from rarespec.evaluation.experiment.task_runner import Outcome
 
 NAME = "journal.jsonl"
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec._version import __version__
-from rarespec.evaluation.experiment.bench import TaskRunner, LabelledRows, Outcome, unpack_places
 from rarespec.evaluation.experiment.plan import Kind, Task
 from rarespec.evaluation.experiment.setting import Setting
+from rarespec.evaluation.experiment.task_runner import LabelledRows, Outcome, TaskRunner, unpack_places
 from rarespec.evaluation.places import Places
 from rarespec.rankers.rows import fingerprint_of_rows
 from rarespec.storage.text import as_json
@@ -34,24 +34,24 @@ Ids = NDArray[Any]
 
 
 def write_parquet(
-    outcomes: Iterable[tuple[Task, Outcome]], bench: TaskRunner, ids: Ids, provenance: Mapping[str, Any], folder: Path
+    outcomes: Iterable[tuple[Task, Outcome]], runner: TaskRunner, ids: Ids, provenance: Mapping[str, Any], folder: Path
 ) -> list[Path]:
     """One file for each kind of task that there is; `provenance` goes into its metadata, as JSON."""
     rows: dict[Kind, list[dict[str, Any]]] = {}
     for task, outcome in outcomes:
-        rows.setdefault(task.kind, []).append(_row(task, outcome, bench, ids))
+        rows.setdefault(task.kind, []).append(_row(task, outcome, runner, ids))
     return [_write(folder / FILE_OF[kind], of_kind, provenance) for kind, of_kind in rows.items()]
 
 
-def _row(task: Task, outcome: Outcome, bench: TaskRunner, ids: Ids) -> dict[str, Any]:
+def _row(task: Task, outcome: Outcome, runner: TaskRunner, ids: Ids) -> dict[str, Any]:
     row = {
         "method": task.method,
         "params": task.params,
         "n_known": task.n_known,
         "draw": task.draw,
-        "seed": bench.seed,
-        "n_listed": len(bench.X) - task.n_known,
-        "known_ids": ids[bench.known(task)].tolist(),
+        "seed": runner.seed,
+        "n_listed": len(runner.X) - task.n_known,
+        "known_ids": ids[runner.known(task)].tolist(),
     }
     named = {"ap": "average_precision", "top": "top_ids"}
     values = {named.get(name, name): value for name, value in outcome.items()}
@@ -79,11 +79,11 @@ def _write(path: Path, rows: list[dict[str, Any]], provenance: Mapping[str, Any]
 # ---- What the results of an experiment depend on, and with what they were made.
 
 
-def identity(ground: LabelledRows, setting: Setting) -> dict[str, Any]:
+def identity(labelled: LabelledRows, setting: Setting) -> dict[str, Any]:
     """What must be the same for outcomes of several runs to belong together."""
-    return cheap_identity(ground.survey, setting) | {
-        "features": fingerprint_of_rows(ground.X),
-        "rare": fingerprint_of_rows(np.flatnonzero(ground.rare)[:, None].astype(np.float64)),
+    return cheap_identity(labelled.survey, setting) | {
+        "features": fingerprint_of_rows(labelled.X),
+        "rare": fingerprint_of_rows(np.flatnonzero(labelled.rare)[:, None].astype(np.float64)),
     }
 
 
@@ -92,12 +92,12 @@ def cheap_identity(survey: Survey, setting: Setting) -> dict[str, Any]:
     return {"survey": survey.path.name, "seed": setting.seed, "version of rarespec": __version__}
 
 
-def provenance(ground: LabelledRows, setting: Setting) -> dict[str, Any]:
+def provenance(labelled: LabelledRows, setting: Setting) -> dict[str, Any]:
     """For the metadata of files and for the page."""
     return {
-        "identity": identity(ground, setting),
+        "identity": identity(labelled, setting),
         "setting": setting.as_dict(),
-        "recipe": str(ground.features.recipe),
-        "rare class": ground.matched_by,
+        "recipe": str(labelled.features.recipe),
+        "rare class": labelled.matched_by,
         "versions": versions_with("numpy", "scipy", "scikit-learn", "faiss-cpu"),
     }

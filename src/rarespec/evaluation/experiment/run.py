@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from rarespec.errors import UsageError
-from rarespec.evaluation.experiment.bench import TaskRunner, LabelledRows, Outcome, carry_out
-from rarespec.evaluation.experiment.collected import collect_results
+from rarespec.evaluation.experiment.collect import collect_results
 from rarespec.evaluation.experiment.journal import Journal, journal_in
 from rarespec.evaluation.experiment.outcome_files import identity, provenance, write_parquet
 from rarespec.evaluation.experiment.plan import (
@@ -27,6 +26,7 @@ from rarespec.evaluation.experiment.plan import (
 )
 from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.experiment.setting import Setting
+from rarespec.evaluation.experiment.task_runner import LabelledRows, Outcome, TaskRunner, carry_out
 from rarespec.progress import Progress
 from rarespec.storage.processes import Died, available_cores, map_as_finished
 from rarespec.survey.features.neighbours import graph_of
@@ -52,13 +52,13 @@ class Count:
             self.progress(self.done, self.total)
 
 
-def run_tasks(tasks: Sequence[Task], bench: TaskRunner, journal: Journal, jobs: int, count: Count) -> None:
+def run_tasks(tasks: Sequence[Task], runner: TaskRunner, journal: Journal, jobs: int, count: Count) -> None:
     """Carry out what the journal does not have; a task whose process is killed has failed, and the others go on."""
     missing = [task for task in tasks if task not in journal]
     count.count_earlier(len(tasks) - len(missing))
     if not missing:
         return
-    for portion, outcomes in map_as_finished(carry_out, bench, portions(missing), jobs):
+    for portion, outcomes in map_as_finished(carry_out, runner, portions(missing), jobs):
         if isinstance(outcomes, Died):
             killed = f"its process was killed (status {outcomes.status}), perhaps for lack of memory; try --jobs 1"
             outcomes = [{"error": killed} for _ in portion]
@@ -111,35 +111,35 @@ class Experiment:
 
 
 def run_experiment(
-    ground: LabelledRows, setting: Setting, folder: Path, jobs: int | None = None, progress: Progress | None = None
+    labelled: LabelledRows, setting: Setting, folder: Path, jobs: int | None = None, progress: Progress | None = None
 ) -> Experiment:
     """Run what the folder does not have yet, and write every outcome to Parquet files there."""
-    setting, left_out = _possible(setting, ground)
-    bench = TaskRunner(ground.X, ground.rare, setting.seed, setting.trials, _graph(ground, setting))
-    jobs, made_with = jobs or available_cores(), provenance(ground, setting)
-    with journal_in(folder, identity(ground, setting)) as journal:
+    setting, left_out = _possible(setting, labelled)
+    runner = TaskRunner(labelled.X, labelled.rare, setting.seed, setting.trials, _graph(labelled, setting))
+    jobs, made_with = jobs or available_cores(), provenance(labelled, setting)
+    with journal_in(folder, identity(labelled, setting)) as journal:
         count = Count(progress, _n_tasks(setting))
         tuning = tuning_tasks(setting)
-        run_tasks(tuning, bench, journal, jobs, count)
+        run_tasks(tuning, runner, journal, jobs, count)
         tuned = choose_parameters((task, journal[task]) for task in tuning)
         reported = trial_tasks(setting, tuned) + further_tasks(setting)
-        run_tasks(reported, bench, journal, jobs, count)
+        run_tasks(reported, runner, journal, jobs, count)
         timing = timing_tasks(setting, tuned) + cost_tasks(setting)
-        run_tasks(timing, bench, journal, 1, count)  # alone: other work would be in the way of the memory
+        run_tasks(timing, runner, journal, 1, count)  # alone: other work would be in the way of the memory
         done = [(task, journal[task]) for task in tuning + reported + timing]
-        written = write_parquet(done, bench, ground.ids, made_with, folder)
-        results = collect_results(setting, ground.facts, tuned, bench, journal)
-    warnings = _warnings(done) + _warn_of_reported_tuning(bench, tuning)
+        written = write_parquet(done, runner, labelled.ids, made_with, folder)
+        results = collect_results(setting, labelled.facts, tuned, runner, journal)
+    warnings = _warnings(done) + _warn_of_reported_tuning(runner, tuning)
     return Experiment(results, made_with, written, left_out, [*results.left_out, *_failures(done)], warnings)
 
 
-def _possible(setting: Setting, ground: LabelledRows) -> tuple[Setting, list[str]]:
+def _possible(setting: Setting, labelled: LabelledRows) -> tuple[Setting, list[str]]:
     """The setting without numbers of known examples that the class is too small for, and a word on these."""
-    n_rare, words = ground.facts.n_rare, setting.rare_in_words
+    n_rare, words = labelled.facts.n_rare, setting.rare_in_words
     possible = tuple(n for n in setting.n_known if n < n_rare)
     if not possible:
         raise UsageError(
-            f"{ground.survey.path}: {n_rare} usable spectra are {words} ({ground.matched_by}); "
+            f"{labelled.survey.path}: {n_rare} usable spectra are {words} ({labelled.matched_by}); "
             f"{min(setting.n_known)} known and at least one hidden example are needed; choose another --rare or --np"
         )
     left_out = [n for n in setting.n_known if n >= n_rare]
@@ -147,9 +147,9 @@ def _possible(setting: Setting, ground: LabelledRows) -> tuple[Setting, list[str
     return replace(setting, n_known=possible), [said] if left_out else []
 
 
-def _graph(ground: LabelledRows, setting: Setting) -> Any:
+def _graph(labelled: LabelledRows, setting: Setting) -> Any:
     k = most_neighbours(tuning_tasks(setting) + trial_tasks(setting, {}))
-    return None if k is None else graph_of(ground.features, min(k, len(ground.rows) - 1))
+    return None if k is None else graph_of(labelled.features, min(k, len(labelled.rows) - 1))
 
 
 def _n_tasks(setting: Setting) -> int:
@@ -165,8 +165,8 @@ def _n_tasks(setting: Setting) -> int:
     )
 
 
-def _warn_of_reported_tuning(bench: TaskRunner, tuning: Sequence[Task]) -> list[str]:
-    n = bench.count_tuned_on_reported(tuning)
+def _warn_of_reported_tuning(runner: TaskRunner, tuning: Sequence[Task]) -> list[str]:
+    n = runner.count_tuned_on_reported(tuning)
     return (
         [f"{n} of {len(tuning)} tuning tasks share a draw with the reported ones, because the class has few members"]
         if n

@@ -1,4 +1,4 @@
-"""Principal components of rows that stream past: exact from the covariance, or randomised from a few readings."""
+"""Principal components of rows that stream past: exact from the covariance, or randomised from a few passes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rarespec.errors import UsageError
-from rarespec.features.pca.readings import BlockReadings, Moments, Readings, StreamReadings
+from rarespec.features.pca.passes import BlockPasses, Moments, Passes, StreamPasses
 from rarespec.features.pca.solvers import DENSE_SHARE, DENSE_SIZE, Search, Subspace, find_subspace, leading_eigenpairs
 from rarespec.features.rows import Blocks, RowBlocks, Rows, RowStream, finite_rows
 
@@ -38,7 +38,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Components kept. None means min(n, p). Centred rows have n - 1 and p directions at most; where that is fewer,
         so many are kept, and a warning says so.
     solver : {"auto", "exact", "randomised"}, optional
-        "exact" adds up the covariance matrix in one reading, with memory for about three p x p matrices. "randomised"
+        "exact" adds up the covariance matrix in one pass, with memory for about three p x p matrices. "randomised"
         reads the rows n_passes + 1 times or more, with memory for a few thousand rows and some
         p x (n_components + oversampling) matrices. "auto" is exact up to 1000 columns or when more than one in eight
         components is wanted, else randomised.
@@ -49,9 +49,9 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     oversampling : int, optional
         Directions that the randomised solver follows beyond n_components.
     n_passes : int, optional
-        Readings of the randomised solver after the first, which takes the mean and a sample.
+        Passes of the randomised solver after the first, which takes the mean and a sample.
     tol : float, optional
-        While more than this share of the variance seems to be missed, the randomised solver makes two more readings.
+        While more than this share of the variance seems to be missed, the randomised solver makes two more passes.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self._fit(blocks)
 
     def fit_transform(self, X: Array, y: Any = None) -> NDArray[np.floating]:
-        """Learn from rows in memory, and return their features; the randomised solver has them from its last reading.
+        """Learn from rows in memory, and return their features; the randomised solver has them from its last pass.
 
         Parameters
         ----------
@@ -173,19 +173,19 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _fit(self, blocks: Blocks, seen: list[Rows] | None = None) -> Self:
         self._check_parameters()
         n_features = _n_features(blocks)
-        solver, readings = self._choose_solver(n_features), _readings_of(blocks)
+        solver, passes = self._choose_solver(n_features), _passes_of(blocks)
         if solver == "exact":
-            moments = readings.moments()
-            self._check_size(readings, n_features)
+            moments = passes.moments()
+            self._check_size(passes, n_features)
             assert moments is not None
             self._publish_moments(moments)
         else:
-            subspace = find_subspace(readings, self._search(), seen)
-            self._check_size(readings, n_features)
+            subspace = find_subspace(passes, self._search(), seen)
+            self._check_size(passes, n_features)
             assert subspace is not None
             self._publish_subspace(subspace)
         self.solver_ = solver
-        self.n_left_out_ = readings.n_left_out
+        self.n_left_out_ = passes.n_left_out
         return self
 
     def _publish_moments(self, moments: Moments) -> None:
@@ -390,15 +390,15 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if self.oversampling < 0 or self.n_passes < 1:
             raise ValueError(f"oversampling={self.oversampling!r} must be >= 0 and n_passes={self.n_passes!r} >= 1")
 
-    def _check_size(self, readings: Readings, n_features: int) -> None:
-        n = readings.n_rows or 0
+    def _check_size(self, passes: Passes, n_features: int) -> None:
+        n = passes.n_rows or 0
         if n == 0:
-            raise TooFewRowsError(f"no rows to fit: none of {readings.n_left_out} rows is finite")
+            raise TooFewRowsError(f"no rows to fit: none of {passes.n_left_out} rows is finite")
         if n == 1:
             raise TooFewRowsError("one sample has no variance: n_samples=1, but at least 2 finite rows are needed")
         kept = self._n_kept(n, n_features)
         if self.n_components is not None and kept < self.n_components:
-            left_out = f" ({readings.n_left_out} cannot be used)" if readings.n_left_out else ""
+            left_out = f" ({passes.n_left_out} cannot be used)" if passes.n_left_out else ""
             warnings.warn(
                 f"{n} rows to learn from{left_out}: {kept} components instead of {self.n_components}",
                 stacklevel=2,
@@ -429,8 +429,8 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return tags
 
 
-def _readings_of(blocks: Blocks) -> Readings:
-    return BlockReadings(blocks) if isinstance(blocks, RowBlocks) else StreamReadings(RowStream(blocks))
+def _passes_of(blocks: Blocks) -> Passes:
+    return BlockPasses(blocks) if isinstance(blocks, RowBlocks) else StreamPasses(RowStream(blocks))
 
 
 def _n_features(blocks: Blocks) -> int:

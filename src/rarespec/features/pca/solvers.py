@@ -1,4 +1,4 @@
-"""Leading eigenvectors by readings of the rows: block Krylov and subspace iteration."""
+"""Leading eigenvectors by passes of the rows: block Krylov and subspace iteration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from rarespec.engines.here import one_blas_thread
-from rarespec.features.pca.readings import Look, Projection, Readings, Sums
+from rarespec.features.pca.passes import Look, Passes, Projection, Sums
 from rarespec.features.rows import Rows, sum_of_squares
 
 # ---- Leading eigenvectors of a symmetric matrix that is known through its products with thin matrices.
@@ -157,11 +157,11 @@ def _by_restarts(matrix: Matrix, k: int, rng: np.random.Generator) -> tuple[NDAr
 
 # ---- The leading principal subspace of rows that are read a few times and never held: the randomised solver.
 #
-# One reading takes the mean and a random sample, whose own leading directions are the first guess. Each further
-# reading but the last multiplies the guess, then the directions in which it errs most, by the scatter matrix, as in
-# block Krylov and Davidson methods (Halko, Martinsson & Tropp 2011; Musco & Musco 2015). The last reading measures
+# One pass takes the mean and a random sample, whose own leading directions are the first guess. Each further
+# pass but the last multiplies the guess, then the directions in which it errs most, by the scatter matrix, as in
+# block Krylov and Davidson methods (Halko, Martinsson & Tropp 2011; Musco & Musco 2015). The last pass measures
 # the variance along the directions found, so that the variances reported are those of the features; while it finds
-# clearly more than was expected from the products, two more readings are made.
+# clearly more than was expected from the products, two more passes are made.
 #
 # Notation X (n, p) rows minus their mean, never formed; C = X'X Q (p, l) orthonormal, l a little larger than the
 # number of components wanted
@@ -175,7 +175,7 @@ single product it is about as much as was gained."""
 FAR_FROM_ZERO = 30.0
 """Squared length of the mean, relative to the mean squared distance from it, from which rows are centred one by one."""
 REFINED_DIRECTIONS = 32
-"""How many directions are added to the guess in each reading: the leading ones need no improvement."""
+"""How many directions are added to the guess in each pass: the leading ones need no improvement."""
 
 
 @dataclass(frozen=True)
@@ -210,9 +210,9 @@ class Search:
     Attributes
     ----------
     n_wanted, n_measured, n_followed : int
-        Directions wanted, measured in the last reading, and followed before it.
+        Directions wanted, measured in the last pass, and followed before it.
     n_passes : int
-        Readings after the first one, before convergence is judged.
+        Passes after the first one, before convergence is judged.
     tol : float
         Share of the captured variance that may be missing; what is missing is judged by the last gain.
     seed : int
@@ -227,12 +227,12 @@ class Search:
     seed: int
 
 
-def find_subspace(readings: Readings, search: Search, seen: list[Rows] | None = None) -> Subspace | None:
+def find_subspace(passes: Passes, search: Search, seen: list[Rows] | None = None) -> Subspace | None:
     """Find the leading subspace of the rows.
 
     Parameters
     ----------
-    readings : Readings
+    passes : Passes
         The rows.
     search : Search
         How hard to look.
@@ -245,18 +245,18 @@ def find_subspace(readings: Readings, search: Search, seen: list[Rows] | None = 
         None when there are no rows.
     """
     with one_blas_thread():
-        return _find_subspace(readings, search, seen)
+        return _find_subspace(passes, search, seen)
 
 
-def _find_subspace(readings: Readings, search: Search, seen: list[Rows] | None) -> Subspace | None:
+def _find_subspace(passes: Passes, search: Search, seen: list[Rows] | None) -> Subspace | None:
     rng = np.random.default_rng(search.seed)
-    first = readings.mean_and_sample(rng)
+    first = passes.mean_and_sample(rng)
     if first is None:
         return None
     mean, sample = first
     sample -= mean.astype(sample.dtype)
-    centred = _Centred(readings, mean, explicit=_is_far_from_zero(mean, sample))
-    width = min(search.n_followed, readings.n_rows or 0, len(mean))
+    centred = _Centred(passes, mean, explicit=_is_far_from_zero(mean, sample))
+    width = min(search.n_followed, passes.n_rows or 0, len(mean))
     guess = _sample_directions(sample, rng.standard_normal((len(mean), width)))
     return _iterate_until_converged(centred, guess, search, seen)
 
@@ -290,13 +290,13 @@ class _Centred:
     The second way loses digits when the mean is much larger than the scatter around it.
     """
 
-    readings: Readings
+    passes: Passes
     mean: NDArray[np.float64]
     explicit: bool
 
     def looks(self, look: Look, q: Matrix) -> Iterator[Sums]:
         centre, offset = (self.mean, np.zeros(q.shape[1])) if self.explicit else (None, self.mean @ q)
-        return self.readings.looks(look, Projection(q, offset, centre))
+        return self.passes.looks(look, Projection(q, offset, centre))
 
     def scatter_times(self, q: Matrix) -> Matrix:
         """C Q: products in the precision of the rows, sums over shares of them in float64."""
@@ -374,7 +374,7 @@ def _measure_subspace(rows: _Centred, q: Matrix, seen: list[Rows] | None) -> Sub
         total += float(their_total)
         if seen is not None:
             seen += projected
-    n = rows.readings.n_rows or 0
+    n = rows.passes.n_rows or 0
     if not rows.explicit:  # the sum of squares was taken around zero: take out the mean's share
         total -= n * float(rows.mean @ rows.mean)
     scatter, rotation = np.linalg.eigh(gram)

@@ -197,7 +197,7 @@ class Auto(PreparingRanker):
         self._fitted_rows = X
         self._fitted = {name: self._along(name, X) for name in self.directions_} | parts.whole
         self._learn_leaning(ready, known, refused)
-        self._combine(np.flatnonzero(~known & ~refused), space.seen(query.ready.whitened(query.known)))
+        self._combine(np.flatnonzero(~known & ~refused), space.seen(query.ready.whiten(query.known)))
         self.hidden_scores_ = fuse(self.hidden_places_, self.weights_) + self._lean_towards_unusual(hidden)
 
     def _learn_leaning(self, ready: Prepared | Wide, known: Flags, refused: Flags) -> None:
@@ -237,7 +237,7 @@ class Auto(PreparingRanker):
         direction = self.directions_[name]
         if name == "push":
             return weighted_sums(X, direction)
-        return _by_blocks(X, lambda rows: along(self._space.whitened(rows), direction))
+        return _by_blocks(X, lambda rows: along(self._space.whiten(rows), direction))
 
     def _among(self, name: str, X: Rows) -> Scores:
         kept = KeptRows(self.kept_rows_[name], self.kept_scores_[name])

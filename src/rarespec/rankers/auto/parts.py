@@ -163,12 +163,12 @@ class _Candidates(NamedTuple):
 
 
 def _of_mean(query: Query, known: NDArray[np.intp]) -> Direction:
-    rows = query.ready.whitened(known)
+    rows = query.ready.whiten(known)
     return query.ready.space.direction(rows.mean(axis=0, dtype=np.float64), len(known), query.ready.space.beyond(rows))
 
 
 def _expand(query: Query, known: NDArray[np.intp], candidates: _Candidates) -> Direction:
-    rows, m, direction = query.ready.whitened(known), len(known), _of_mean(query, known)
+    rows, m, direction = query.ready.whiten(known), len(known), _of_mean(query, known)
     mean, beyond = rows.mean(axis=0, dtype=np.float64), query.ready.space.beyond(rows)
     length, count = float((query.ready.root_length[known] ** 2).mean()), m + CANDIDATES_COUNT_AS
     for n in (int(share * len(candidates.halved)) for share in CANDIDATE_SHARES):

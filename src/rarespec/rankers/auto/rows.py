@@ -66,7 +66,7 @@ class Prepared:
         """How unusual each row is, (n,)."""
         return unusualness(self.X, self.space)
 
-    def whitened(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+    def whiten(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """Some of the rows, (m, d)."""
         return self.halved[rows] * self.root_length[rows, None]
 
@@ -113,7 +113,7 @@ class Wide:
 
     @cached_property
     def _search(self) -> FaissSearch:
-        return FaissSearch.restored(self._units, n_neighbours(len(self.X)) + 1, self.cells)
+        return FaissSearch.restore(self._units, n_neighbours(len(self.X)) + 1, self.cells)
 
     def _alike(self, known: NDArray[np.intp]) -> NDArray[np.intp]:
         """Those most alike to any of the known: edges that lead from them to the known are not found from the known."""

@@ -64,7 +64,7 @@ class SignalSpace:
     usual_reach: float
     """How far all but the noisiest rows reach along the noisy axes; see `reach`."""
 
-    def whitened(self, X: Rows) -> NDArray[np.float64]:
+    def whiten(self, X: Rows) -> NDArray[np.float64]:
         """(n, d) float64; for a block of rows."""
         return np.asarray((X - self.mean) @ self.whitening)
 
@@ -72,7 +72,7 @@ class SignalSpace:
         """(n, d) float32."""
         Z = np.empty(X.shape, np.float32)
         for start in range(0, len(X), BLOCK_ROWS):
-            Z[start : start + BLOCK_ROWS] = self.whitened(X[start : start + BLOCK_ROWS])
+            Z[start : start + BLOCK_ROWS] = self.whiten(X[start : start + BLOCK_ROWS])
         return Z
 
     def all_units(self, X: Rows) -> NDArray[np.float32]:
@@ -208,7 +208,7 @@ def join_graph(units: NDArray[np.float32], n: int, neighbours: Neighbours | None
 def _cells(units: Rows) -> dict[str, NDArray[Any]]:
     sample = units[np.random.default_rng(0).choice(len(units), N_SAMPLE, replace=False)]
     order, k = np.argsort(row_digests(units)), n_neighbours(len(units)) + 1
-    return FaissSearch(units, order, sample, k, own_first=True, target_recall=RECALL, seed=0).kept()
+    return FaissSearch(units, order, sample, k, own_first=True, target_recall=RECALL, seed=0).to_keep()
 
 
 def n_neighbours(n: int) -> int:
@@ -221,7 +221,7 @@ def unusualness(X: Rows, space: SignalSpace) -> Scores:
     share, values = space.signal_share(1), np.empty(len(X))
     for start in range(0, len(X), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
-        values[block] = space.whitened(X[block]) ** 2 @ share
+        values[block] = space.whiten(X[block]) ** 2 @ share
     return values
 
 

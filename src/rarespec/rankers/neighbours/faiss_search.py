@@ -166,15 +166,15 @@ class FaissSearch:
         self._n_probes, self.recall = found
 
     @classmethod
-    def restored(cls, base: Rows, k: int, kept: Mapping[str, NDArray[Any]]) -> Self:
-        """From what `kept` gave, on the same rows; grouping them, which takes longest, is not done again."""
+    def restore(cls, base: Rows, k: int, kept: Mapping[str, NDArray[Any]]) -> Self:
+        """From what `to_keep` gave, on the same rows; grouping them, which takes longest, is not done again."""
         search = cls.__new__(cls)
         search._k, search._n_jobs = k, None
         search._index = _restore(base, kept)
         search._n_probes, search.recall = int(kept["n_probes"]), float(kept["recall"])
         return search
 
-    def kept(self) -> dict[str, NDArray[Any]]:
+    def to_keep(self) -> dict[str, NDArray[Any]]:
         """What is worth keeping, as arrays: some ten bytes a row."""
         index = self._index
         return {

@@ -153,7 +153,7 @@ class BaggingSVM(Ranker):
         """One machine for each bag, as weights of all known and drawn rows."""
         rows = np.concatenate([known, drawn])
         vectors, scaling = X[rows].astype(np.float64), Scaling.of(X)
-        scaled = scaling.scaled(vectors)
+        scaled = scaling.scale(vectors)
         weights, intercepts, n_unsolved = np.zeros((len(rows), len(bags))), np.empty(len(bags)), 0
         for t, bag in enumerate(bags):
             members = np.concatenate([np.arange(len(known)), len(known) + np.searchsorted(drawn, bag)])

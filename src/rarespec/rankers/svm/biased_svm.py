@@ -218,7 +218,7 @@ class _Trainer:
         from sklearn.svm import SVC
 
         machine = SVC(kernel="rbf", gamma=self.gamma * self.scaling.unit**2, C=1.0)
-        machine.fit(self.scaling.scaled(X), known, sample_weight=costs)
+        machine.fit(self.scaling.scale(X), known, sample_weight=costs)
         vectors, intercept = X[machine.support_].astype(np.float64), float(machine.intercept_[0])
         n_iter, converged = max(1, int(machine.n_iter_[0])), machine.fit_status_ == 0
         return _KernelMachine(vectors, machine.dual_coef_[0], intercept, self.gamma, n_iter, converged)

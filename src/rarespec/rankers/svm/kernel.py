@@ -162,5 +162,5 @@ class Scaling:
         centre, variance = centre_and_variance(X)
         return cls(centre, float(np.sqrt(variance)) if variance > 0 else 1.0)
 
-    def scaled(self, rows: Rows) -> Array:
+    def scale(self, rows: Rows) -> Array:
         return (rows - self.centre) / self.unit

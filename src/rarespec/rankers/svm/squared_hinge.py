@@ -107,7 +107,7 @@ def _derivatives(
     for start in range(0, len(X), BLOCK_ROWS):
         support = start + np.flatnonzero(inside[start : start + BLOCK_ROWS])
         rows = np.ones((len(support), X.shape[1] + 1))
-        rows[:, :-1] = scaling.scaled(X[support])
+        rows[:, :-1] = scaling.scale(X[support])
         weighted = 2.0 * costs[support, None] * rows
         gradient -= (signs[support] * (1.0 - margins[support])) @ weighted
         hessian += rows.T @ weighted

@@ -30,7 +30,7 @@ def solve_together(positives: Tensor, negatives: Tensor, objective: Objective, t
     problems = _ready(Problems.of(positives, negatives, objective))
     with ONE_AT_A_TIME:
         recorded = _record_steps(tuple(problems.x.shape), problems.m, objective, problems.x.device)
-        return recorded.solved(problems, tol, max_iter)
+        return recorded.solve(problems, tol, max_iter)
 
 
 def _ready(problems: Problems) -> Problems:
@@ -79,7 +79,7 @@ class RecordedSteps:
         _assign(self.state, after)
         self.waited.copy_(torch.where(better, 0, self.waited + 1))
 
-    def solved(self, problems: Problems, tol: float, max_iter: int) -> Solution:
+    def solve(self, problems: Problems, tol: float, max_iter: int) -> Solution:
         import torch
 
         self.x.copy_(problems.x)

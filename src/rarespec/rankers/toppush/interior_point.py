@@ -103,7 +103,7 @@ def _solve(problems: Problems, tol: float, max_iter: int) -> Solution:
         better = state.gap < xp.take(best.gap, live)
         n_iter = rows_replaced(n_iter, live, xp.take(n_iter, live) + 1)
         since_best = rows_replaced(since_best, live, xp.where(better, xp.zeros_like(waited), waited + 1))
-        best = best.replaced(live[better], state.at(better))
+        best = best.replace(live[better], state.at(better))
     return Solution(best.weights, best.primal, best.gap, n_iter, best.within(tol), best.a, best.b)
 
 
@@ -141,7 +141,7 @@ def advance(problems: Problems, state: State) -> State:
     newton = NewtonStep(problems, state)
     predicted = newton.direction([-x * y for x, y in pairs])
     mu = _mean_product(pairs)
-    ahead = state.moved(predicted, at_most(_largest_step(problems, state, predicted), 1.0))
+    ahead = state.move(predicted, at_most(_largest_step(problems, state, predicted), 1.0))
     # Mehrotra's choice: aim low where the pure Newton step gets far, stay near the path where it does not
     target = ((_mean_product(problems.pairs(ahead)) / mu) ** 3 * mu)[:, None]
     changes = problems.pairs(predicted)
@@ -149,7 +149,7 @@ def advance(problems: Problems, state: State) -> State:
     targets = [target - x * y - dx * dy for (x, y), (dx, dy) in zip(pairs, changes, strict=True)]
     direction = newton.direction(targets)
     step = at_most(TO_THE_BOUNDARY * _largest_step(problems, state, direction), 1.0)
-    return _evaluate(problems, state.moved(direction, step))
+    return _evaluate(problems, state.move(direction, step))
 
 
 def _mean_product(pairs: list[tuple[Values, Values]]) -> Values:

@@ -66,7 +66,7 @@ class PushSettings:
     tol: float
     max_iter: int
 
-    def solved(self, positives: Values, negatives: Values) -> Solution:
+    def solve(self, positives: Values, negatives: Values) -> Solution:
         """B problems: positives (B, m, d) against negatives (B, n, d)."""
         if self.solver == "interior-point":
             return solve(positives, negatives, self.objective, self.tol, self.max_iter)
@@ -126,7 +126,7 @@ def solve_bags(
 
     def solved(group: NDArray[np.intp]) -> Solution:
         negatives = scaled.apply(as_numpy(rows_at(X, group.ravel()))).reshape(*group.shape, X.shape[1])
-        return settings.solved(np.broadcast_to(positives, (len(group), *positives.shape)), negatives)
+        return settings.solve(np.broadcast_to(positives, (len(group), *positives.shape)), negatives)
 
     # the matrices are small: threads inside BLAS would cost more than they give, and could change the last digit
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as threads:
@@ -145,7 +145,7 @@ def _solve_there(
     if solution.converged.all():
         return solution
     again = np.flatnonzero(~solution.converged)
-    here = settings.solved(as_numpy(same)[again], as_numpy(negatives)[again])
+    here = settings.solve(as_numpy(same)[again], as_numpy(negatives)[again])
     names = [one.name for one in fields(Solution)]
     return Solution(*(rows_replaced(getattr(solution, name), again, getattr(here, name)) for name in names))
 
@@ -157,7 +157,7 @@ def _batch_solved(positives: Array, negatives: Array, settings: PushSettings) ->
         from rarespec.rankers.toppush.cuda import solve_together
 
         return solve_together(positives, negatives, settings.objective, settings.tol, settings.max_iter)
-    return settings.solved(positives, negatives)
+    return settings.solve(positives, negatives)
 
 
 def solve_all_rows(X: Rows, known: NDArray[np.bool_], scaled: LinearMap, settings: PushSettings) -> Solution:
@@ -182,7 +182,7 @@ def solve_all_rows(X: Rows, known: NDArray[np.bool_], scaled: LinearMap, setting
     positives, unlabelled = scaled.apply(X[known]), np.flatnonzero(~known)
     with threadpool_limits(1, user_api="blas"):  # the matrices are small, and threads could change the last digit
         if len(unlabelled) <= max(SOLVED_WHOLE, 2 * settings.objective.top_k) or settings.solver == "published":
-            return settings.solved(positives[None], scaled.apply(X[unlabelled])[None])
+            return settings.solve(positives[None], scaled.apply(X[unlabelled])[None])
         return _grow(X, unlabelled, positives, scaled, settings)
 
 
@@ -195,7 +195,7 @@ def _grow(
     n_top = settings.objective.top_k + N_ADDED  # fewer rows than top_k could not hold the weight that b spreads over
     chosen, n_iter = _highest(scores, n_top), 0
     for _ in range(MAX_ROUNDS):
-        solution = inner.solved(positives[None], scaled.apply(X[unlabelled[chosen]])[None])
+        solution = inner.solve(positives[None], scaled.apply(X[unlabelled[chosen]])[None])
         n_iter += int(solution.n_iter[0])
         scores = weighted_sums(X, scaled.weights_of(solution.weights[0]))[unlabelled]
         solution = _certify_on_all(solution, positives @ solution.weights[0], scores, chosen, scaled, settings)

@@ -104,7 +104,7 @@ class Variables:
     tau: Values
     """(B,)."""
 
-    def moved(self, direction: Variables, step: Values) -> Variables:
+    def move(self, direction: Variables, step: Values) -> Variables:
         """Each problem by its step (B,) in its direction."""
         by = step[:, None]
         return Variables(
@@ -129,7 +129,7 @@ class State(Variables):
     def at(self, selection: Any) -> Self:
         return type(self)(*(getattr(self, one.name)[selection] for one in fields(self)))
 
-    def replaced(self, problems: Any, other: Self) -> Self:
+    def replace(self, problems: Any, other: Self) -> Self:
         """These problems from `other`, the rest as they are."""
         names = [one.name for one in fields(self)]
         return type(self)(*(rows_replaced(getattr(self, name), problems, getattr(other, name)) for name in names))

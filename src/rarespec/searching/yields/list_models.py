@@ -152,7 +152,7 @@ class ListModels:
         slope = np.diff(self.recall, axis=-1, prepend=0.0)[..., cell] / width
         return np.asarray(np.log(slope).sum(axis=-1))
 
-    def drawn(self, weights: Floats, n_drawn: int) -> Floats:
+    def draw(self, weights: Floats, n_drawn: int) -> Floats:
         """Members expected among the first `depths` places, (n_drawn, d), of ways drawn by weight.
 
         Drawn at equal steps of the cumulated weight, so the same weights give the same answer.

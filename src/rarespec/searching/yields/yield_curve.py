@@ -152,7 +152,7 @@ def places_among(listed_scores: ArrayLike, hidden_scores: ArrayLike) -> NDArray[
 
 def _estimate(scores: Floats, places: NDArray[np.int64], k_max: int, confidence: float) -> YieldCurve:
     models = ListModels.of_length(len(scores))
-    counts = models.drawn(models.posterior(scores, places), N_DRAWN)
+    counts = models.draw(models.posterior(scores, places), N_DRAWN)
     chance = _chance(models.depths, counts.mean(axis=0))
     expected = np.cumsum(chance)
     low, high = _interval(models.depths, counts, expected, confidence)

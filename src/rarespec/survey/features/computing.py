@@ -274,10 +274,10 @@ def _open_kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
 
 
 def _learn(survey: Survey, recipe: Recipe, home: Path, progress: Progress | None, engine: Engine) -> FeatureSet:
-    """With a new model; what is prepared for learning, in several readings, serves for the features too."""
+    """With a new model; what is prepared for learning, in several passes, serves for the features too."""
     recipe.fit_preparation(survey.masked_flux(0)[:1])
     prepared = PreparedBlocks(survey, recipe)
-    with prepared.kept(engine):
+    with prepared.keep(engine):
         recipe.fit_prepared(SurveyRows(prepared, engine))
         features = FeatureSet(survey, recipe, _keep_model(survey, recipe, home), len(survey), prepared)
         _compute_missing(features, progress, engine)

@@ -26,7 +26,7 @@ from rarespec.survey.store.location import is_remote
 from rarespec.survey.store.manifest import BlockRecord
 from rarespec.survey.survey import Survey
 
-# ---- Prepared blocks that a worker keeps in memory between readings of a survey.
+# ---- Prepared blocks that a worker keeps in memory between passes of a survey.
 
 
 MOST_BYTES = 10**9
@@ -161,7 +161,7 @@ class Scratch:
             return
         self._places[number] = ScratchPlace(start, array.shape, array.dtype, _mark(array))
 
-    def kept(self, number: int) -> NDArray[Any] | None:
+    def get(self, number: int) -> NDArray[Any] | None:
         """The array of this number, in memory of its own; None when it is not there."""
         if number not in self._places:  # asked without the lock, which another thread may hold while it writes
             return None
@@ -229,7 +229,7 @@ class PreparedBlocks:
         """In memory of its own."""
         if self._in_memory:
             return self._recall(i)
-        rows = self._scratch.kept(i)
+        rows = self._scratch.get(i)
         if rows is not None:
             return PreparedBlock(rows, *self._known[i])
         block = self._prepare(i)
@@ -263,8 +263,8 @@ class PreparedBlocks:
         return str(self._survey.path), self._recipe.fingerprint
 
     @contextmanager
-    def kept(self, engine: Engine) -> Iterator[None]:
-        """Blocks are kept between readings for as long as this lasts, if they fit in.
+    def keep(self, engine: Engine) -> Iterator[None]:
+        """Blocks are kept between passes for as long as this lasts, if they fit in.
 
         In this process a temporary file beside the survey's arrays keeps them, elsewhere the memory of each process.
         """

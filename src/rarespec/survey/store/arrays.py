@@ -121,7 +121,7 @@ def whole_chunk(path: Path, shape: tuple[int, int], dtype: str) -> NDArray[Any]:
     rows = np.empty(shape, dtype)
     with _name_errors(path):
         content = content_of(path)
-        if _Chunk.opened(InMemory(content)).n_bytes != rows.nbytes:
+        if _Chunk.open(InMemory(content)).n_bytes != rows.nbytes:
             raise _DamagedError("it has the wrong size for a block")
         _unpack(content, rows)
     return rows
@@ -132,7 +132,7 @@ def rows_of_chunk(path: Path, rows: NDArray[np.integer], width: int, dtype: str)
     row_bytes = width * np.dtype(dtype).itemsize
     starts = rows.astype(np.int64) * row_bytes
     with _name_errors(path), open_ranges(path) as file:
-        chunk = _Chunk.opened(file)
+        chunk = _Chunk.open(file)
         pieces = chunk.pieces_with(starts, row_bytes)
         unpacked = np.empty(chunk.n_bytes_of(pieces), np.uint8)
         _unpack(chunk.only(pieces), unpacked)
@@ -170,7 +170,7 @@ class _Chunk:
     ends: Numbers
 
     @classmethod
-    def opened(cls, file: ByteRanges) -> _Chunk:
+    def open(cls, file: ByteRanges) -> _Chunk:
         *head, n_bytes, piece_bytes, n_packed = BLOSC_HEADER.unpack(_read(file, [(0, BLOSC_HEADER.size)])[0])
         if not 0 < piece_bytes <= n_bytes or n_packed != file.size:
             raise _DamagedError("its header is wrong")

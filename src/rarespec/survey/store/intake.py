@@ -63,7 +63,7 @@ class StoredValues:
         self._fresh += values
         self._fresh_set.update(values)
 
-    def published(self, manifest: Manifest) -> None:
+    def forget_published(self, manifest: Manifest) -> None:
         """The survey now has the rows of this manifest on disk: forget the text of their values."""
         n_new = manifest.n_rows - self._n_published
         self._show(Catalogue(self._survey.path, manifest))
@@ -199,8 +199,8 @@ class Intake:
             self._defects_changed = False
         provenance = (*self._earlier_provenance, self._provenance | {"account": self.report.to_json()})
         manifest = self._writer.commit(files, tuple(sorted(self._unfinished)), provenance, partial)
-        self._ids.published(manifest)
-        self._sources.published(manifest)
+        self._ids.forget_published(manifest)
+        self._sources.forget_published(manifest)
 
 
 def _by_source(defects: list[Defect]) -> dict[str, dict[Defect, None]]:

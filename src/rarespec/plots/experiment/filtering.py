@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+
 WIDTH_ANGSTROM = 10.0
 """Of the paper's median filter."""
 ZOOMED_ANGSTROM = 300.0

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+
 MIN_DEPTH, MAX_DEPTH = 100, 1000
 FROM_0_TO_1 = (0.0, 1.02)
 """Limits of an axis on which a line at 1 is still seen."""

@@ -91,7 +91,7 @@ def unpack_places(text: str) -> NDArray[np.int64]:
     return np.cumsum(steps, dtype=np.int64)
 
 
-# ---- bench
+# ---- Tasks carried out on those rows, with rankers that are prepared once.
 
 
 Outcome = dict[str, Any]
@@ -145,7 +145,7 @@ class TaskRunner:
         tuning = (task for task in tasks if task.kind == "tuning")
         return sum(tuple(self.known(task)) in self._reported_draws(task.n_known) for task in tuning)
 
-    @lru_cache  # noqa: B019 - a bench lives as long as its process
+    @lru_cache  # noqa: B019 - a TaskRunner lives as long as its process
     def _reported_draws(self, n_known: int) -> frozenset[tuple[int, ...]]:
         trials = (Task("trial", "", "{}", n_known, draw) for draw in range(self.trials))
         return frozenset(tuple(task.known(self.rare_rows, self.seed)) for task in trials)
@@ -170,32 +170,32 @@ class TaskRunner:
         return Y
 
 
-def carry_out(bench: TaskRunner, tasks: list[Task]) -> list[Outcome]:
+def carry_out(runner: TaskRunner, tasks: list[Task]) -> list[Outcome]:
     """The outcome of each task; all are of one kind, method and parameters. One that fails says why."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         try:
-            outcomes = list(_DOES[tasks[0].kind](bench, tasks))
+            outcomes = list(_DOES[tasks[0].kind](runner, tasks))
         except Exception as error:  # whatever one query does, the others are tried
             if len(tasks) > 1:
-                return [outcome for task in tasks for outcome in carry_out(bench, [task])]
+                return [outcome for task in tasks for outcome in carry_out(runner, [task])]
             outcomes = [{"error": f"{type(error).__name__}: {error}"}]
     said = sorted({str(warning.message) for warning in heard})
     return [outcome | {"warnings": said} if said else outcome for outcome in outcomes]
 
 
-def _judge(bench: TaskRunner, tasks: Sequence[Task]) -> Iterator[Outcome]:
-    Y = bench.marks(tasks)
-    for task, y, scores in zip(tasks, Y.T, _scores(bench, tasks, Y), strict=True):
+def _judge(runner: TaskRunner, tasks: Sequence[Task]) -> Iterator[Outcome]:
+    Y = runner.marks(tasks)
+    for task, y, scores in zip(tasks, Y.T, _scores(runner, tasks, Y), strict=True):
         left = np.flatnonzero(y == 0)
-        places = Places.of_scores(scores[left], bench.rare[left])
-        auc = roc_auc_of_scores(scores[left], bench.rare[left])
+        places = Places.of_scores(scores[left], runner.rare[left])
+        auc = roc_auc_of_scores(scores[left], runner.rare[left])
         outcome: Outcome = {"auc": auc, "ap": float(places.average_precision()[0])}
         if task.kind == "trial":
-            top = left[_first(scores[left], bench.rare[left], N_TOP)]
+            top = left[_first(scores[left], runner.rare[left], N_TOP)]
             outcome |= {"places": pack_places(places.places[0])} | ({"top": top.tolist()} if task.draw == 0 else {})
             if task.n_known == 1:
-                outcome["top_distance"] = _distance(bench.X, bench.known(task)[0], top[:N_NEAR])
+                outcome["top_distance"] = _distance(runner.X, runner.known(task)[0], top[:N_NEAR])
         yield outcome
 
 
@@ -210,37 +210,37 @@ def _distance(X: NDArray[np.float32], known: np.intp, rows: NDArray[np.intp]) ->
     return float(np.linalg.norm(X[rows].astype(np.float64) - X[known], axis=1).mean())
 
 
-def _scores(bench: TaskRunner, tasks: Sequence[Task], Y: NDArray[np.float64]) -> Iterator[Scores]:
-    preparation = bench.preparation(tasks[0])
+def _scores(runner: TaskRunner, tasks: Sequence[Task], Y: NDArray[np.float64]) -> Iterator[Scores]:
+    preparation = runner.preparation(tasks[0])
     if preparation.ranker.answers_together:
         yield from preparation.scores_for(Y).T
     else:
         for task, y in zip(tasks, Y.T, strict=True):
-            yield preparation.fit(y == 1, random_state=task.ranker_seed(bench.seed)).scores
+            yield preparation.fit(y == 1, random_state=task.ranker_seed(runner.seed)).scores
 
 
-def _over_bags(bench: TaskRunner, tasks: Sequence[Task]) -> Iterator[Outcome]:
+def _over_bags(runner: TaskRunner, tasks: Sequence[Task]) -> Iterator[Outcome]:
     """AUC and AP for every T: the bags of a smaller T are the first ones of the largest."""
-    for task, y in zip(tasks, bench.marks(tasks).T, strict=True):
-        seed = task.ranker_seed(bench.seed)
+    for task, y in zip(tasks, runner.marks(tasks).T, strict=True):
+        seed = task.ranker_seed(runner.seed)
         ranker = BaggingTopPush(n_bags=max(N_BAGS), keep_bags=True, n_jobs=1, random_state=seed, **task.parameters)
-        ranker.fit(bench.X, y)
+        ranker.fit(runner.X, y)
         means = np.cumsum(ranker.bag_coef_, axis=0)[np.array(N_BAGS) - 1] / np.array(N_BAGS)[:, None]
         left = np.flatnonzero(y == 0)
-        scores, rare = means @ bench.X[left].T, bench.rare[left]
+        scores, rare = means @ runner.X[left].T, runner.rare[left]
         aps = Places.of_scores(scores, rare).average_precision()
         yield {"auc": [roc_auc_of_scores(one, rare) for one in scores], "ap": aps.tolist()}
 
 
-def _time(bench: TaskRunner, tasks: Sequence[Task]) -> Iterator[Outcome]:
-    return (_timing(bench, task) for task in tasks)
+def _time(runner: TaskRunner, tasks: Sequence[Task]) -> Iterator[Outcome]:
+    return (_timing(runner, task) for task in tasks)
 
 
-def _timing(bench: TaskRunner, task: Task) -> Outcome:
+def _timing(runner: TaskRunner, task: Task) -> Outcome:
     """CPU seconds of single queries, and of the set-up that all queries share, the graph's building included."""
-    ranker, known, made = bench.ranker(task), bench.marks([task])[:, 0] == 1, []
-    seed = task.ranker_seed(bench.seed)
-    setup_s = _cpu_seconds(lambda: made.append(ranker.prepare(bench.X)))  # without the graph: its building is timed
+    ranker, known, made = runner.ranker(task), runner.marks([task])[:, 0] == 1, []
+    seed = task.ranker_seed(runner.seed)
+    setup_s = _cpu_seconds(lambda: made.append(ranker.prepare(runner.X)))  # without the graph: its building is timed
     queries_s = _repeat(lambda: made[0].fit(known, random_state=seed).scores)
     return {"setup_s": setup_s if ranker.prepares_rows else 0.0, "query_s": float(np.median(queries_s))}
 

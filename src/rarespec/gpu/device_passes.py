@@ -10,7 +10,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from rarespec.features.pca import solvers as _subspace
-from rarespec.features.pca.readings import SAMPLE_ROWS, Look, Moments, Projection, Sums, draw_rows
+from rarespec.features.pca.passes import SAMPLE_ROWS, Look, Moments, Projection, Sums, draw_rows
 from rarespec.features.rows import Rows
 from rarespec.rankers.other_arrays import as_numpy, like, rows_at
 
@@ -22,8 +22,8 @@ ROWS_AT_ONCE = 1 << 15
 """Rows of a product: enough for a GPU at full speed; sums over them are added up in float64."""
 
 
-class DeviceReadings:
-    """Readings of blocks on a device; as `BlockReadings` of the components, of which it draws the same sample.
+class DevicePasses:
+    """Passes of blocks on a device; as `BlockPasses` of the components, of which it draws the same sample.
 
     Rows that are not finite are left out.
 
@@ -84,7 +84,7 @@ class DeviceReadings:
                 yield rows, xp.isfinite(xp.sum(rows * rows, axis=1))
 
     def _rows_numbered(self, numbers: NDArray[np.intp]) -> Rows:
-        """Rows of these numbers among all, rising, from another reading; needed where most rows are not finite."""
+        """Rows of these numbers among all, rising, from another pass; needed where most rows are not finite."""
         found, start = [], 0
         for block in self._blocks():
             here = numbers[(numbers >= start) & (numbers < start + block.shape[0])] - start

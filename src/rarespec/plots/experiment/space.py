@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from rarespec.evaluation.experiment.plan import STUDIED, choose_shown_numbers
 from rarespec.evaluation.experiment.results import Results, Shown
 from rarespec.plots.canvas import KNOWN_COLOUR, LABEL_SIZE, RIGHT_COLOUR, SMALL_SIZE, WRONG_COLOUR, panels, save_both
-from rarespec.plots.experiment_curves import examples
+from rarespec.plots.experiment.curves import examples
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 PAPER_CHOICE = (STUDIED, "label_propagation", "emr")
 """Methods that the paper's figure shows."""

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from rarespec.errors import SurveyError
-from rarespec.evaluation.experiment.bench import TaskRunner, Outcome, unpack_places
 from rarespec.evaluation.experiment.journal import Journal
 from rarespec.evaluation.experiment.methods import method
 from rarespec.evaluation.experiment.plan import (
@@ -33,12 +32,13 @@ from rarespec.evaluation.experiment.results import (
     Tried,
 )
 from rarespec.evaluation.experiment.setting import Setting
+from rarespec.evaluation.experiment.task_runner import Outcome, TaskRunner, unpack_places
 from rarespec.evaluation.places import Places
 from rarespec.evaluation.tuning import BAG_SIZE, N_BAGS, REGULARISATION
 
 
 def collect_results(
-    setting: Setting, facts: Facts, tuned: Mapping[str, Mapping[str, Any]], bench: TaskRunner, journal: Journal
+    setting: Setting, facts: Facts, tuned: Mapping[str, Mapping[str, Any]], runner: TaskRunner, journal: Journal
 ) -> Results:
     working = _working(setting, trial_tasks(setting, tuned), journal)
     tasks = trial_tasks(working, tuned)
@@ -47,8 +47,8 @@ def collect_results(
     return Results(
         setting=working,
         facts=facts,
-        trials=_trials([task for task in tasks if (task.n_known, task.draw) not in lost], journal, bench),
-        shown={_cell(t): _show_draw(t, journal[t], bench) for t in tasks if t.draw == 0 and "top" in journal[t]},
+        trials=_trials([task for task in tasks if (task.n_known, task.draw) not in lost], journal, runner),
+        shown={_cell(t): _show_draw(t, journal[t], runner) for t in tasks if t.draw == 0 and "top" in journal[t]},
         timings=_timings(further, tuned, journal),
         bags=_sensitivity("bags", further, journal, (len(BAG_SIZE), len(N_BAGS))),
         strengths=_sensitivity("strength", further, journal, (len(REGULARISATION),)),
@@ -90,24 +90,24 @@ def _draws_lost(tasks: Sequence[Task], journal: Journal) -> set[tuple[int, int]]
     return {(task.n_known, task.draw) for task in tasks if "error" in journal[task]}
 
 
-def _trials(tasks: Sequence[Task], journal: Journal, bench: TaskRunner) -> dict[Cell, Trials]:
+def _trials(tasks: Sequence[Task], journal: Journal, runner: TaskRunner) -> dict[Cell, Trials]:
     of_cell: dict[Cell, list[Task]] = {}
     for task in tasks:
         of_cell.setdefault(_cell(task), []).append(task)
-    return {cell: _cell_trials(cell_tasks, journal, bench) for cell, cell_tasks in of_cell.items()}
+    return {cell: _cell_trials(cell_tasks, journal, runner) for cell, cell_tasks in of_cell.items()}
 
 
-def _cell_trials(tasks: Sequence[Task], journal: Journal, bench: TaskRunner) -> Trials:
+def _cell_trials(tasks: Sequence[Task], journal: Journal, runner: TaskRunner) -> Trials:
     places = Places(
-        np.stack([unpack_places(journal[task]["places"]) for task in tasks]), len(bench.X) - tasks[0].n_known
+        np.stack([unpack_places(journal[task]["places"]) for task in tasks]), len(runner.X) - tasks[0].n_known
     )
     aucs, distances = ([journal[task].get(name) for task in tasks] for name in ("auc", "top_distance"))
     near = None if None in distances else np.array(distances, dtype=float)
     return Trials(places, np.array(aucs), tasks[0].parameters, near)
 
 
-def _show_draw(task: Task, outcome: Outcome, bench: TaskRunner) -> Shown:
-    return Shown(bench.known(task), np.array(outcome["top"]))
+def _show_draw(task: Task, outcome: Outcome, runner: TaskRunner) -> Shown:
+    return Shown(runner.known(task), np.array(outcome["top"]))
 
 
 def _timings(setting: Setting, tuned: Mapping[str, Mapping[str, Any]], journal: Journal) -> dict[Cell, Timing]:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from rarespec.evaluation.experiment.results import Results, Timing
 from rarespec.plots.canvas import LABEL_SIZE, SMALL_SIZE, panels, save_both
-from rarespec.plots.experiment_curves import examples
+from rarespec.plots.experiment.curves import examples
 from rarespec.plots.method_style import style_of
 from rarespec.storage.text import thousands
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 ROOM_FOR_WORDS = 0.35
 """Of the length of the longest bar, behind it."""

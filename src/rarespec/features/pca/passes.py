@@ -1,4 +1,4 @@
-"""What the solvers ask of rows, each answer from one reading of them all: sums over shares, in the order of the rows.
+"""What the solvers ask of rows, each answer from one pass of them all: sums over shares, in the order of the rows.
 
 Rows come as a stream, or as blocks that are looked at where they are. Sums are taken in one order in either case, so
 results are the same to the last bit on any number of cores or machines.
@@ -67,7 +67,7 @@ class Moments:
         return cls(0, shift, np.zeros(p), np.zeros((p, p)))
 
     def add(self, stream: RowStream) -> None:
-        """Take in more rows, with one reading."""
+        """Take in more rows, with one pass."""
         recent: NDArray[np.float32] | None = None
         for number, piece in enumerate(stream.pieces(self.shift, times=LARGE_PIECES), start=1):
             self.n += len(piece)
@@ -115,7 +115,7 @@ def _in_float32(shift: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isfinite(rounded), rounded, shift)
 
 
-# ---- readings
+# ---- passes
 
 
 SAMPLE_ROWS = 2048
@@ -162,10 +162,10 @@ Look = Callable[[Projection, Rows], Sums]
 """What is added up of a share of the rows; a function with a name, which other processes can import."""
 
 
-class Readings(Protocol):
+class Passes(Protocol):
     @property
     def n_rows(self) -> int | None:
-        """Finite rows of the last complete reading."""
+        """Finite rows of the last complete pass."""
 
     @property
     def n_left_out(self) -> int:
@@ -184,7 +184,7 @@ class Readings(Protocol):
         """What is to be added up, in the order of the rows."""
 
 
-class StreamReadings:
+class StreamPasses:
     """Of rows that pass by in this process; threads share the rows of a piece."""
 
     def __init__(self, stream: RowStream) -> None:
@@ -217,7 +217,7 @@ class StreamReadings:
                 yield from pool.map(partial(look, projection.astype(piece.dtype)), _shares(piece))
 
 
-class BlockReadings:
+class BlockPasses:
     """Of blocks that are looked at where they are: a block is added up there, its sums are added up here."""
 
     def __init__(self, blocks: RowBlocks) -> None:

@@ -15,12 +15,13 @@ from rarespec.evaluation.experiment.plan import choose_shown_numbers
 from rarespec.evaluation.experiment.results import Results, Sensitivity
 from rarespec.evaluation.tuning import BAG_SIZE, N_BAGS, REGULARISATION
 from rarespec.plots.canvas import LABEL_SIZE, RED, SMALL_SIZE, panels, save_both
-from rarespec.plots.experiment_curves import examples, line_with_bars
+from rarespec.plots.experiment.curves import examples, line_with_bars
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
+
 
 PAPER_BAG_SIZE, PAPER_N_BAGS, PAPER_STRENGTH = 200, 50, 100.0
 """What the paper settled on."""

@@ -75,7 +75,7 @@ class RemoteFile:
 
     Parameters
     ----------
-    asked : tuple of str
+    ids : tuple of str
         Ids for which it is fetched, as the user wrote them.
     name : str
         Its place in the folder of fetched files.
@@ -88,7 +88,7 @@ class RemoteFile:
         A longer file is not taken.
     """
 
-    asked: tuple[str, ...]
+    ids: tuple[str, ...]
     name: str
     addresses: tuple[str, ...]
     checksums: str = ""
@@ -98,8 +98,8 @@ class RemoteFile:
 def once(files: list[RemoteFile]) -> list[RemoteFile]:
     """Every file once, for all objects that need it, in the order of first need."""
     by_name: dict[str, RemoteFile] = {}
-    for wanted in files:
-        there = by_name.get(wanted.name)
-        asked = () if there is None else there.asked
-        by_name[wanted.name] = replace(there or wanted, asked=tuple(dict.fromkeys((*asked, *wanted.asked))))
+    for remote in files:
+        there = by_name.get(remote.name)
+        ids = () if there is None else there.ids
+        by_name[remote.name] = replace(there or remote, ids=tuple(dict.fromkeys((*ids, *remote.ids))))
     return list(by_name.values())

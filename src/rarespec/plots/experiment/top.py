@@ -23,12 +23,13 @@ from rarespec.plots.canvas import (
     panels,
     save_both,
 )
-from rarespec.plots.experiment_curves import examples
+from rarespec.plots.experiment.curves import examples
 from rarespec.survey import Survey
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 DEPTH = 20
 """Spectra of each list."""

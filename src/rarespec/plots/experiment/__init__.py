@@ -1,0 +1,1 @@
+"""The figures of an experiment, one file each; `figures` draws them all."""
