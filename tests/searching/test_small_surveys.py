@@ -114,6 +114,13 @@ def test_every_case_is_ranked_or_refused(case, tmp_path):
         ranked_or_refused(survey, known, refused, NAMES[(2 * number + i) % len(NAMES)])
 
 
+@pytest.mark.parametrize("method", ["auto", "bagging_svm", "lrga"])
+def test_a_survey_without_an_unlabelled_spectrum_is_refused_before_anything_is_learned(method, tmp_path):
+    for n in (2, 30):
+        survey, known, refused = made(tmp_path / str(n), n, "all labelled")
+        assert not ranked_or_refused(survey, known, refused, method)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("n", SIZES)

@@ -55,6 +55,15 @@ class Listing:
         return hidden_places(self.fit, self.rows.known, self.scores, self.listed, seed)
 
 
+def find_listed(rows: SearchRows, chosen: Chosen) -> NDArray[np.bool_]:
+    """Find the rows that may be candidates, (n,) bool; a UsageError when there are none."""
+    listed = rows.may_be_listed(chosen.mask)
+    if not listed.any():
+        why = "; ".join(chosen.said) or "every usable spectrum is known or a non-member"
+        raise UsageError(f"{rows.survey.path}: there is nothing to rank: {why}")
+    return listed
+
+
 def list_rows(rows: SearchRows, fit: Fit, chosen: Chosen, scores: Scores | None = None) -> Listing:
     """List the rows in the order of a fitted ranker.
 
@@ -79,10 +88,7 @@ def list_rows(rows: SearchRows, fit: Fit, chosen: Chosen, scores: Scores | None 
     UsageError
         If nothing is left to list.
     """
-    listed = rows.may_be_listed(chosen.mask)
-    if not listed.any():
-        why = "; ".join(chosen.said) or "every usable spectrum is known or a non-member"
-        raise UsageError(f"{rows.survey.path}: there is nothing to rank: {why}")
+    listed = find_listed(rows, chosen)
     scores = fit.scores if scores is None else scores
     places = np.flatnonzero(listed)
     return Listing(rows, fit, scores, listed, places[best_first(scores[places])], chosen.said)

@@ -40,8 +40,7 @@ class Relearning:
     def __init__(self, start: PreparedSearch) -> None:
         self.start = start
         self._preparation = prepare(start.ranker, start.rows, start.device)
-        self._chosen = start.request.selection.choose(self.survey)
-        self._listed_first = start.rows.may_be_listed(self._chosen.mask)
+        self._listed_first = start.rows.may_be_listed(start.chosen.mask)
         self._tables = CandidateTables(self.survey, whole_columns=True)
         self._row_of: dict[str, int] = {}
         self._hidden: NDArray[np.int64] | None = None
@@ -86,12 +85,12 @@ class Relearning:
         refused_or_bad = non_members.copy()
         refused_or_bad[self._places(unusable)] = True
         rows, start = self.start.rows.relabel(known, refused_or_bad), self.start
-        if any(labelled.values()) and not rows.may_be_listed(self._chosen.mask).any():
+        if any(labelled.values()) and not rows.may_be_listed(self.start.chosen.mask).any():
             raise NothingLeftError(
                 f"{self.survey.path}: every spectrum in the list has a label; there is nothing left to rank"
             )
         fit = self._preparation.fit(known, non_members, by_looking=bool(members))
-        listing = list_rows(rows, fit, self._chosen)
+        listing = list_rows(rows, fit, self.start.chosen)
         return build_ranking(
             listing,
             self._curve(listing),
@@ -129,7 +128,7 @@ class Relearning:
         return np.array([self._row_of[id] for id in ids], dtype=np.intp)
 
     def _find_listed(self, ranking: Ranking) -> NDArray[np.bool_]:
-        return ranking.rows.may_be_listed(self._chosen.mask)
+        return ranking.rows.may_be_listed(self.start.chosen.mask)
 
     def _places(self, ids: Ids) -> NDArray[np.intp]:
         """Places of the rows; ids that the survey does not have, or has no features of, are left out."""

@@ -14,7 +14,7 @@ from rarespec.rankers.ranker import Fit, Ranker
 from rarespec.searching.candidates import CandidateTables
 from rarespec.searching.fitting import prepare, ranker_for
 from rarespec.searching.known.known_examples import examples_of
-from rarespec.searching.listing import estimate_hidden_curve, list_rows
+from rarespec.searching.listing import estimate_hidden_curve, find_listed, list_rows
 from rarespec.searching.model import (
     SearchModel,
     blame_file,
@@ -26,7 +26,7 @@ from rarespec.searching.model import (
 from rarespec.searching.ranking import Ranking, build_ranking
 from rarespec.searching.request import EVERYTHING, SearchRequest
 from rarespec.searching.rows import FeatureMatrix, SearchRows, gather_rows
-from rarespec.searching.selection import Selection
+from rarespec.searching.selection import Chosen, Selection
 from rarespec.storage.processes import give_back_freed
 from rarespec.survey import Survey
 from rarespec.survey.engine_for import AnyEngine, engine_for
@@ -58,7 +58,7 @@ def rank_survey(
     search = prepare_search(survey, request, progress)
     fit = prepare(search.ranker, search.rows, search.device).fit(search.rows.known, search.rows.refused)
     give_back_freed()
-    listing = list_rows(search.rows, fit, request.selection.choose(search.rows.survey))
+    listing = list_rows(search.rows, fit, search.chosen)
     curve = estimate_hidden_curve(listing, request.seed)
     tables = CandidateTables(search.rows.survey)
     ranking = build_ranking(listing, curve, tables, request, search.problems, search.examples_lost)
@@ -74,6 +74,8 @@ class PreparedSearch:
     rows: SearchRows
     ranker: Ranker
     """Not fitted."""
+    chosen: Chosen
+    """Which spectra of the survey may be listed."""
     problems: list[str]
     """What is wrong with the examples."""
     examples_lost: bool
@@ -104,7 +106,7 @@ def prepare_search(
     Raises
     ------
     UsageError
-        If no example can be used.
+        If no example can be used, or nothing is left to rank.
     """
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
     device = usable_device(request.device)
@@ -115,10 +117,11 @@ def prepare_search(
     features = features_of(opened, request.make_recipe(), progress=progress, engine=request.engine, device=device)
     give_back_freed()
     rows, without_features = gather_rows(features, known, others)
-    ranker = ranker_for(request)
+    ranker, chosen = ranker_for(request), request.selection.choose(opened)
+    find_listed(rows, chosen)  # before anything is learned: without an unlabelled row there is nothing to learn from
     problems = known.problems + (others.problems if others else []) + without_features
     lost = known.lost or bool(others and others.lost) or bool(without_features)
-    return PreparedSearch(request, rows, ranker, problems, lost, device)
+    return PreparedSearch(request, rows, ranker, chosen, problems, lost, device)
 
 
 def search_with_model(
