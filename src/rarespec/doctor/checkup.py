@@ -63,9 +63,6 @@ def _count_files(folder: Path) -> tuple[int, int]:
     return len(hidden & set(ranking.table["id"].tolist())), len(hidden)
 
 
-# ---- checkup
-
-
 @dataclass(frozen=True)
 class SurveySeen:
     """A survey that was opened, or why it could not be."""

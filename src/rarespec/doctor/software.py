@@ -53,9 +53,6 @@ def _user() -> str:
         return ""
 
 
-# ---- software
-
-
 OPTIONAL_PARTS = {
     "specutils": "spectra as specutils objects",
     "dask": "computing on a Dask cluster",

@@ -108,9 +108,6 @@ def paper_grid(name: str, product: bool = False) -> list[ValuesOf]:
     return [values] if product else [{parameter: values[parameter]} for parameter in values]
 
 
-# ---- tuning
-
-
 Judge = Callable[[NDArray[Any], NDArray[np.bool_]], float]
 """Scores and flags of what is to be found, in the same order, to a figure: the higher the better."""
 

@@ -76,9 +76,6 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"cannot make a fingerprint of {value!r}: use numbers, text, arrays or transformers")
 
 
-# ---- recipe
-
-
 class Recipe(FluxStep):
     """A chain of steps from flux to feature vectors, each applied to what the one before gives.
 

@@ -15,8 +15,10 @@ from rarespec.fetching.targets import MANY_SPECTRA_BYTES, RemoteFile, Target, on
 from rarespec.fetching.web import QUERY_SECONDS, Web
 from rarespec.storage.text import printable
 
-# ---- Where DESI observed a target: its survey, program and healpix, looked up in the redshift catalogue by IVOA
-# TAP.
+# ---- Where DESI observed a target: its survey, program and healpix, looked up in the redshift catalogue by IVOA TAP.
+#
+# One synchronous POST, not pyvo: pyvo reads the answer without a limit of size or time and follows redirects by itself,
+# and `Web` guards all that. Its asynchronous jobs and uploads are not needed for 500 numbers.
 
 
 TARGETS_AT_A_TIME = 500
@@ -76,7 +78,7 @@ def _answer(targets: list[str], archive: Archive, web: Web) -> list[dict[str, st
     return rows
 
 
-# ---- desi
+# ---- The files of a healpix.
 
 
 HEALPIX = re.compile(r"(?:coadd-)?([a-z0-9]+)-([a-z0-9]+)-(\d+)(?:\.fits)?")

@@ -129,9 +129,6 @@ def is_gzip(path: Path) -> bool:
         return file.read(2) == b"\x1f\x8b"
 
 
-# ---- download
-
-
 PARTIAL = 206
 NOTHING_THERE = 416
 RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)")

@@ -137,9 +137,6 @@ def _place(id: str, seed: int) -> bytes:
     return hashlib.sha256(f"{seed} {id}".encode()).digest()
 
 
-# ---- question
-
-
 ARCHIVES = ("sdss", "lamost", "desi", "sparcl")
 
 

@@ -151,9 +151,6 @@ class FetchReport:
         }
 
 
-# ---- record
-
-
 NAME = ".fetched.jsonl"
 
 

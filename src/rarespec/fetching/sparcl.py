@@ -94,9 +94,6 @@ def _scalars(record: dict[str, Any]) -> dict[str, Any]:
             "class": record.get("spectype"), "survey": record.get("data_release")}  # fmt: skip
 
 
-# ---- sparcl
-
-
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 SPECTRA_AT_A_TIME = 25
 """A spectrum is about a third of a megabyte of JSON."""

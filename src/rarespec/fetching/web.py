@@ -105,9 +105,6 @@ class HTTPSPool(urllib3.HTTPSConnectionPool):
 POOLS = {"http": HTTPPool, "https": HTTPSPool}
 
 
-# ---- web
-
-
 CONNECT_SECONDS = 15.0
 READ_SECONDS = 60.0
 """Longest silence of an archive that is sending a file."""

@@ -29,9 +29,6 @@ def is_whole(path: Path) -> bool:
     return len(head) == BLOSC_HEADER.size and BLOSC_HEADER.unpack(head)[-1] == path.stat().st_size
 
 
-# ---- inflating
-
-
 LARGEST_CHUNK = 512 << 20
 """Bytes that one chunk of an array may unfold to: libraries unfold chunks whole, to get at a single row."""
 

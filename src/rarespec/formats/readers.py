@@ -48,9 +48,6 @@ def within_text_limit(spectra: Spectra, source: str) -> Iterator[Spectra | Defec
         yield spectra if len(kept) == len(spectra) else spectra.take(kept)
 
 
-# ---- readers
-
-
 READERS: dict[str, str] = {
     "sdss-spec": "surveys.sdss",
     "sdss-v": "surveys.sdss_v",

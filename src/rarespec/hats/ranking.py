@@ -133,9 +133,6 @@ def _candidates(spectra: Spectra, scoring: Scoring, account: Account, least: flo
     return [{name: column[i] for name, column in spectra.catalogue.items()} | {"score": scores[i]} for i in places]
 
 
-# ---- ranking
-
-
 TOLD = 5
 """Partitions that a message names at most."""
 

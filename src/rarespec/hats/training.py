@@ -129,9 +129,6 @@ def numbers_in(partition: pd.DataFrame, name: str) -> NDArray[np.float64]:
     return partition[column].to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-# ---- training
-
-
 SAMPLE = 100_000
 """Spectra to learn from besides the known ones."""
 

@@ -111,9 +111,6 @@ def provenance_in(path: Path) -> Provenance | None:
     return json.loads(kept.read_text()) if kept.is_file() else None
 
 
-# ---- writing
-
-
 def write_hats(
     candidates: Ranking | HatsRanking | Table,
     path: str | os.PathLike[str],

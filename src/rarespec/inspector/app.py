@@ -57,9 +57,6 @@ def static_files() -> dict[str, StaticFile]:
     return found
 
 
-# ---- app
-
-
 logger = logging.getLogger("uvicorn.error")
 
 

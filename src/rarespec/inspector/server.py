@@ -91,9 +91,6 @@ def timely(seconds: float, most: int) -> type[Timely]:
     return type("Timely", (Timely,), {"seconds": seconds, "most": most})
 
 
-# ---- server
-
-
 __all__ = ["app_for", "serve"]
 
 ADDRESS = "127.0.0.1"

@@ -91,9 +91,6 @@ def _number(connection: sqlite3.Connection, pragma: str) -> int:
     return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
 
 
-# ---- database
-
-
 WAIT_S = 60.0
 """For how long a writer waits for another; each needs milliseconds."""
 

@@ -66,9 +66,6 @@ def _system_user() -> str:
         raise UsageError("cannot find your user name; give a name with --person") from None
 
 
-# ---- event
-
-
 MAX_SPECTRUM = 1000
 MAX_COMMENT = 4000
 """Characters. As JSON, each of them escaped, they fit into 64 KiB."""

@@ -69,9 +69,6 @@ def _find_taken_back(events: list[LabelEvent]) -> set[str]:
     return gone
 
 
-# ---- merging
-
-
 @dataclass(frozen=True)
 class Merged:
     """What people say together about a spectrum.

@@ -79,9 +79,6 @@ def oxygen_absorption(wavelength: Curve) -> Curve:
     return a_band + b_band + 0.25 * np.exp(-0.5 * ((wavelength - 7250) / 60) ** 2)
 
 
-# ---- instrument
-
-
 Flux = NDArray[np.float32]
 Values = NDArray[np.float64]
 

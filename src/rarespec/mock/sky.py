@@ -57,9 +57,6 @@ def _centre(plate: int, seed: int) -> tuple[float, float]:
     return float(rng.uniform(west, east)), float(np.degrees(np.arcsin(sine)))
 
 
-# ---- sky
-
-
 __all__ = ["CLASSES", "MockSky"]
 
 SHORTEST, LONGEST = 3500.0, 10900.0

@@ -152,9 +152,6 @@ def _directions(to_white: LinearMap, rows: Rows) -> NDArray[np.float64]:
     return white / np.where(lengths > 0, lengths, 1.0)
 
 
-# ---- candidates
-
-
 FROM_CATALOGUE = ("ra", "dec", "class", "subclass", "z", "snr")
 TEXTS = ("class", "subclass")
 UNEXAMINED = "unexamined"

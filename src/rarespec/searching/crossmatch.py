@@ -35,9 +35,6 @@ def _number(text: str) -> float:
         return np.nan
 
 
-# ---- crossmatch
-
-
 ARCSEC = np.pi / 180 / 3600
 """In radians."""
 

@@ -83,9 +83,6 @@ def sky_links(ra: float, dec: float) -> dict[str, str]:
     }
 
 
-# ---- report
-
-
 NOTHING_FROM_OUTSIDE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """A browser that follows it loads and runs nothing, whatever a name in a catalogue holds."""
 NEAR = 25.0

@@ -1,7 +1,8 @@
 """Work in processes of its own: spread over several, or kept apart from this one because it may do harm.
 
 Workers are plain subprocesses, not `multiprocessing` ones: a script or notebook that calls rarespec then needs no
-`if __name__ == "__main__"` guard, and work that takes its process down costs one item instead of the pool.
+`if __name__ == "__main__"` guard, and work that takes its process down costs one item. In a `ProcessPoolExecutor` one
+death breaks the pool: all work under way is lost (BrokenProcessPool), and nothing says which item did it.
 
 A worker is isolated (`python -I`): neither the current folder nor the environment adds to the places from which it
 imports, so code that lies beside downloaded data never runs. It can be given limits. The operating system enforces

@@ -94,9 +94,6 @@ def _find_linked_folders(root: Path) -> Iterator[Path]:
             yield from (path for path in (Path(folder, name) for name in names) if path.is_symlink())
 
 
-# ---- verify
-
-
 @dataclass(frozen=True)
 class Verification:
     """What `Survey.verify` checked, and what is wrong.

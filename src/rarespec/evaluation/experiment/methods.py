@@ -144,9 +144,6 @@ def _describe_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-# ---- methods
-
-
 PAPER_METHODS = ("ocsvm", "label_propagation", "emr", "lrga", "bagging_svm", "bagging_top_push")
 """Those of Table 1, in its order."""
 

@@ -137,9 +137,6 @@ def figure_on_page(figure: Figure, results: Results, files: Collection[str]) -> 
     return element("figure", element("img", src=picture, alt=figure.alt, loading="lazy"), caption, id=figure.stem)
 
 
-# ---- page
-
-
 FILE = "index.html"
 IN_WORDS = {
     "rare": "rare class",

@@ -65,9 +65,6 @@ def as_text(params: dict[str, Any]) -> str:
     return json.dumps(params, sort_keys=True)
 
 
-# ---- plan
-
-
 STUDIED = "bagging_top_push"
 """The method of figures 8 and 9."""
 

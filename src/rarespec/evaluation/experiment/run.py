@@ -87,9 +87,6 @@ def _parameters(name: str, figures: dict[str, list[float]]) -> dict[str, Any]:
     return Task("tuning", name, best, 1, 0).parameters
 
 
-# ---- run
-
-
 @dataclass(frozen=True)
 class Experiment:
     """Results, with what they were made from."""

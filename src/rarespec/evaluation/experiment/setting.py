@@ -125,9 +125,6 @@ def _what_there_is(survey: Survey) -> str:
     return f"there are {listed}"
 
 
-# ---- setting
-
-
 N_KNOWN = (1, 3, 5, 10, 15, 30, 50)
 """Numbers of known examples in the paper."""
 

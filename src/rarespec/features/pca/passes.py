@@ -115,9 +115,6 @@ def _in_float32(shift: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isfinite(rounded), rounded, shift)
 
 
-# ---- passes
-
-
 SAMPLE_ROWS = 2048
 SHARE_ROWS = 128
 """Rows that are multiplied at once: few enough to stay in cache, and to be added up in float32."""

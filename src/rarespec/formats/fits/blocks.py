@@ -1,6 +1,8 @@
 """FITS files: a walk over the raw blocks that trusts no number of a header before comparing it with the file's length.
 
 Fast for the plain layouts that surveys use; anything unusual is handed to astropy, HDU by HDU, with the same result.
+Written by hand because astropy.io.fits takes 46 times as long for SDSS files and 8 times as long for DESI coadds
+(benchmarks/read_fits.py), and does not compare a header with the length of the file.
 """
 
 from __future__ import annotations

@@ -153,9 +153,6 @@ def _read(path: Path) -> Redshifts:
         raise DefectError(error.reason, f"{path.name} next to it: {error.detail}; stored without classes") from None
 
 
-# ---- desi
-
-
 _ALL_CAMERAS = {"B", "R", "Z"}
 _KINDS = ("WAVELENGTH", "FLUX", "IVAR", "MASK")
 """Images that each camera must have."""

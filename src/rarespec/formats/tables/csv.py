@@ -165,9 +165,6 @@ def _remarks(lines: list[str]) -> dict[str, Any]:
     return {match[1]: value_of(match[2]) for match in found if match}
 
 
-# ---- csv
-
-
 PIXEL_ROWS = 1 << 16
 """Rows held as text at a time: text takes ten times the memory of numbers."""
 

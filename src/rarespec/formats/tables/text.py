@@ -100,9 +100,6 @@ def _column(column: Any) -> Column:
     return np.asarray(getattr(column, "value", column))
 
 
-# ---- text
-
-
 def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
     head = source.read(0, min(source.length, 4096)).lstrip(b"\xef\xbb\xbf \t\r\n")
     if not head.startswith(b"<") and source.read(source.length - 1, 1) not in b"\r\n":

@@ -93,9 +93,6 @@ def zbest_columns() -> tuple[Column, ...]:
     return parse_columns(_ZBEST)
 
 
-# ---- sdss
-
-
 GRID = WavelengthGrid("log", 3.5797, 1e-4, 3850)
 RUN2D = 26
 ZWARNING_SKY = 1

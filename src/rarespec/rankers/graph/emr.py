@@ -104,9 +104,6 @@ def anchor_weights(X: Rows, anchors: Anchors, n_nearest: int) -> csr_array:
     return csr_array((weights.ravel(), indices.ravel().astype(np.int32), np.arange(len(X) + 1) * n_nearest), shape)
 
 
-# ---- emr
-
-
 @dataclass(frozen=True)
 class AnchorGraph:
     """The rows' ties to the anchors, ready for queries."""

@@ -208,9 +208,6 @@ def through_factors(factors: Any, Y: Block, query_weight: float) -> Block:
     return F
 
 
-# ---- lrga
-
-
 MAX_ITER = 20_000
 """Far beyond what is needed: 550 at 100 450 rows, with the extra factor."""
 

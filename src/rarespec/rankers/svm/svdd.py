@@ -176,9 +176,6 @@ def _newton_direction(K_free: Array, g_free: Array) -> Any:
     return p - p.mean()
 
 
-# ---- svdd
-
-
 KERNELS = ("rbf", "linear", "poly")
 
 

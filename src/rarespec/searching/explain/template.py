@@ -92,9 +92,6 @@ def _each(steps: list[Any]) -> Iterator[Any]:
             yield step
 
 
-# ---- template
-
-
 TOP = 500
 """How many of the best rows are compared when a stand-in is judged; a tenth of all rows where they are few."""
 EXACT = 0.9999

@@ -74,9 +74,6 @@ def _flux(survey: Survey, blocks: Iterable[int]) -> Iterator[NDArray[np.float32]
     return compute_ahead(survey.masked_flux, blocks)
 
 
-# ---- computing
-
-
 FOLDER = "features"
 
 

@@ -195,9 +195,6 @@ def _mark(array: NDArray[Any]) -> int:
     return zlib.crc32(array.reshape(-1)[::NUMBERS_OF_A_PAGE].tobytes())
 
 
-# ---- prepared
-
-
 class PreparedBlock(NamedTuple):
     """rows (n, columns); lost_at (n,) int8 as the recipe's `prepare` gives it; n_bad (n,) int32, bad pixels."""
 

@@ -233,9 +233,6 @@ def _unpack(chunk: bytes, into: NDArray[Any]) -> None:
         raise _DamagedError(str(error)) from None
 
 
-# ---- arrays
-
-
 DTYPES = {"flux": "<f4", "ivar": "<f4", "mask": "|u1"}
 
 

@@ -130,9 +130,6 @@ class ColumnLimit:
         return Spectra(spectra.wavelength, spectra.flux, spectra.ivar, spectra.bad, taken)
 
 
-# ---- intake
-
-
 class Intake:
     """Stands between a stream of spectra on the grid and the writer of a survey."""
 

@@ -190,9 +190,6 @@ def _check_range(value: int, low: int, high: int, what: str) -> None:
 NAMES = {dict: "a table", list: "a list", str: "a text", int: "a whole number", bool: "true or false"}
 
 
-# ---- manifest
-
-
 NAME = "manifest.json"
 FORMAT = "rarespec-survey"
 VERSION = 1
