@@ -3,8 +3,8 @@
 Notation (Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 9.1): A the matrix, b a right-hand side,
 x its solution, r = b - A x, z = r / diag(A), p the search direction, q = A p.
 
-Written by hand because `scipy.sparse.linalg.cg` takes one right-hand side at a time and judges convergence by the norm of
-the whole residual. For label propagation on 20 000 rows it takes 10 times as long for one query and 25 times as long
+Written by hand because `scipy.sparse.linalg.cg` takes one right-hand side at a time and judges convergence by the norm
+of the whole residual. For label propagation on 20 000 rows it takes 10 times as long for one query and 25 times as long
 for each of 16.
 """
 
