@@ -4,6 +4,7 @@ from rarespec.features.indices.line_indices import LineIndices, measure
 from rarespec.features.paper import PaperFeatures
 from rarespec.features.pca.components import StreamingPCA
 from rarespec.features.recipe import Recipe, SideBySide
+from rarespec.features.sky import SkyFeatures
 from rarespec.features.steps.bridging import Bridge, bridge
 from rarespec.features.steps.continuum import ContinuumNormalised
 from rarespec.features.steps.rescaling import MinMax, RobustPercentiles, UnitNorm
@@ -19,6 +20,7 @@ __all__ = [
     "Recipe",
     "RobustPercentiles",
     "SideBySide",
+    "SkyFeatures",
     "StreamingPCA",
     "UnitNorm",
     "bridge",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, is_dataclass
 from numbers import Real
 from typing import Any, Self
@@ -32,6 +32,8 @@ def fingerprint_of(steps: list[Any]) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
+SAMPLED_BLOCKS = 40
+"""Blocks from which a sample of raw rows is taken: reading all of a large survey for it would double the work."""
 FIRST_HOMES = {
     "rarespec.features.indices.line_indices.": "rarespec.features.indices.",
     "rarespec.features.pca.components.": "rarespec.features.pca.",
@@ -134,6 +136,9 @@ class Recipe(FluxStep):
             Features, (n, features).
         """
         X = self._check_rows(X, reset=True)
+        if self.n_sample:
+            self.fit_preparation(spread_rows(X, self.n_sample))
+            return self.fit_prepared(through(self.steps_, lambda: [X])).transform(X)
         self.steps_: list[Any] = []
         for step in self._chain():
             learner = clone(step)
@@ -161,7 +166,7 @@ class Recipe(FluxStep):
         TypeError
             If a step learns but has no `fit_blocks`.
         """
-        self.fit_preparation(first_block(blocks)[:1])
+        self.fit_preparation(sample_blocks(blocks, self.n_sample) if self.n_sample else first_block(blocks)[:1])
         return self.fit_prepared(through(self.steps_, blocks))
 
     def fit_preparation(self, X: NDArray[np.floating]) -> Self:
@@ -199,7 +204,16 @@ class Recipe(FluxStep):
         n_preparing = self._n_preparing
         for step in self._chain()[n_preparing:]:
             self.steps_.append(fit_step(step, through(self.steps_[n_preparing:], prepared)))
+        self.finish_fit()
         return self
+
+    @property
+    def n_sample(self) -> int:
+        """How many raw spectra, spread over all, `fit_preparation` has to see; 0 when one row of the kind will do."""
+        return 0
+
+    def finish_fit(self) -> None:
+        """Do what is left when every step has learned: nothing, for most recipes."""
 
     def preparation(self) -> Self:
         """Return a copy that can `prepare` and has learned nothing: small enough to send to other machines."""
@@ -392,6 +406,34 @@ def first_block(blocks: Blocks) -> NDArray[Any]:
     if first is None:
         raise ValueError("no rows to learn from: there are no blocks")
     return first
+
+
+def spread_rows(X: NDArray[Any], n: int) -> NDArray[Any]:
+    """n rows, evenly spread; all when there are no more."""
+    return X if len(X) <= n else X[np.linspace(0, len(X) - 1, n).astype(int)]
+
+
+def sample_survey(read: Callable[[int], NDArray[Any]], n_blocks: int, n: int) -> NDArray[Any]:
+    """About n rows of blocks that are read by number, spread over all; one row when n is 0."""
+    numbers = spread_rows(np.arange(n_blocks), SAMPLED_BLOCKS if n else 1)
+    each = max(-(-n // len(numbers)), 1)
+    return np.concatenate([spread_rows(read(int(number)), each) for number in numbers])
+
+
+def sample_blocks(blocks: Blocks, n: int) -> NDArray[Any]:
+    """About n rows, evenly spread over a stream of which the length is not known."""
+    kept: list[NDArray[Any]] = []
+    every, n_kept, n_seen = 1, 0, 0
+    for block in blocks():
+        rows = block[-n_seen % every :: every]
+        kept.append(rows.copy())
+        n_kept, n_seen = n_kept + len(rows), n_seen + len(block)
+        if n_kept >= 2 * n:
+            kept = [np.concatenate(kept)[::2]]
+            every, n_kept = 2 * every, len(kept[0])
+    if not kept:
+        raise ValueError("no rows to learn from: there are no blocks")
+    return spread_rows(np.concatenate(kept), n)
 
 
 def n_columns(blocks: Blocks) -> int:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from rarespec.features.pca.components import StreamingPCA
 from rarespec.features.pca.solvers import find_subspace
-from rarespec.features.recipe import Recipe
+from rarespec.features.recipe import Recipe, sample_survey
 from rarespec.features.steps.bridging import Bridge
 from rarespec.features.steps.rescaling import MinMax, RobustPercentiles, UnitNorm
 from rarespec.features.steps.running_median import MedianFilter
@@ -133,10 +133,12 @@ class DeviceRecipe:
         """
         if not sizes:
             raise ValueError("no rows to learn from: there are no blocks")
-        self.recipe.fit_preparation(next(iter(read([0])))[:1])
+        sample = sample_survey(lambda i: next(iter(read([i]))), len(sizes), self.recipe.n_sample)
+        self.recipe.fit_preparation(sample)
         for step in self.recipe._chain()[len(self.recipe.steps_) :]:
             prepared = _Kept(self.device, read, sizes, list(self.recipe.steps_))
             self.recipe.steps_.append(_fit(clone(step), prepared))
+        self.recipe.finish_fit()
         return self.recipe
 
     def transform_and_locate(self, X: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:

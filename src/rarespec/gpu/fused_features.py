@@ -168,7 +168,7 @@ class FusedFeatures:
     def of(cls, recipe: Recipe, tiling: Tiling | None = None) -> FusedFeatures | None:
         """None when the recipe is another chain, or its windows are too wide."""
         steps = recipe.steps_
-        if [type(step) for step in steps] != [MedianFilter, MinMax, StreamingPCA]:
+        if [type(step) for step in steps[:2]] != [MedianFilter, MinMax] or not isinstance(steps[-1], StreamingPCA):
             return None
         plan = median_plan(steps[0].segments(recipe.n_features_in_))
         return None if plan is None else cls(plan, steps[0].min_good, steps[2], tiling or Tiling())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rarespec.errors import UsageError
-from rarespec.features import PaperFeatures
+from rarespec.features import PaperFeatures, SkyFeatures
 from rarespec.features.recipe import Recipe
 from rarespec.gpu.device import check_device_name
 from rarespec.rankers.by_name import NAMES, by_name
@@ -21,7 +21,7 @@ from rarespec.survey.engine_for import AnyEngine
 if TYPE_CHECKING:
     from rarespec.searching.model import SearchModel
 
-RECIPES: dict[str, type[Recipe]] = {"paper": PaperFeatures}
+RECIPES: dict[str, type[Recipe]] = {"paper": PaperFeatures, "sky": SkyFeatures}
 """Name, as the command line and model files have it, -> class; parameters are numbers, text or a wavelength grid."""
 EVERYTHING = Selection()
 

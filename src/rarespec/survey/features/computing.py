@@ -23,7 +23,7 @@ from rarespec.engines.here import compute_ahead
 from rarespec.errors import SurveyError, UsageError
 from rarespec.features.paper import for_grid
 from rarespec.features.pca.components import TooFewRowsError
-from rarespec.features.recipe import Recipe
+from rarespec.features.recipe import Recipe, sample_survey
 from rarespec.gpu.device_recipe import recipe_on
 from rarespec.progress import Progress
 from rarespec.survey.engine_for import AnyEngine, engine_for
@@ -272,7 +272,7 @@ def _open_kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
 
 def _learn(survey: Survey, recipe: Recipe, home: Path, progress: Progress | None, engine: Engine) -> FeatureSet:
     """With a new model; what is prepared for learning, in several passes, serves for the features too."""
-    recipe.fit_preparation(survey.masked_flux(0)[:1])
+    recipe.fit_preparation(sample_survey(survey.masked_flux, survey.n_blocks, recipe.n_sample))
     prepared = PreparedBlocks(survey, recipe)
     with prepared.keep(engine):
         recipe.fit_prepared(SurveyRows(prepared, engine))

@@ -1,0 +1,178 @@
+"""Directions in which a survey varies much more than dust, calibration and motion can explain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from sklearn.utils.validation import check_is_fitted
+
+from rarespec.features.nuisance import Nuisance
+from rarespec.features.pca.components import Array, StreamingPCA, _like, _signs
+from rarespec.features.pca.solvers import Search
+from rarespec.features.rows import finite_rows
+
+LONGEST_CHANGE = 3.0
+"""A change is shortened to this many times the median length: a few odd spectra must not define the nuisance."""
+FLOOR = 1e-6
+"""Share of the mean variance that is added to the nuisance: no direction is free of it."""
+
+
+class SkyComponents(StreamingPCA):
+    """Principal components, turned and scaled so that distances are in units of what the same object may do.
+
+    With C the covariance of the first `n_followed` principal components, and N that of how the components of one object
+    change with nuisance, the features are the leading generalised eigenvectors, C u = w N u. Nuisance has unit variance
+    along each of them, and w is the variance of the survey.
+
+    `fit` alone gives principal components; `measure_changes` turns them.
+
+    Parameters
+    ----------
+    n_components : int
+        Features kept.
+    n_followed : int
+        Principal components among which they are looked for.
+    nuisance : Nuisance, optional
+        What does not matter.
+    n_changed : int
+        Rows from which the effect of nuisance is learned.
+    solver : {"auto", "exact", "randomised"}, optional
+        How the principal components are found; see `StreamingPCA`.
+    random_state : int, optional
+        Seed of the randomised solver.
+    n_passes : int, optional
+        Passes of the randomised solver.
+
+    Attributes
+    ----------
+    components_ : ndarray of float64
+        (k, p): features are (x - mean) @ components_.T. Not orthonormal.
+    patterns_ : ndarray of float64
+        (k, p), what one unit of each feature looks like in a row.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 50,
+        n_followed: int = 250,
+        nuisance: Nuisance | None = None,
+        n_changed: int = 4000,
+        solver: str = "auto",
+        random_state: int = 0,
+        n_passes: int = 3,
+    ) -> None:
+        super().__init__(n_components, solver=solver, random_state=random_state, n_passes=n_passes)
+        self.n_followed = n_followed
+        self.nuisance = nuisance
+        self.n_changed = n_changed
+
+    def measure_changes(self, before: NDArray[np.floating], after: NDArray[np.floating]) -> Self:
+        """Learn what does not matter from rows and changed copies of them, then turn the components.
+
+        Parameters
+        ----------
+        before, after : ndarray
+            (m, p) each, row by row of the same object. Rows that are not finite are left out.
+
+        Returns
+        -------
+        SkyComponents
+            Itself.
+        """
+        check_is_fitted(self, "components_")
+        usable = finite_rows(before) & finite_rows(after)
+        changes = (after[usable] - before[usable]).astype(np.float64) @ self.components_.T
+        variance = self.explained_variance_
+        w, directions = _solve(variance, _nuisance(changes, variance), min(self.n_components or 0, len(variance)))
+        components = directions.T @ self.components_
+        # E[x | z] = mean + C U w^-1 z: the best linear guess of a row from its features
+        patterns = (variance[:, None] * directions / w).T @ self.components_
+        self._publish_turned(components, patterns, w)
+        return self
+
+    def _publish_turned(self, components: NDArray[Any], patterns: NDArray[Any], w: NDArray[Any]) -> None:
+        signs = _signs(components)[:, None]
+        self.components_, self.patterns_ = components * signs, patterns * signs
+        self.n_components_ = len(components)
+        self.explained_variance_ = w
+        self.explained_variance_ratio_ = w / w.sum()
+        self.singular_values_ = np.sqrt(w * max(self.n_samples_seen_ - 1, 0))
+
+    def inverse_transform(self, X: Array) -> Array:
+        """Return the rows that most likely have these features.
+
+        Parameters
+        ----------
+        X : array
+            Features, (n, k).
+
+        Returns
+        -------
+        array
+            Rows, (n, p).
+        """
+        check_is_fitted(self, "patterns_")
+        X = np.asarray(X, dtype=np.float64) if isinstance(X, list | tuple) else X
+        patterns, mean = _like(X, self.patterns_, self.mean_)
+        return X @ patterns + mean
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return what was learned, as a dictionary of arrays."""
+        arrays = super().state()
+        for name in ("basis", "scatter", "total"):  # of the principal components, which are not needed any more
+            arrays.pop(name, None)
+        return arrays | {"patterns": self.patterns_}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
+        """Become fitted as the model was whose `state` this is.
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            What `state` returned.
+
+        Returns
+        -------
+        SkyComponents
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If no model can have this state.
+        """
+        super().restore(state)
+        patterns = state["patterns"]
+        if patterns.shape != self.components_.shape or not np.isfinite(patterns).all():
+            raise ValueError("not the state of sky components: patterns has the wrong shape or is not finite")
+        self.patterns_ = patterns
+        return self
+
+    def _search(self) -> Search:
+        k = self.n_followed
+        measured = k + (self.oversampling + 3) // 4
+        return Search(k, measured, k + self.oversampling, self.n_passes, self.tol, self.random_state)
+
+    def _n_kept(self, n: int, n_features: int) -> int:
+        return min(self.n_followed, n - 1, n_features)
+
+
+def _nuisance(changes: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The covariance of changes, (k, k), around no change at all."""
+    lengths = np.linalg.norm(changes, axis=1)
+    longest = LONGEST_CHANGE * np.median(lengths) if len(lengths) else 0.0
+    shortened = changes * np.minimum(1, longest / np.maximum(lengths, np.finfo(float).tiny))[:, None]
+    return shortened.T @ shortened / max(len(changes), 1) + FLOOR * variance.mean() * np.eye(len(variance))
+
+
+def _solve(
+    variance: NDArray[np.float64], nuisance: NDArray[np.float64], k: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The k largest w and their u, (n, k), in diag(variance) u = w nuisance u."""
+    n = len(variance)
+    w, directions = eigh(np.diag(variance), nuisance, subset_by_index=[n - k, n - 1])
+    return w[::-1], directions[:, ::-1]

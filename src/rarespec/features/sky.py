@@ -1,0 +1,123 @@
+"""Features for real skies: distances in units of what dust, calibration and motion do to the same object."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.features.nuisance import Nuisance
+from rarespec.features.pca.sky_components import SkyComponents
+from rarespec.features.recipe import Recipe
+from rarespec.features.steps.rescaling import MinMax
+from rarespec.features.steps.running_median import MedianFilter
+from rarespec.spectrum import PAPER_GRID, WavelengthGrid
+
+
+class SkyFeatures(Recipe):
+    """The paper's chain, with components measured against what does not matter.
+
+    Some of the survey's own spectra are reddened, tilted and shifted. The features are those combinations of principal
+    components in which the survey varies most compared with these changes; see `SkyComponents`.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Features.
+    n_followed : int, optional
+        Principal components among which they are looked for.
+    width_angstrom : float, optional
+        Width of the median filter.
+    grid : WavelengthGrid, optional
+        Wavelength grid of the flux. By default the paper's, which has 3601 pixels.
+    reddening, tilt, bend, velocity : float, optional
+        Strength of the changes; see `Nuisance`. Give `velocity=0` where shifts matter.
+    n_changed : int, optional
+        Spectra that are changed.
+    solver : {"auto", "exact", "randomised"}, optional
+        How the principal components are found; see `StreamingPCA`.
+    min_good : float, optional
+        Share of good pixels that a spectrum needs.
+    random_state : int, optional
+        Seed of the changes and of the randomised solver.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.features import SkyFeatures
+    >>> flux = np.random.default_rng(0).normal(1.0, 0.1, (60, 3601))
+    >>> SkyFeatures(n_components=3, n_followed=10).fit_transform(flux).shape
+    (60, 3)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 50,
+        n_followed: int = 250,
+        width_angstrom: float = 10.0,
+        grid: WavelengthGrid | None = None,
+        reddening: float = 0.1,
+        tilt: float = 0.05,
+        bend: float = 0.03,
+        velocity: float = 90.0,
+        n_changed: int = 4000,
+        solver: str = "auto",
+        min_good: float = 0.5,
+        random_state: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.n_followed = n_followed
+        self.width_angstrom = width_angstrom
+        self.grid = grid
+        self.reddening = reddening
+        self.tilt = tilt
+        self.bend = bend
+        self.velocity = velocity
+        self.n_changed = n_changed
+        self.solver = solver
+        self.min_good = min_good
+        self.random_state = random_state
+
+    def _chain(self) -> list[Any]:
+        return [
+            MedianFilter(grid=self.grid, width_angstrom=self.width_angstrom, min_good=self.min_good),
+            MinMax(copy=False),  # the filter's result is ours to overwrite
+            SkyComponents(
+                self.n_components,
+                self.n_followed,
+                Nuisance(self.reddening, self.tilt, self.bend, self.velocity),
+                self.n_changed,
+                solver=self.solver,
+                random_state=self.random_state,
+            ),
+        ]
+
+    @property
+    def n_sample(self) -> int:
+        """Spectra that are changed."""
+        return self.n_changed
+
+    def fit_preparation(self, X: NDArray[np.floating]) -> Self:
+        """Fit the steps before the components, and see how changes of these spectra come out of them.
+
+        Parameters
+        ----------
+        X : ndarray
+            `n_sample` spectra of the survey, (n, pixels), NaN where a pixel is bad.
+
+        Returns
+        -------
+        SkyFeatures
+            Itself.
+        """
+        super().fit_preparation(X[:1])
+        components = self._chain()[-1]
+        changed = components.nuisance.change(X, self.grid or PAPER_GRID, np.random.default_rng(self.random_state))
+        self._changes = self.prepare(X)[0], self.prepare(changed)[0]
+        return self
+
+    def finish_fit(self) -> None:
+        """Turn the principal components, which are fitted, by the changes seen before."""
+        self.steps_[-1].measure_changes(*self._changes)
+        del self._changes
