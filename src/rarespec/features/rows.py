@@ -142,7 +142,22 @@ class RowBlocks(Protocol):
         """The blocks themselves, (n_i, p) each, one after the other."""
 
     def map(self, look: Callable[[Shared, Own, Rows], Result], shared: Shared, own: Sequence[Own]) -> Iterator[Result]:
-        """`look(shared, own[i], rows)` for each block i, in their order; the look may not change the rows."""
+        """Look at each block where it is, and bring the results here.
+
+        Parameters
+        ----------
+        look : callable
+            Called with (shared, own[i], rows) for block i; it must not change the rows.
+        shared : object
+            What every look is given.
+        own : sequence
+            What each look is given for its block; as long as `sizes`.
+
+        Returns
+        -------
+        iterator
+            What `look` returned, in the order of the blocks.
+        """
 
 
 @dataclass(frozen=True)
@@ -160,6 +175,7 @@ class Transformed:
         return (after(self.steps, rows) for rows in self.blocks())
 
     def map(self, look: Callable[[Shared, Own, Rows], Result], shared: Shared, own: Sequence[Own]) -> Iterator[Result]:
+        """Look at each block after the steps; see `RowBlocks.map`."""
         return self.blocks.map(_look_after, (self.steps, look, shared), own)
 
 

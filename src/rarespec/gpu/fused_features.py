@@ -210,7 +210,19 @@ class FusedFeatures:
         return n_bad
 
     def project(self, copy: Array, n_bad: Array, features: Array, lost_at: Array) -> None:
-        """Fill features (n, k) and lost_at (n,) from bridged rows."""
+        """Compute the features of rows that `bridge` has copied.
+
+        Parameters
+        ----------
+        copy : (n or more, n_slots) float32 CUDA tensor
+            Bridged rows.
+        n_bad : (n,) int32 CUDA tensor
+            Bad pixels of each row.
+        features : (n, k) float32 CUDA tensor
+            Written; NaN in rows that cannot be used.
+        lost_at : (n,) int8 CUDA tensor
+            Written: 0, or the number of the step, from 1, that could not use the row.
+        """
         from rarespec.gpu.feature_kernel import features_kernel
 
         tiling, n = self.tiling, features.shape[0]

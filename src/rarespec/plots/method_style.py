@@ -40,9 +40,23 @@ class MethodStyle:
 
 
 def choose_marked_places(number: int, n: int, of: int = 10) -> tuple[int, int | None, int]:
-    """Start, end and step of the marked points of line `number`, of `of` lines of n points each.
+    """Choose the points of a line that get a marker.
 
-    The marks of different lines stand beside each other, so that neither they nor bars on them hide each other.
+    The markers of different lines stand beside each other, so that neither they nor bars on them hide each other.
+
+    Parameters
+    ----------
+    number : int
+        Number of the line, from 0.
+    n : int
+        Points of each line.
+    of : int, default 10
+        Lines in the figure; below 10 it counts as 10.
+
+    Returns
+    -------
+    tuple of (int, None, int)
+        Start, end and step, for `slice`.
     """
     step = max(1, n // MARKERS_PER_LINE)
     return (step // 4 + number * step // max(of, 10)) % step, None, step

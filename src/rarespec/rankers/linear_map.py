@@ -41,9 +41,26 @@ class LinearMap:
 
 
 def linear_map(scaling: str, X: Rows, keep: Keep = None) -> LinearMap:
-    """The map that `scaling` names: "none", "standard" or "whiten", learned from the rows of X that `keep` marks.
+    """Learn the map of a scaling from rows.
 
-    It is learned here: the last two bring arrays of other libraries over.
+    Parameters
+    ----------
+    scaling : {"none", "standard", "whiten"}
+        Leave rows as they are; set each feature to mean 0 and variance 1; or remove correlations as well.
+    X : (n, d) array
+        The rows. The last two scalings copy arrays of other libraries to NumPy.
+    keep : (n,) bool, optional
+        The rows to learn from; all of them by default.
+
+    Returns
+    -------
+    LinearMap
+        The map, in NumPy.
+
+    Raises
+    ------
+    ValueError
+        If there is no such scaling.
     """
     if scaling == "none":
         return identity(X.shape[1])

@@ -131,11 +131,32 @@ TEXT_KINDS: dict[str, type] = {"U": str, "O": object}
 
 
 def describe_all(values: Mapping[str, Any], what: str, arrays: Arrays) -> dict[str, Any]:
+    """Describe values as JSON, with arrays put aside.
+
+    Parameters
+    ----------
+    values : mapping of str to object
+        Numbers, text, None, arrays, and lists, tuples and dictionaries of these.
+    what : str
+        What they are, for messages: "parameter".
+    arrays : dict of str to ndarray
+        Filled here: every array of numbers is added under a name of its own.
+
+    Returns
+    -------
+    dict of str to object
+        What JSON can hold; `rebuilt_all` turns it back.
+
+    Raises
+    ------
+    ModelFileError
+        If a value is of another type or nested too deeply, or an array is not finite.
+    """
     return {str(name): _describe(value, f"{what} {name}", arrays) for name, value in values.items()}
 
 
 def _describe(value: Any, what: str, arrays: Arrays, depth: int = 0) -> Any:
-    """A value in JSON; arrays go into `arrays`, and anything that needs a mark to be told apart becomes {tag: ...}."""
+    """A value in JSON; arrays go into `arrays`, and anything that JSON would confuse becomes {tag: ...}."""
     if depth > MAX_DEPTH:
         raise ModelFileError(f"{what} cannot be saved: lists are nested too deeply")
     if value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value)):

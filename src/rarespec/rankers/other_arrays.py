@@ -33,7 +33,27 @@ def rows_at(X: Array, numbers: NDArray[np.intp]) -> Array:
 
 
 def check_other_rows(ranker: Any, X: Array, reset: bool) -> Array:
-    """X, (n, d) floating-point and finite, else a ValueError; `reset` remembers d, otherwise it has to be the same."""
+    """Check feature vectors that are in an array of another library, where they are.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        Remembers d, or has remembered it.
+    X : (n, d) array
+        Floating-point and finite.
+    reset : bool
+        Whether the ranker remembers d, as in `fit`; otherwise d must be what it remembers.
+
+    Returns
+    -------
+    (n, d) array
+        X itself.
+
+    Raises
+    ------
+    ValueError
+        If the shape, the type or d is wrong, or values are not finite.
+    """
     xp = array_namespace(X)
     if X.ndim != 2 or not xp.isdtype(X.dtype, "real floating"):
         raise ValueError(f"X must be (n, d) floating-point numbers, not {tuple(X.shape)} {X.dtype}")

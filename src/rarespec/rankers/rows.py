@@ -23,7 +23,27 @@ N_NAMED = 10
 
 
 def check_rows(ranker: BaseEstimator, X: Any, reset: bool) -> Rows:
-    """X as (n, d) float32 or float64; a ValueError names the rows that are not finite."""
+    """Check feature vectors, as every ranker does first.
+
+    Parameters
+    ----------
+    ranker : BaseEstimator
+        Remembers the number and the names of the features, or has remembered them.
+    X : (n, d) array
+        Whatever scikit-learn takes for a matrix.
+    reset : bool
+        Whether the ranker remembers them, as in `fit`; otherwise they must be what it remembers.
+
+    Returns
+    -------
+    (n, d) float32 or float64
+        The vectors; other types of numbers become float64.
+
+    Raises
+    ------
+    ValueError
+        If X is no matrix of that width, or has rows that are not finite, which are named.
+    """
     rows = validate_data(ranker, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False)
     require_finite(rows)
     return rows

@@ -14,7 +14,7 @@ from rarespec.evaluation.places import PairedDifference
 
 
 class Verdict(StrEnum):
-    """What became of a claim of the paper."""
+    """Whether a claim of the paper holds in an experiment."""
 
     HOLDS = "holds here"
     PARTLY = "holds in part"
@@ -43,7 +43,7 @@ class Finding:
     quote: Quote | None = None
     """What the paper says, where it does."""
     where: str = ""
-    """For which numbers of known examples the claim came to what, where it came to several things."""
+    """The verdict for each number of known examples, where they differ."""
 
 
 def together(verdicts: Iterable[Verdict]) -> Verdict:
@@ -59,6 +59,22 @@ def as_claimed(agree: Sequence[bool]) -> Verdict:
 
 
 def not_run(title: str, why: str, quote: Quote) -> Finding:
+    """Make the finding of a claim that could not be checked.
+
+    Parameters
+    ----------
+    title : str
+        The claim.
+    why : str
+        The reason, to stand after "Not run:", without a full stop.
+    quote : Quote
+        What the paper says.
+
+    Returns
+    -------
+    Finding
+        With the verdict `NOT_RUN`.
+    """
     return Finding(title, (f"Not run: {why}.",), Verdict.NOT_RUN, quote)
 
 
@@ -71,7 +87,7 @@ def in_words(difference: PairedDifference, digits: int = 3) -> str:
 
 
 def by_verdict(verdicts: Mapping[int, Verdict]) -> str:
-    """For which numbers of known examples a claim came to what; empty where it came to one thing."""
+    """List the numbers of known examples by verdict; empty where there is one verdict for all."""
     if len(set(verdicts.values())) == 1:
         return ""
     numbers = {verdict: [str(n) for n, one in verdicts.items() if one == verdict] for verdict in Verdict}

@@ -36,7 +36,26 @@ Ids = NDArray[Any]
 def write_parquet(
     outcomes: Iterable[tuple[Task, Outcome]], runner: TaskRunner, ids: Ids, provenance: Mapping[str, Any], folder: Path
 ) -> list[Path]:
-    """One file for each kind of task that there is; `provenance` goes into its metadata, as JSON."""
+    """Write one file for each kind of task that there is.
+
+    Parameters
+    ----------
+    outcomes : iterable of (Task, dict)
+        Tasks with their outcomes; each becomes a row.
+    runner : TaskRunner
+        Draws the known rows of a task again.
+    ids : (n,) array of str
+        Id of each ranked row: files name spectra, not rows.
+    provenance : mapping of str to object
+        Goes into the metadata of each file, as JSON.
+    folder : Path
+        Where the files go. It must exist; files of an earlier run are replaced.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
     rows: dict[Kind, list[dict[str, Any]]] = {}
     for task, outcome in outcomes:
         rows.setdefault(task.kind, []).append(_row(task, outcome, runner, ids))

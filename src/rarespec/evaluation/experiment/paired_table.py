@@ -60,11 +60,43 @@ def paired_markdown(results: Results) -> str:
 
 
 def paired_title(results: Results, metric: Metric, name: str) -> str:
+    """Write the title of a table of differences.
+
+    Parameters
+    ----------
+    results : Results
+        Results of the experiment.
+    metric : Metric
+        What is compared.
+    name : str
+        The method that the others are subtracted from.
+
+    Returns
+    -------
+    str
+        The title, without a full stop.
+    """
     return f"{results.label(name)} minus the others: {metric.title}"
 
 
 def paired_table(results: Results, metric: Metric, name: str) -> Table:
-    """A method less each other, for each number of known examples."""
+    """Make a table of one method minus each other, on the same draws.
+
+    Parameters
+    ----------
+    results : Results
+        Results of the experiment, with draws of every method for each number of known examples.
+    metric : Metric
+        What is compared.
+    name : str
+        The method that the others are subtracted from.
+
+    Returns
+    -------
+    Table
+        A row for each number of known examples and a column for each other method: the mean difference with its 95 %
+        interval, bold where that excludes 0.
+    """
     others = _others(results, name)
     rows = [
         [Entry(str(n)), *(_entry(_difference(results, metric, n, name, other), metric.digits) for other in others)]

@@ -50,7 +50,22 @@ class Task:
         return parameters
 
     def known(self, rare_rows: NDArray[np.intp], seed: int, attempt: int = 0) -> NDArray[np.intp]:
-        """Rows of the known examples, drawn from the rare ones; the same for every method."""
+        """Draw the known examples of this task, the same for every method.
+
+        Parameters
+        ----------
+        rare_rows : (r,) int
+            Rows of the rare class, at least as many as are known.
+        seed : int
+            Seed of the experiment.
+        attempt : int, default 0
+            Another number gives another draw, for a task whose draw must not be one that is reported.
+
+        Returns
+        -------
+        (n_known,) int
+            Rows, rising.
+        """
         return np.sort(self._random(seed, purpose=2 * attempt).choice(rare_rows, self.n_known, replace=False))
 
     def ranker_seed(self, seed: int) -> int:
@@ -109,7 +124,7 @@ def tuning_tasks(setting: Setting) -> list[Task]:
 
 
 def combinations(name: str, tune: Tune) -> list[dict[str, Any]]:
-    """What tuning tries: the method's own parameters, and those of its grid (`paper_grids`), one at a time."""
+    """List what tuning tries: the method's own parameters, and those of its grid (`paper_grid`), one at a time."""
     own = method(name).make().get_params()
     grid = _grid(name, tune)
     tried: list[dict[str, Any]] = [{}]

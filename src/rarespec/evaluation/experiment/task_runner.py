@@ -65,10 +65,29 @@ class LabelledRows:
 
 
 def label_survey(survey: Survey, rare: str, progress: Progress | None = None) -> LabelledRows:
-    """The paper's features, learned from all spectra of the survey, and the members of the rare class.
+    """Compute the paper's features of a survey, and find the members of the rare class.
 
-    Their components are the exact ones: those of the randomised solver, which a search takes, would be others where
-    components are nearly equally strong.
+    The components are learned from all spectra of the survey, by the exact solver. The randomised one, which a search
+    takes, could find others where components are nearly equally strong.
+
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    rare : str
+        The rare class, or several with commas between them; see `rare_class`.
+    progress : callable, optional
+        Called while the features are computed.
+
+    Returns
+    -------
+    LabelledRows
+        The spectra that have features, and which of them are rare.
+
+    Raises
+    ------
+    UsageError
+        If no spectrum is of the class, or all are.
     """
     members = rare_class(survey, rare)
     features = features_of(survey, PaperFeatures(solver="exact"), progress=progress)

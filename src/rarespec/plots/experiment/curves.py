@@ -91,9 +91,24 @@ def examples(n_known: int) -> str:
 def line_with_bars(
     panel: Axes, x: NDArray[Any], values: NDArray[np.float64], at: slice, color: Any, **line: Any
 ) -> None:
-    """Mean of values (repeats, len(x)) as a line, their standard deviation within 0 to 1 as bars at some of its points.
+    """Draw a mean as a line, with the standard deviation as bars at some of its points.
 
-    Bands of ten methods would blend into one grey. One repeat has no spread and no bars.
+    Bars, not bands: those of ten methods would blend into one grey.
+
+    Parameters
+    ----------
+    panel : matplotlib.axes.Axes
+        Where to draw.
+    x : (k,) array
+        Places along the axis.
+    values : (repeats, k) float64
+        Values from 0 to 1. One repeat has no spread and no bars.
+    at : slice
+        The points that get a marker and a bar.
+    color : color
+        Colour of the line and the bars.
+    **line : object
+        How else the line looks, for matplotlib's `Axes.plot`.
     """
     mean = values.mean(axis=0)
     panel.plot(x, mean, color=color, markevery=at, **line)

@@ -36,7 +36,7 @@ LOOKS = tuple(
         ("#cc79a7", "v", "-"), ("#56b4e9", "P", "--"), ("#e69f00", "X", "-."), ("#7f3b08", "*", ":"),
     )
 )  # fmt: skip
-"""Of the numbers of known examples, from the fewest: shades of one colour cannot be told apart."""
+"""Of the numbers of known examples, from the fewest: shades of one colour look too much alike."""
 APART = 1.12
 """Factor between the λ at which two numbers of known examples are drawn."""
 

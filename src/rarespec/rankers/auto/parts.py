@@ -4,7 +4,7 @@
   between the discriminant, which lets extreme rows come first, and the cosine, which lets rows of pure noise come as
   high as strong ones.
 - "push": BaggingTopPush in the space as given, the strongest of the paper's methods.
-- "spread": from neighbour to neighbour, see `_auto_spread`.
+- "spread": from neighbour to neighbour, see `spread.py`.
 - "given": LRGA on the features as they are given, for small surveys. Noise and covariance, on which the other parts
   rest, are themselves uncertain where there are few rows to learn them from; neighbours in the features as given are
   not.
@@ -60,6 +60,22 @@ class KeptRows:
 
     @classmethod
     def of(cls, rows: Rows, scores: NDArray[np.float64], rng: np.random.Generator) -> KeptRows:
+        """Keep all rows, or of more than MAX_KEPT the best half and a random draw of the others.
+
+        Parameters
+        ----------
+        rows : (n, d) array
+            Rows in the space in which neighbours are looked for.
+        scores : (n,) float64
+            Their scores, the higher the better.
+        rng : numpy.random.Generator
+            Draws the rows that are not among the best; it is not used where all rows fit.
+
+        Returns
+        -------
+        KeptRows
+            The rows and scores, in their old order.
+        """
         if len(rows) <= MAX_KEPT:
             return cls(rows, scores)
         best_first = np.argpartition(-scores, MAX_KEPT // 2)
@@ -88,7 +104,28 @@ class Parts:
 
 
 def learn_parts(ready: Prepared | Wide, known: Flags, refused: Flags, seed: int, balanced: bool) -> tuple[Query, Parts]:
-    """Let every part learn what is known of these rows."""
+    """Let every part learn from the known and the refused rows.
+
+    Parameters
+    ----------
+    ready : Prepared or Wide
+        All n rows, prepared once for all queries.
+    known : (n,) bool
+        Which rows are known examples.
+    refused : (n,) bool
+        Which rows are known not to be of the kind.
+    seed : int
+        Seed of every random draw.
+    balanced : bool
+        Whether known rows that lie close together count as one in "spread"; see `spread_scores`.
+
+    Returns
+    -------
+    query : Query
+        The query. Of a `Wide` survey its row numbers refer to the rows that were drawn.
+    parts : Parts
+        What each part learned. Its scores and places refer to all n rows.
+    """
     if isinstance(ready, Wide):
         query, rows = wide_query(ready, known, refused, seed)
         return query, _wide_parts(ready, query, rows, known, refused, balanced)
@@ -119,6 +156,7 @@ def _wide_parts(
     """`query` is on these rows; the places of hidden ones are those among all."""
     near, unlabelled = wide.surroundings(known, refused), ~known & ~refused
     directions = {"expanded": expand_direction(query), "push": push_weights(query)}
+    # these two were placed among the drawn rows only: there are `scale` times as many unlabelled ones in all
     scale = unlabelled.sum() / len(query.unlabelled)
     places = {name: 1 + scale * (found - 1) for name, (_, found) in directions.items()}
     found, places["spread"] = spread_scores(query_among(near.rows, query, rows, unlabelled), near.edges, balanced)

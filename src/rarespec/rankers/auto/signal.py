@@ -83,15 +83,40 @@ class SignalSpace:
         return units
 
     def signal_share(self, m: float, beyond: float = 0.0) -> NDArray[np.float64]:
-        """Wiener's weight of each axis in a mean of m rows: signal over signal and what noise the mean leaves.
+        """Compute Wiener's weight of each axis in a mean of m rows: signal over signal plus the noise that is left.
 
-        beyond : signal that the rare kind has where the survey has none, in units of one row's noise.
+        Parameters
+        ----------
+        m : float
+            Rows in the mean.
+        beyond : float, default 0
+            Signal that the rare kind has where the survey has none, in units of one row's noise.
+
+        Returns
+        -------
+        (d,) float64
+            Weights from 0 to 1.
         """
         signal = 1 - self.noise + beyond * self.noise
         return signal / (signal + self.noise / m)
 
     def direction(self, mean: NDArray[Any], m: float, beyond: float) -> NDArray[np.float64]:
-        """A mean of m whitened rows, cleared of its noise."""
+        """Clear the mean of m whitened rows of its noise.
+
+        Parameters
+        ----------
+        mean : (d,) array
+            The mean.
+        m : float
+            Rows that it stands for: the more, the less noise is left in it.
+        beyond : float
+            Signal that the kind has where the survey has none, in units of one row's noise; see `beyond`.
+
+        Returns
+        -------
+        (d,) float64
+            The mean with each axis weighted by its share of signal.
+        """
         return np.asarray(self.signal_share(m, beyond) * mean)
 
     def beyond(self, Z: NDArray[Any]) -> float:
@@ -101,6 +126,7 @@ class SignalSpace:
         rows of the survey do, and so must they, or what little they have is better left to other axes.
         """
         m, rows = len(Z), Z.astype(np.float64)
+        # the mean product of two different rows, in which noise averages out; of one row the noise is subtracted
         common = (
             rows[0] ** 2 - self.noise if m == 1 else (rows.sum(axis=0) ** 2 - (rows**2).sum(axis=0)) / (m * (m - 1))
         )
@@ -199,7 +225,22 @@ def signal_of_rows(X: Rows, k: int = 5, neighbours: Neighbours | None = None) ->
 
 
 def join_graph(units: NDArray[np.float32], n: int, neighbours: Neighbours | None = None) -> NeighbourGraph:
-    """Rows of length 1, which may be some of n."""
+    """Find the neighbours of rows of length 1.
+
+    Parameters
+    ----------
+    units : (m, d) float32
+        The rows: a whole survey, or a part of one.
+    n : int
+        Rows of the whole survey, which decides how many neighbours each row gets.
+    neighbours : callable, optional
+        Makes the graph from rows and a number of neighbours. By default a search that finds nearly all of them.
+
+    Returns
+    -------
+    NeighbourGraph
+        Of the m rows, with `n_neighbours(n)` neighbours each.
+    """
     if neighbours is not None:
         return neighbours(units, n_neighbours(n))
     return build_neighbours(units, n_neighbours(n), target_recall=RECALL)

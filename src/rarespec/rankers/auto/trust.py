@@ -89,10 +89,24 @@ def prior_of(prior: Mapping[str, float], seen: float) -> dict[str, float]:
 
 
 def shares_by_places(places: Places, prior: Mapping[str, float], n_unlabelled: int) -> dict[str, float]:
-    """Prior times the places of hidden examples to a power.
+    """Weigh the parts by where they place hidden known examples.
 
-    Places among as many rows as there may be members all count alike: members that stand before a hidden one are no
-    fault.
+    The weight is the prior times the places to a negative power. Places among as many rows as there may be members
+    count alike: members that come before a hidden one are no fault.
+
+    Parameters
+    ----------
+    places : mapping of str to (h,) float
+        Places of the hidden examples under each part, from 1; only the first MAX_EVIDENCE count.
+    prior : mapping of str to float
+        Weight of each part before any example was hidden.
+    n_unlabelled : int
+        Rows among which the examples were placed.
+
+    Returns
+    -------
+    dict of str to float
+        Share of each part; they add up to 1.
     """
     logs = {
         name: np.log(prior[name]) - TEMPER * float(np.log(found + RARITY * n_unlabelled)[:MAX_EVIDENCE].sum())
@@ -121,7 +135,22 @@ def _normalise(shares: dict[str, float]) -> dict[str, float]:
 
 
 def in_words(weights: Mapping[str, float], places: Places, leaning: float = 0.0) -> str:
-    """Which parts were used, and why; `leaning` is that to unusual rows."""
+    """Say which parts were used, and why.
+
+    Parameters
+    ----------
+    weights : mapping of str to float
+        Share of each part. Parts below 1 % are not mentioned.
+    places : mapping of str to (h,) float
+        Places of the hidden examples under each part; empty when only one example is known.
+    leaning : float, default 0
+        How much more unusual members are than refused rows. Small values are not mentioned.
+
+    Returns
+    -------
+    str
+        A sentence without a full stop.
+    """
     used = sorted((name for name in weights if weights[name] >= 0.01), key=lambda name: -weights[name])
     shares = ", ".join(f"{WORDS[name]} {weights[name]:.0%}{_describe_places(places[name])}" for name in used)
     if any(len(found) for found in places.values()):
@@ -156,7 +185,7 @@ def leaning(members: Scores, refused: Scores) -> float:
 def ranks_among(scores: Scores, levels: Scores) -> Scores:
     """Rank of each score among the unlabelled ones, whose scores `levels` are rising; in between, in between.
 
-    Above them all ranks go on from 1 towards 0, so that rows that no fitted one reaches are still told apart.
+    Above them all ranks go on from 1 towards 0, so that rows above all fitted ones still have an order.
     """
     ranks = np.interp(scores, levels, np.arange(len(levels), 0.0, -1.0))
     spread = levels[-1] - levels[len(levels) // 2]

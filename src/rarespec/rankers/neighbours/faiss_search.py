@@ -167,7 +167,22 @@ class FaissSearch:
 
     @classmethod
     def restore(cls, base: Rows, k: int, kept: Mapping[str, NDArray[Any]]) -> Self:
-        """From what `to_keep` gave, on the same rows; grouping them, which takes longest, is not done again."""
+        """Make a search from what `to_keep` returned, without grouping the rows again, which takes longest.
+
+        Parameters
+        ----------
+        base : (n, d) array
+            The same rows as then.
+        k : int
+            The same number of neighbours as then: recall was measured for it.
+        kept : mapping of str to ndarray
+            What `to_keep` returned.
+
+        Returns
+        -------
+        FaissSearch
+            The search, with one thread for each processor.
+        """
         search = cls.__new__(cls)
         search._k, search._n_jobs = k, None
         search._index = _restore(base, kept)
@@ -194,7 +209,24 @@ class FaissSearch:
         return rows
 
     def nearest(self, queries: Rows, order: Indices, progress: Progress | None = None) -> tuple[Indices, Distances]:
-        """The k nearest rows of each query, (m, k) each, nearly always; queries are looked at in this order."""
+        """Find the k nearest rows of each query; a few may be missed, as `recall` says.
+
+        Parameters
+        ----------
+        queries : (m, d) array
+            Rows whose neighbours are wanted.
+        order : (m,) int64
+            The order in which to look at the queries: alike ones next to each other are faster.
+        progress : callable, optional
+            Called with the number of queries done and in all.
+
+        Returns
+        -------
+        indices : (m, k) int64
+            Rows of `base`, nearest first.
+        distances : (m, k) float64
+            Euclidean.
+        """
         return self._index.nearest(queries, order, self._k, self._n_probes, progress, self._n_jobs)
 
 

@@ -134,10 +134,24 @@ def require_gamma(ranker: Any) -> None:
 
 
 def level_on_margin(values: Array, weights: Array, upper: float) -> float:
-    """Where the boundary lies that a one-class machine draws through the values (m,) of its examples.
+    """Find the level at which a one-class machine draws its boundary.
 
     Examples with a weight strictly between 0 and `upper` lie on the boundary, those of weight 0 at or above it, those
     at `upper` at or below it. Without any on it, the middle of the gap is taken.
+
+    Parameters
+    ----------
+    values : (m,) float64
+        What the machine says of each example: the higher, the farther inside.
+    weights : (m,) float64
+        Dual weights of the examples.
+    upper : float
+        The largest weight that the machine allows.
+
+    Returns
+    -------
+    float
+        The level, on the scale of the values.
     """
     rounding = 1e-9 * weights.max()  # not a share of `upper`, which may be far above every weight
     free = (weights > rounding) & (weights < upper - rounding)

@@ -50,12 +50,28 @@ def mean_of_largest(x: Array, k: int) -> Array:
 
 
 def replace_columns(x: Array, places: Array, values: Array) -> Array:
-    """x (B, n) with values (B, k) in the columns `places` (B, k), all different."""
+    """Replace values in columns that each row has of its own.
+
+    Parameters
+    ----------
+    x : (B, n) array
+        Stays as it is.
+    places : (B, k) int
+        Columns of each row, all different.
+    values : (B, k) array
+        What goes there.
+
+    Returns
+    -------
+    (B, n) array
+        A new array.
+    """
     if is_numpy_array(x):
         x = x.copy()
         np.put_along_axis(x, places, values, axis=1)
         return x
     xp = array_namespace(x)
+    # the standard has no assignment by index: a product with a matrix of zeros and ones puts values in their columns
     columns = xp.arange(x.shape[1], dtype=places.dtype, device=device(x))
     here = xp.astype(places[:, :, None] == columns[None, None, :], x.dtype)
     kept = 1 - xp.sum(here, axis=1)
@@ -63,7 +79,22 @@ def replace_columns(x: Array, places: Array, values: Array) -> Array:
 
 
 def rows_replaced(x: Array, rows: Array, values: Array) -> Array:
-    """x (B, ...) with values (k, ...) in the rows of these k rising numbers."""
+    """Replace some rows as a whole.
+
+    Parameters
+    ----------
+    x : (B, ...) array
+        Stays as it is.
+    rows : (k,) int
+        Row numbers, rising.
+    values : (k, ...) array
+        What goes there.
+
+    Returns
+    -------
+    (B, ...) array
+        A new array; x itself may come back where k is 0.
+    """
     if is_numpy_array(x):
         x = x.copy()
         x[rows] = values
@@ -72,6 +103,7 @@ def rows_replaced(x: Array, rows: Array, values: Array) -> Array:
     if rows.shape[0] == 0:
         return x
     here = xp.any(xp.arange(x.shape[0], dtype=rows.dtype, device=device(x))[:, None] == rows[None, :], axis=1)
+    # the i-th replaced row takes values[i], so counting the replaced rows from the top gives i: they must rise
     number = xp.clip(xp.cumulative_sum(xp.astype(here, xp.int64)) - 1, min=0)
     return xp.where(xp.reshape(here, (-1, *[1] * (x.ndim - 1))), xp.take(values, number, axis=0), x)
 

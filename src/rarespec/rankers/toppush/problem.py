@@ -164,7 +164,24 @@ def threshold(scores: Values, top_k: int) -> Values:
 
 
 def primal_value(objective: Objective, w: Values, s_positive: Values, t: Values) -> Values:
-    """Primal values (B,) of weights (B, d) with scores (B, m) of the positives and thresholds (B,)."""
+    """Compute the primal value of weights.
+
+    Parameters
+    ----------
+    objective : Objective
+        Loss and regularisation.
+    w : (B, d) float64
+        Weights.
+    s_positive : (B, m) float64
+        Scores of the positives under these weights.
+    t : (B,) float64
+        Thresholds that the positives should exceed.
+
+    Returns
+    -------
+    (B,) float64
+        The values.
+    """
     xp = array_namespace(w)
     fit = xp.mean(objective.loss.loss(t[..., None] - s_positive), axis=-1)
     return objective.regularisation / 2 * xp.sum(w * w, axis=-1) + fit

@@ -28,7 +28,22 @@ class Problems:
 
     @classmethod
     def of(cls, positives: Values, negatives: Values, objective: Objective) -> Self:
-        """From positives (B, m, d) and negatives (B, n, d)."""
+        """Put positives and negatives together, shifted by the mean positive.
+
+        Parameters
+        ----------
+        positives : (B, m, d) float64
+            Known rows.
+        negatives : (B, n, d) float64
+            Rows that they should come before.
+        objective : Objective
+            What to minimise.
+
+        Returns
+        -------
+        Problems
+            B problems of m + n rows.
+        """
         xp = array_namespace(positives, negatives)
         centre = xp.mean(positives, axis=1, keepdims=True)
         return cls(xp.concat([positives - centre, negatives - centre], axis=1), positives.shape[1], objective)

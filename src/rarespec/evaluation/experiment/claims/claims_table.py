@@ -1,4 +1,4 @@
-"""Every claim of Du et al. (2016) that can be checked, as a table: what it says, where, and what became of it here."""
+"""Every claim of Du et al. (2016) that can be checked, as a table: what it says, where, and whether it holds here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def paper_claims(results: Results) -> list[Finding]:
     return [*order_claims(results), *list_claims(results), *cost_claims(results), *parameter_claims(results)]
 
 
-# ---- The claims of the paper as a table: what it says, where, and what became of it here.
+# ---- The claims of the paper as a table: what it says, where, and whether it holds here.
 
 
 CAPTION = "What Du et al. (2016) state, where they state it, and whether it holds on this survey."
