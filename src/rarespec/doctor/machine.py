@@ -21,6 +21,7 @@ LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.
 
 
 def machine_facts() -> dict[str, str]:
+    """Describe this machine: what is described, and its value in words."""
     return {
         "python": f"{platform.python_version()} ({platform.python_implementation()}{_environment()})",
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -35,6 +36,7 @@ def _environment() -> str:
 
 
 def memory_in_words(memory: Path = MEMORY, limits: tuple[Path, ...] = LIMITS) -> str:
+    """Say how much memory there is, how much is free, and how much this process may use where that is less."""
     total, available = _of_the_machine(memory)
     allowed = next(filter(None, map(_limit, limits)), None)
     words = [f"{_gigabytes(total)}" if total else "unknown"]
@@ -123,6 +125,7 @@ class Place:
 
 
 def temporary_folder() -> Place:
+    """Look at the folder for temporary files; where Python finds none, that is the problem."""
     try:
         return place("temporary directory", Path(tempfile.gettempdir()), needed=True)
     except OSError as error:

@@ -402,7 +402,7 @@ def n_columns(blocks: Blocks) -> int:
 
 
 def fit_step(step: Any, blocks: Blocks) -> Any:
-    """A copy of this step that has learned from the blocks; one that treats rows by themselves looks at the first."""
+    """Fit a copy of this step to the blocks; one that learns nothing looks at the first block only."""
     learner = clone(step)
     if hasattr(learner, "fit_blocks"):
         return learner.fit_blocks(blocks)
@@ -415,7 +415,7 @@ def fit_step(step: Any, blocks: Blocks) -> Any:
 
 
 def state_of(steps: Iterable[Any]) -> dict[str, NDArray[Any]]:
-    """What these steps learned, each name after the number of its step."""
+    """Return what these steps learned, each name after the number of its step."""
     learners = ((number, step) for number, step in enumerate(steps) if hasattr(step, "state"))
     return {f"{number}.{name}": value for number, step in learners for name, value in step.state().items()}
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def path_through(x: NDArray[np.floating], y: NDArray[np.floating]) -> str:
-    """The `d` of a path through points in whole units, both (n,); a gap where y is not finite."""
+    """Write the `d` of an SVG path through points in whole units, both (n,); a gap where y is not finite."""
     return "".join(_pieces(np.round(x), np.round(y)))
 
 

@@ -26,7 +26,7 @@ LABEL_SIZE, SMALL_SIZE = 8.0, 7.0
 
 
 def empty_figure(width: float, height: float) -> Figure:
-    """A figure without panels, sizes in inches, its layout constrained."""
+    """Make a figure without panels, sizes in inches, its layout constrained."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

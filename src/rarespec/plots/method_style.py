@@ -29,7 +29,7 @@ class MethodStyle:
     linewidth: float = 1.3
 
     def line(self) -> dict[str, Any]:
-        """The arguments of a line of it, for matplotlib."""
+        """Return how its line looks, as arguments for matplotlib."""
         return {
             "color": self.colour,
             "linestyle": self.linestyle,
@@ -98,7 +98,7 @@ OWN_STYLES = (
 
 
 def style_of(name: str, among: Sequence[str] = ()) -> MethodStyle:
-    """`among` are all methods of the figure, of which those of the user's own get their styles in turn."""
+    """Return the style of a method. `among` are all methods of the figure: the user's own get their styles in turn."""
     own = [other for other in among if is_own(other)]
     if name in own:
         return OWN_STYLES[own.index(name) % len(OWN_STYLES)]

@@ -61,7 +61,7 @@ def draw_spectra(spectra: Sequence[Spectrum] | Spectra, path: str | os.PathLike[
 
 
 def draw_spectrum(panel: Axes, spectrum: Spectrum) -> None:
-    """One spectrum, with its id, class and S/N above it."""
+    """Draw one spectrum, with its id, class and S/N above it."""
     usable = ~spectrum.bad & np.isfinite(spectrum.flux)
     smooth = np.convolve(np.where(usable, spectrum.flux, 0), np.ones(SMOOTHING), "same")
     weight = np.convolve(usable, np.ones(SMOOTHING), "same")

@@ -55,7 +55,7 @@ def draw_bags(known: NDArray[np.bool_], n_bags: int, bag_size: int, random_state
 
 
 def bag_size_for(prevalence: float | None) -> int:
-    """One hidden positive per bag on average, from 50 to 1000 rows; the paper's 200 when nothing is known."""
+    """Choose a size with one hidden positive per bag on average, from 50 to 1000; the paper's 200 if None."""
     if prevalence is None:
         return PAPER_BAG_SIZE
     return int(np.clip(1 / prevalence, SMALLEST, LARGEST))

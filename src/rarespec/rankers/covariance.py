@@ -125,13 +125,13 @@ def shrunk_covariance(X: Rows, keep: Keep, shrinkage: float | str) -> tuple[Vect
 
 
 def shrunk(covariance: Matrix, shrinkage: float) -> Matrix:
-    """The covariance pulled towards the sphere of the same mean variance; 0 leaves it, 1 leaves only the sphere."""
+    """Pull a covariance towards the sphere of the same mean variance; 0 leaves it, 1 leaves only the sphere."""
     n_features = len(covariance)
     return (1 - shrinkage) * covariance + np.eye(n_features) * (shrinkage * np.trace(covariance) / n_features)
 
 
 def inverse_square_root(covariance: Matrix) -> Matrix:
-    """Symmetric R with R S R = I; directions without variance get 0, as in a pseudo-inverse."""
+    """Compute the symmetric R with R S R = I; directions without variance get 0, as in a pseudo-inverse."""
     variances, directions = np.linalg.eigh(covariance)
     present = variances > len(variances) * np.finfo(np.float64).eps * max(variances[-1], 0.0)
     factors = np.zeros_like(variances)

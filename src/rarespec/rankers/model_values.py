@@ -30,7 +30,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def pack_values(document: dict[str, Any], arrays: Arrays) -> bytes:
-    """The bytes of a file."""
+    """Pack a document and arrays into the bytes of a file."""
     from safetensors.numpy import save
 
     text = json.dumps(document, allow_nan=False)
@@ -45,7 +45,7 @@ MOST_BYTES = 1 << 33
 
 
 def read(path: Path) -> bytes:
-    """All of a plain file; a pipe or a device may have no end."""
+    """Read all of a plain file; a pipe or a device may have no end."""
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise ModelFileError("not a regular file: check the path")
@@ -59,7 +59,7 @@ def read(path: Path) -> bytes:
 
 
 def unpack_values(content: bytes) -> tuple[dict[str, Any], Arrays]:
-    """The document and the arrays in these bytes; a ModelFileError if they are not as `pack_values` made them."""
+    """Unpack the document and the arrays; a ModelFileError if the bytes are not as `pack_values` made them."""
     from safetensors.numpy import load
 
     metadata = _metadata(content)
@@ -202,6 +202,7 @@ def _describe_array(value: Any, what: str, arrays: Arrays) -> dict[str, Any]:
 
 
 def rebuilt_all(values: Any, arrays: Arrays) -> dict[str, Any]:
+    """Turn back what `describe_all` described; arrays are taken out of `arrays`."""
     if not isinstance(values, dict):
         raise ModelFileError("part of the model is missing: save it again")
     return {name: _rebuilt(value, arrays) for name, value in values.items()}

@@ -12,23 +12,24 @@ Array = Any
 
 
 def is_other_array(X: Any) -> bool:
+    """Whether X is an array of a library other than NumPy."""
     return is_array_api_obj(X) and not is_numpy_array(X)
 
 
 def as_numpy(x: Array) -> NDArray[Any]:
-    """The same numbers as a NumPy array, from whatever device they are on."""
+    """Copy numbers to a NumPy array, from whatever device they are on."""
     if hasattr(x, "get") and not hasattr(x, "numpy"):  # CuPy
         return x.get()
     return np.asarray(x.cpu() if hasattr(x, "cpu") else x)
 
 
 def like(X: Array, values: NDArray[Any]) -> Array:
-    """NumPy values in the library of X, and on its device."""
+    """Copy NumPy values to the library of X, and to its device."""
     return array_namespace(X).asarray(values, device=device(X))
 
 
 def rows_at(X: Array, numbers: NDArray[np.intp]) -> Array:
-    """The rows of these numbers, in the library of X."""
+    """Take the rows of these numbers, in the library of X."""
     return X[numbers] if is_numpy_array(X) else array_namespace(X).take(X, like(X, numbers), axis=0)
 
 

@@ -104,7 +104,7 @@ def is_from_0_to_1(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """True and False are none, though Python counts them among the whole numbers."""
+    """Whether a value is a number; True and False are not, though Python counts them among the whole numbers."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
@@ -138,7 +138,7 @@ def warn_unless_converged(converged: bool, where: str, advice: str) -> None:
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """scikit-learn's own such warnings, one for each small machine, are left out: the ranker gives one for all."""
+    """Silence scikit-learn's own warnings, one for each small machine: the ranker gives one for all."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield

@@ -99,7 +99,7 @@ def _write(path: Path, rows: list[dict[str, Any]], provenance: Mapping[str, Any]
 
 
 def identity(labelled: LabelledRows, setting: Setting) -> dict[str, Any]:
-    """What must be the same for outcomes of several runs to belong together."""
+    """List what must be the same for outcomes of several runs to belong together."""
     return cheap_identity(labelled.survey, setting) | {
         "features": fingerprint_of_rows(labelled.X),
         "rare": fingerprint_of_rows(np.flatnonzero(labelled.rare)[:, None].astype(np.float64)),
@@ -107,12 +107,12 @@ def identity(labelled: LabelledRows, setting: Setting) -> dict[str, Any]:
 
 
 def cheap_identity(survey: Survey, setting: Setting) -> dict[str, Any]:
-    """The part of the identity that is known before any features are."""
+    """List the part of the identity that is known before any features are."""
     return {"survey": survey.path.name, "seed": setting.seed, "version of rarespec": __version__}
 
 
 def provenance(labelled: LabelledRows, setting: Setting) -> dict[str, Any]:
-    """For the metadata of files and for the page."""
+    """List what the results depend on, for the metadata of files and for the page."""
     return {
         "identity": identity(labelled, setting),
         "setting": setting.as_dict(),

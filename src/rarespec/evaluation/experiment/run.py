@@ -43,10 +43,12 @@ class Count:
     done: int = 0
 
     def count_earlier(self, n: int) -> None:
+        """Take tasks of an earlier run off the total."""
         self.total -= n
         self.count_finished(0)
 
     def count_finished(self, n: int) -> None:
+        """Add tasks that are done, and report."""
         self.done += n
         if self.progress:
             self.progress(self.done, self.total)
@@ -87,7 +89,7 @@ def run_tasks(tasks: Sequence[Task], runner: TaskRunner, journal: Journal, jobs:
 
 
 def choose_parameters(tried: Iterable[tuple[Task, Outcome]]) -> dict[str, dict[str, Any]]:
-    """Method -> parameters that differ from its own; empty where its own did best.
+    """Choose, for each method, the parameters that differ from its own; none where its own did best.
 
     One choice for all numbers of known examples, as in the paper. Of equally good ones the first tried is taken; a
     combination that failed anywhere is not.

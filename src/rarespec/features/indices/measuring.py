@@ -47,7 +47,7 @@ class Strip:
     overlap: tuple[Array, ...]
 
     def values_of(self, flux: Array, xp: Any) -> Array:
-        """(n, k) float64: what is in these pixels of the (n, p) spectra."""
+        """Take these pixels of the (n, p) spectra, (n, k) float64."""
         n, p = flux.shape
         if self.pixels.shape[0] == 1:
             taken = xp.take(flux, self.pixels[0, :], axis=1)
@@ -113,7 +113,7 @@ def strip_of(windows: tuple[Window, ...], grid: WavelengthGrid, stretch: Array, 
 
 
 def neighbours(windows: tuple[Window, ...], grid: WavelengthGrid) -> list[list[int]]:
-    """Numbers of the windows, grouped so that no two groups can share a pixel."""
+    """Group the numbers of the windows so that no two groups can share a pixel."""
     gap = NEIGHBOURS * float(np.diff(grid.edges).max())
     order = sorted(range(len(windows)), key=lambda i: windows[i])
     groups, reached = [[order[0]]], windows[order[0]][1]
@@ -207,7 +207,7 @@ class Mean:
     usable: Array
 
     def of(self, values: Array, xp: Any) -> Array:
-        """(n, 1) mean of what the (n, k) or (1, k) values are in the window."""
+        """Take the mean of (n, k) or (1, k) values over the window, (n, 1)."""
         return xp.sum(self.weights * values[:, self.columns], axis=1, keepdims=True)
 
 

@@ -51,17 +51,17 @@ AVERAGE_PRECISION = Curve("average precision AP@k", Places.average_precision)
 
 
 def draw_figure_2(results: Results, folder: str | os.PathLike[str]) -> list[Path]:
-    """P@k; the files that were written, none when there are no trials."""
+    """Draw Figure 2, P@k; return the files, none when there are no trials."""
     return _draw(results, PRECISION, folder, "figure-2")
 
 
 def draw_figure_3(results: Results, folder: str | os.PathLike[str]) -> list[Path]:
-    """R@k; the files that were written, none when there are no trials."""
+    """Draw Figure 3, R@k; return the files, none when there are no trials."""
     return _draw(results, RECALL, folder, "figure-3")
 
 
 def draw_figure_4(results: Results, folder: str | os.PathLike[str]) -> list[Path]:
-    """AP@k; the files that were written, none when there are no trials."""
+    """Draw Figure 4, AP@k; return the files, none when there are no trials."""
     return _draw(results, AVERAGE_PRECISION, folder, "figure-4")
 
 
@@ -70,7 +70,7 @@ def _draw(results: Results, curve: Curve, folder: str | os.PathLike[str], stem: 
 
 
 def curves_figure(results: Results, curve: Curve) -> Figure:
-    """One panel for each number of known examples, one line for each method."""
+    """Make a figure with one panel for each number of known examples, one line for each method."""
     numbers = choose_shown_numbers({n_known for _, n_known in results.trials})
     columns = _legend_columns(results)
     height = 2.75 + 0.15 * ceil((len(results.setting.methods) + 1) / columns)

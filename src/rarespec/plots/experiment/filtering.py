@@ -71,7 +71,7 @@ def filtering_figure(survey: Survey, row: int) -> Figure:
 
 
 def row_to_show(survey: Survey, rare_rows: NDArray[np.intp]) -> int:
-    """Of these rows of the survey the one of middling S/N: its bands and its noise can both be seen.
+    """Choose the row of middling S/N among these of the survey: its bands and its noise can both be seen.
 
     Where no S/N is known it is the middle one of all.
     """

@@ -84,7 +84,7 @@ class KeptRows:
         return cls(rows[kept], scores[kept])
 
     def scores_of(self, rows: Rows) -> NDArray[np.float64]:
-        """Mean score of the nearest kept rows, (n,); a row that is kept has its own."""
+        """Score new rows by the mean of the nearest kept ones, (n,); a row that is kept has its own score."""
         indices, distances = neighbours_of(self.rows, rows, min(N_NEAREST, len(self.rows)))
         return np.where(distances[:, 0] < SAME, self.scores[indices[:, 0]], self.scores[indices].mean(axis=1))
 
@@ -171,12 +171,12 @@ def _wide_parts(
 
 
 def along(Z: NDArray[np.float64], direction: Direction) -> NDArray[np.float64]:
-    """Scores of whitened rows, (n,)."""
+    """Score whitened rows along a direction, (n,)."""
     return Z @ direction / root_lengths(Z)
 
 
 def expand_direction(query: Query) -> tuple[Direction, NDArray[np.float64]]:
-    """The direction, and the places of the known rows that are hidden in turn."""
+    """Find the direction of "expanded", and the places of the known rows that are hidden in turn."""
     labelled = np.concatenate([query.known_copies, query.refused])
     direction = _expand(query, query.known, _Candidates(query.ready.halved, query.ready.root_length, labelled))
     compared = _Candidates(query.ready.halved[query.compared], query.ready.root_length[query.compared], labelled[:0])
@@ -225,7 +225,7 @@ def _expanded_places(query: Query, compared: _Candidates, directions: list[Direc
 
 
 def push_weights(query: Query) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weights on the features, and the places of the known rows that are hidden, a group at a time."""
+    """Find the weights of "push", and the places of the known rows that are hidden, a group at a time."""
     y = np.zeros(len(query.ready.X), dtype=np.int8)
     y[query.known] = 1
     weights = BaggingTopPush(random_state=query.seed).fit(query.ready.X, y).coef_
@@ -248,7 +248,7 @@ def _push_places(query: Query, fold: NDArray[np.intp]) -> NDArray[np.float64]:
 
 
 def score_as_given(query: Query, lrga: Preparation) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Score of every row, (n,), and the places of the known rows that are hidden in turn."""
+    """Score every row by LRGA on the features as given, (n,), and place the known rows that are hidden in turn."""
     Y = np.zeros((len(query.ready.X), 1 + len(query.hidden)))
     Y[query.known] = 1
     Y[query.hidden, 1 + np.arange(len(query.hidden))] = 0

@@ -40,11 +40,11 @@ class Query:
     seed: int
 
     def left_over(self) -> list[NDArray[np.intp]]:
-        """The known rows that are left when each hidden one is hidden."""
+        """List the known rows that are left when each hidden one is hidden."""
         return [self.known[self.known != row] for row in self.hidden]
 
     def places(self, compared: NDArray[np.floating], hidden: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Place of each hidden row among all unlabelled ones, (h,); `compared` has scores (c, h), or (c,) for all."""
+        """Place each hidden row among all unlabelled ones, (h,); `compared` has scores (c, h), or (c,) for all."""
         before = (compared.reshape(len(compared), -1) > hidden).sum(axis=0) if len(hidden) else np.empty(0)
         return 1 + before * (len(self.unlabelled) / len(compared))
 

@@ -67,7 +67,7 @@ class Prepared:
         return unusualness(self.X, self.space)
 
     def whiten(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Some of the rows, (m, d)."""
+        """Return some of the rows, whitened, (m, d)."""
         return self.halved[rows] * self.root_length[rows, None]
 
 
@@ -160,6 +160,7 @@ def prepare_rows(X: Rows, space: SignalSpace, graph: NeighbourGraph) -> Prepared
 
 
 def without_edges(X: Rows, space: SignalSpace) -> Prepared:
+    """Prepare rows that are not joined in a graph, or not yet."""
     Z = space.all_whitened(X)
     units = space.unit_rows(Z)
     root_length = root_lengths(Z)

@@ -65,18 +65,18 @@ class SignalSpace:
     """How far all but the noisiest rows reach along the noisy axes; see `reach`."""
 
     def whiten(self, X: Rows) -> NDArray[np.float64]:
-        """(n, d) float64; for a block of rows."""
+        """Whiten a block of rows, (n, d) float64."""
         return np.asarray((X - self.mean) @ self.whitening)
 
     def all_whitened(self, X: Rows) -> NDArray[np.float32]:
-        """(n, d) float32."""
+        """Whiten all rows, (n, d) float32."""
         Z = np.empty(X.shape, np.float32)
         for start in range(0, len(X), BLOCK_ROWS):
             Z[start : start + BLOCK_ROWS] = self.whiten(X[start : start + BLOCK_ROWS])
         return Z
 
     def all_units(self, X: Rows) -> NDArray[np.float32]:
-        """`unit_rows` of all rows, which are whitened block by block."""
+        """Compute `unit_rows` of all rows, whitened block by block."""
         units = np.empty(X.shape, np.float32)
         for start in range(0, len(X), BLOCK_ROWS):
             units[start : start + BLOCK_ROWS] = self.unit_rows(self.all_whitened(X[start : start + BLOCK_ROWS]))
@@ -120,7 +120,7 @@ class SignalSpace:
         return np.asarray(self.signal_share(m, beyond) * mean)
 
     def beyond(self, Z: NDArray[Any]) -> float:
-        """Signal of a kind, of which these are whitened rows (m, d), along axes where the survey has nothing but noise.
+        """Measure the signal of a kind, of which Z are whitened rows, along axes where the survey has only noise.
 
         What several rows have in common there is no noise. One row may just be noisy: it must reach further than
         rows of the survey do, and so must they, or what little they have is better left to other axes.
@@ -134,29 +134,29 @@ class SignalSpace:
         return float(found) if found > self.usual_reach else 0.0
 
     def seen(self, Z: NDArray[Any]) -> float:
-        """Share of what tells these whitened rows, (m, d), from the survey that lies where the survey has signal."""
+        """Compute how much of what sets Z, (m, d) whitened rows, apart from the survey lies where that has signal."""
         energy, m = Z.mean(axis=0, dtype=np.float64) ** 2, len(Z)
         everywhere = float(energy @ self.signal_share(m, self.beyond(Z)))
         return float(energy @ self.signal_share(m)) / everywhere if everywhere > 0 else 1.0
 
     def unit_rows(self, Z: NDArray[Floating]) -> NDArray[Floating]:
-        """Whitened rows weighted by their share of signal, of length 1, in the precision they have."""
+        """Weight whitened rows by their share of signal and set their length to 1, in the precision they have."""
         rows = Z * np.sqrt(self.signal_share(1)).astype(Z.dtype)
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(np.float32).tiny)
 
 
 def root_lengths(Z: NDArray[Floating]) -> NDArray[Floating]:
-    """Square root of the length of each row, (n,)."""
+    """Take the square root of the length of each row, (n,)."""
     return np.sqrt(np.maximum(np.linalg.norm(Z, axis=1), Z.dtype.type(1e-6)))
 
 
 def reach(excess: NDArray[Any], noise: NDArray[np.float64]) -> NDArray[Any]:
-    """Mean of squared values along the axes beyond what is expected, (..., d), in units of noise."""
+    """Average squared values beyond what is expected, (..., d), over the axes, in units of noise."""
     return excess @ noise / (noise @ noise)
 
 
 def signal_space(X: Rows, k: int = 5) -> SignalSpace:
-    """Of these rows; noise is what tells some of them from their k nearest."""
+    """Learn the space of signal of these rows; noise is how some of them differ from their k nearest."""
     mean, covariance, _ = ledoit_wolf(X)
     whitening = whitening_of(mean, covariance).matrix
     whitening = np.diag(whitening) if whitening.ndim == 1 else whitening
@@ -253,12 +253,12 @@ def _cells(units: Rows) -> dict[str, NDArray[Any]]:
 
 
 def n_neighbours(n: int) -> int:
-    """How many neighbours each of n rows has: more where rows lie denser, or a kind falls apart into islands."""
+    """Choose how many neighbours each of n rows has: too few in a large survey would split a kind into islands."""
     return min(int(np.ceil(n**0.25)), n - 1)
 
 
 def unusualness(X: Rows, space: SignalSpace) -> Scores:
-    """Squared length of rows after whitening, (n,), as far as it is signal."""
+    """Measure how unusual rows are, (n,): their squared length after whitening, as far as it is signal."""
     share, values = space.signal_share(1), np.empty(len(X))
     for start in range(0, len(X), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
@@ -286,5 +286,5 @@ class _UnitRows:
 
 
 def unit_rows(X: Rows, space: SignalSpace) -> Rows:
-    """Of all rows of X, for whoever takes no more of an array than some of its rows at a time."""
+    """Give all rows of X as unit rows without computing them all: they are made when some are taken."""
     return cast(Rows, _UnitRows(X, space))

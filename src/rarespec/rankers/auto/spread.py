@@ -42,12 +42,12 @@ NeighboursOf = Callable[[RowNumbers], tuple[NDArray[np.int64], NDArray[np.float6
 
 
 def spreading(graph: NeighbourGraph) -> csr_array:
-    """S, (n, n) float32."""
+    """Compute S of a graph, (n, n) float32."""
     return scale_weights(edge_weights(graph, "self-tuned", local_scales(graph), np.float32))
 
 
 def scale_weights(weights: csr_array) -> csr_array:
-    """D^-1/2 W D^-1/2, float32."""
+    """Compute D^-1/2 W D^-1/2, float32."""
     degrees = np.asarray(weights.sum(axis=1, dtype=np.float64)).ravel()
     scaling = (1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))).astype(np.float32)
     values = weights.data.astype(np.float32)

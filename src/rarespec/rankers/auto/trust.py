@@ -84,7 +84,7 @@ def trust(
 
 
 def prior_of(prior: Mapping[str, float], seen: float) -> dict[str, float]:
-    """`spread` and `given` see of a kind only what lies where the survey has signal."""
+    """Lower the priors of `spread` and `given`, which see only what lies where the survey has signal."""
     return dict(prior) | {name: seen * prior[name] for name in ("spread", "given")}
 
 
@@ -116,7 +116,7 @@ def shares_by_places(places: Places, prior: Mapping[str, float], n_unlabelled: i
 
 
 def shares_by_agreement(first: Mapping[str, NDArray[np.intp]], prior: Mapping[str, float]) -> dict[str, float]:
-    """Prior times the share of a part's first rows that the others have among theirs."""
+    """Weigh the parts by their prior times the share of their first rows that other parts also have among theirs."""
     common = {
         name: np.mean([np.isin(rows, others).mean() for other, others in first.items() if other != name])
         for name, rows in first.items()
@@ -172,18 +172,18 @@ def _describe_places(places: NDArray[np.float64]) -> str:
 
 
 def rank_from_end(values: Scores, levels: Scores) -> Scores:
-    """Logarithm of the rank from the end, (n,): the larger, the more unusual; ranks as members may have count alike."""
+    """Measure how unusual rows are, (n,), by the logarithm of the rank from the end; the first ranks count alike."""
     return -np.log(ranks_among(values, levels) + RARITY * len(levels))
 
 
 def leaning(members: Scores, refused: Scores) -> float:
-    """How much the logarithm of the odds of being a member grows with the standing."""
+    """Learn how fast the odds of being a member grow with `rank_from_end`, as a slope of their logarithm."""
     x, y = np.concatenate([members, refused]), np.arange(len(members) + len(refused)) < len(members)
     return float(LogisticRegression(C=USUAL_SLOPE**2).fit(x[:, None], y).coef_[0, 0])
 
 
 def ranks_among(scores: Scores, levels: Scores) -> Scores:
-    """Rank of each score among the unlabelled ones, whose scores `levels` are rising; in between, in between.
+    """Rank each score among the unlabelled ones, whose scores `levels` rise; between two of them it is interpolated.
 
     Above them all ranks go on from 1 towards 0, so that rows above all fitted ones still have an order.
     """
@@ -195,5 +195,5 @@ def ranks_among(scores: Scores, levels: Scores) -> Scores:
 
 
 def fuse(ranks: Mapping[str, NDArray[np.float64]], weights: Mapping[str, float]) -> Scores:
-    """Scores of rows that have these ranks under the parts."""
+    """Combine the ranks that rows have under the parts into one score."""
     return np.log(sum(weight / np.sqrt(ranks[name]) for name, weight in weights.items() if weight > 0))

@@ -65,7 +65,7 @@ class BalancedLoss:
     regularisation: float
 
     def at(self, theta: Array) -> State:
-        """At theta = (w, b)."""
+        """Compute F, its gradient and its Hessian at theta = (w, b)."""
         value, gradient, hessian = self._data_terms(theta)
         w = theta[:-1]
         gradient[:-1] = self.linear_map.weights_of(gradient[:-1]) + self.regularisation * w

@@ -97,7 +97,7 @@ def _sums_by_anchor(X: Rows, anchors: Anchors) -> tuple[Anchors, NDArray[np.int6
 
 
 def nearest_anchor(X: Rows, anchors: Anchors) -> NDArray[np.int64]:
-    """(n,) which anchor is nearest to each row: that of the largest u.x - |u|^2 / 2, about the anchors' mean."""
+    """Find the anchor nearest to each row, (n,): that of the largest u.x - |u|^2 / 2, about the anchors' mean."""
     nearest, centre = np.empty(len(X), np.int64), anchors.mean(axis=0)
     scale = float(np.abs(anchors - centre).max()) or 1.0  # squares of large or small values stay in range
     u = ((anchors - centre) / scale).T
@@ -289,7 +289,7 @@ class EMR(GraphRanker):
 
 
 def scale_by_degree(Z: csr_array, anchor_sums: NDArray[np.float64]) -> tuple[csr_array, NDArray[np.float64]]:
-    """H = D^-1/2 Z with D = Z anchor_sums, and D as (n,); a row of degree 0 has a row of 0 in H."""
+    """Compute H = D^-1/2 Z with D = Z anchor_sums, and D as (n,); a row of degree 0 has a row of 0 in H."""
     degrees = Z @ anchor_sums
     scaling = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
     return csr_array(dia_array((scaling[None, :], [0]), shape=(len(degrees), len(degrees))) @ Z), degrees

@@ -37,7 +37,7 @@ MOST_KNOWN_DIRECTLY = 64
 
 
 def gram_spectrum(vectors: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Eigenvalues (m, k) and eigenvectors (m, k, k) of V V' for each V of (m, k, d); 0 where rounding alone is left."""
+    """Compute eigenvalues (m, k), rounding set to 0, and eigenvectors (m, k, k) of V V' for each V of (m, k, d)."""
     values, directions = np.linalg.eigh(vectors @ vectors.transpose(0, 2, 1))
     values[values <= RANK_TOLERANCE * values[:, -1:]] = 0.0
     return values, directions
@@ -163,7 +163,7 @@ class AlignmentSystem:
 
 
 def alignment_system(L: csr_array, factored: bool) -> AlignmentSystem:
-    """`factored` costs time and memory that grow faster than the number of rows, and makes queries much faster."""
+    """Set up L + I. Factors make queries much faster; their time and memory grow faster than the number of rows."""
     return _system_of(OrderedMatrix.of(L + eye_array(L.shape[0], format="csr")), factored)
 
 

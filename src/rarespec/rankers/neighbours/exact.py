@@ -189,7 +189,7 @@ def pair_distances(A: Rows, a: Indices, B: Rows, b: Indices) -> Distances:
 
 
 def lengths(rows: NDArray[np.float64]) -> Distances:
-    """Euclidean norm of each row; squares that overflow or vanish are avoided by scaling those rows."""
+    """Compute the Euclidean norm of each row; rows whose squares would overflow or vanish are scaled first."""
     with np.errstate(over="ignore", under="ignore"):
         squares = (rows**2).sum(axis=1)
     found = np.sqrt(squares)

@@ -51,6 +51,7 @@ PIECE_ROWS = 4096
 
 
 def require_faiss() -> ModuleType:
+    """Import faiss, or say how to install it."""
     try:
         import faiss
     except ImportError as error:
@@ -190,7 +191,7 @@ class FaissSearch:
         return search
 
     def to_keep(self) -> dict[str, NDArray[Any]]:
-        """What is worth keeping, as arrays: some ten bytes a row."""
+        """Return what is worth keeping, as arrays: some ten bytes a row."""
         index = self._index
         return {
             "centroids": index.index.quantizer.reconstruct_n(0, index.index.nlist),
@@ -315,7 +316,7 @@ def _enough_probes(
 
 
 def recall_of_each(found: Distances, truth: Distances) -> NDArray[np.float64]:
-    """Share of each query's true neighbours that was found, (m,); a row as near as the last true one is as good."""
+    """Measure the share of each query's true neighbours that was found, (m,); one as near as the last counts too."""
     return np.mean(found <= truth[:, -1:], axis=1)
 
 

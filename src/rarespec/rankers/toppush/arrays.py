@@ -19,7 +19,7 @@ def at_most(x: Array, ceiling: float) -> Array:
 
 
 def times_log(x: Array) -> Array:
-    """x log x, 0 at 0."""
+    """Compute x log x, 0 at 0."""
     if is_numpy_array(x):
         from scipy.special import entr
 
@@ -29,19 +29,19 @@ def times_log(x: Array) -> Array:
 
 
 def no_columns(x: Array) -> Array:
-    """(B, 0), of the kind of x (B, n)."""
+    """Make an array (B, 0), of the kind of x (B, n)."""
     return array_namespace(x).zeros((x.shape[0], 0), dtype=x.dtype, device=device(x))
 
 
 def largest_places(x: Array, k: int) -> Array:
-    """(B, k) columns of the k largest values of each row of x, in any order."""
+    """Find the columns (B, k) of the k largest values of each row of x, in any order."""
     if is_numpy_array(x):
         return np.argpartition(-x, k - 1, axis=1)[:, :k]
     return array_namespace(x).argsort(x, axis=1, descending=True)[:, :k]
 
 
 def mean_of_largest(x: Array, k: int) -> Array:
-    """Mean of the k largest values along the last axis, of more than k."""
+    """Take the mean of the k largest values along the last axis, of more than k."""
     n = x.shape[-1]
     if is_numpy_array(x):
         return np.partition(x, n - k, axis=-1)[..., n - k :].mean(axis=-1)
@@ -109,12 +109,12 @@ def rows_replaced(x: Array, rows: Array, values: Array) -> Array:
 
 
 def solve_systems(matrix: Array, right: Array) -> Array:
-    """x (B, n) with matrix (B, n, n) x = right (B, n)."""
+    """Solve matrix (B, n, n) x = right (B, n) for x (B, n)."""
     return array_namespace(matrix).linalg.solve(matrix, right[..., None])[..., 0]
 
 
 def singular_errors(xp: Any) -> tuple[type[Exception], ...]:
-    """What `solve_systems` raises for a singular matrix."""
+    """List what `solve_systems` raises for a singular matrix."""
     if is_torch_namespace(xp):
         import torch
 

@@ -147,14 +147,14 @@ class Solution:
         return self.gap / np.maximum(self.primal, np.finfo(float).tiny)
 
     def weight_error(self, regularisation: float) -> Values:
-        """Upper bound of |w - w*| / |w|, (B,); inf where w is zero."""
+        """Bound |w - w*| / |w| from above, (B,); inf where w is zero."""
         norms = np.linalg.norm(self.weights, axis=1)
         bound = np.sqrt(2 * self.gap / regularisation)
         return np.divide(bound, norms, out=np.full_like(norms, np.inf), where=norms > 0)
 
 
 def threshold(scores: Values, top_k: int) -> Values:
-    """Mean of the `top_k` largest scores along the last axis, or of all if there are fewer."""
+    """Take the mean of the `top_k` largest scores along the last axis, or of all if there are fewer."""
     xp = array_namespace(scores)
     if top_k == 1:
         return xp.max(scores, axis=-1)
@@ -220,5 +220,5 @@ def duality_gap(
 
 
 def stack_solutions(solutions: list[Solution]) -> Solution:
-    """Solutions of several sets of problems as one."""
+    """Join the solutions of several sets of problems."""
     return Solution(*(np.concatenate([getattr(s, field.name) for s in solutions]) for field in fields(Solution)))

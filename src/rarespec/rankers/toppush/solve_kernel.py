@@ -14,7 +14,7 @@ import triton.language as tl
 
 
 def solve_by_kernel(matrix: Any, right: Any) -> Any:
-    """x (B, n) with matrix (B, n, n) x = right (B, n), float64 CUDA tensors; not finite where a matrix is singular."""
+    """Solve matrix (B, n, n) x = right (B, n), float64 CUDA tensors; x is not finite where a matrix is singular."""
     import torch
 
     n_problems, n = right.shape

@@ -18,7 +18,7 @@ LEFT_TO_THE_EYE = "that the median filter removes sky lines and noise effectivel
 
 
 def paper_claims(results: Results) -> list[Finding]:
-    """Each with the words of the paper, the figures that speak for or against it, and a verdict."""
+    """Check every claim of the paper: its words, the figures that speak for or against it, and a verdict."""
     return [*order_claims(results), *list_claims(results), *cost_claims(results), *parameter_claims(results)]
 
 
@@ -38,7 +38,7 @@ def claims_markdown(results: Results) -> str:
 
 
 def claims_csv(results: Results) -> str:
-    """With every sentence, so that a reader need not open the page."""
+    """Write the claims as CSV, with every sentence, so that a reader need not open the page."""
     header = ["claim", "verdict", "where", "place", "words", "figures"]
     rows = [
         [claim.title, claim.verdict, claim.where, claim.quote.place, claim.quote.words, " ".join(claim.sentences)]
