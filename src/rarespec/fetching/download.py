@@ -90,7 +90,7 @@ def digest_of(path: Path, algorithm: str) -> str:
 
 
 def check_whole(path: Path, published: Checksum | None) -> Checksum:
-    """Return the digest of the file; raise a FaultError if it is not the published one, or the file is not whole FITS."""
+    """Return the digest of a file; raise a FaultError if it is not the published one, or this is no whole FITS file."""
     refuse_page(path)
     algorithm = published.algorithm if published else "sha256"
     found = Checksum(algorithm, digest_of(path, algorithm))
@@ -151,7 +151,7 @@ class Downloads:
         return [self.fetch(remote)]
 
     def fetch(self, remote: RemoteFile) -> Result:
-        """Fetch a file from the first of its addresses that has it; a fault of the archive is a failure, never an error."""
+        """Fetch a file from the first of its addresses that has it; a fault of the archive becomes a failed result."""
         there = self.record.already_there(remote)
         if there:
             return there
@@ -199,7 +199,7 @@ class Downloads:
                 self._write(response, address, partial, n_here, most)
         except FaultError as fault:
             if n_here and fault.status == NOTHING_THERE:
-                partial.discard()  # the archive has no bytes after ours: they may be of another file
+                partial.discard()  # the archive has nothing after our bytes, so what they are is unknown
                 raise FaultError(fault.reason, passing=True) from None
             raise
 

@@ -89,15 +89,43 @@ def _name_of_card(keyword: str) -> str:
 
 
 def catalogue_of(common: dict[str, Any], own: dict[str, Any], taken: Collection[str] = ()) -> dict[str, Any]:
-    """All common columns first, then the survey's own."""
+    """Put the common columns first, all of them, then the survey's own.
+
+    Parameters
+    ----------
+    common : dict
+        Common column -> its value, or a list with one value per spectrum. Those that are absent become None.
+    own : dict
+        The survey's columns under their names in lower case, in the same shape.
+    taken : collection of str
+        Names in `own` whose values became the common column of the same name; they are not repeated.
+
+    Returns
+    -------
+    dict
+        The columns of the catalogue.
+    """
     return with_own({name: common.get(name) for name in COMMON_COLUMNS}, own, taken)
 
 
 def with_own(common: dict[str, Any], own: dict[str, Any], taken: Collection[str]) -> dict[str, Any]:
-    """These common columns and the survey's own.
+    """Add the survey's own columns to these common ones.
 
-    A column of the survey that happens to carry a common name but holds something else is kept as `file_NAME`;
-    those in `taken` are the very values that became the common column, and are not repeated.
+    A column of the survey that happens to carry a common name but holds something else is kept as `file_NAME`.
+
+    Parameters
+    ----------
+    common : dict
+        Common column -> its value, or a list with one value per spectrum.
+    own : dict
+        The survey's columns under their names in lower case, in the same shape.
+    taken : collection of str
+        Names in `own` whose values became the common column of the same name; they are not repeated.
+
+    Returns
+    -------
+    dict
+        The common columns first.
     """
     result = {**common, **own, **common}
     for name in common:
@@ -136,6 +164,22 @@ def find(names: Iterable[str], wanted: tuple[str, ...]) -> str | None:
 
 
 def missing(what: str, looked_for: Iterable[str], names: Iterable[str]) -> DefectError:
+    """Make the error that says which column was looked for and which there are; the caller raises it.
+
+    Parameters
+    ----------
+    what : str
+        What is missing, in words.
+    looked_for : iterable of str
+        Names that would have been understood.
+    names : iterable of str
+        Names in the file; the first 12 are shown.
+
+    Returns
+    -------
+    DefectError
+        Of the reason "missing column".
+    """
     there = ", ".join(name[:40] for name in sorted(names)[:12]) or "nothing"
     return DefectError(Reason.MISSING_COLUMN, f"no {what}: looked for {', '.join(looked_for)}; found {there}")
 
@@ -202,7 +246,27 @@ EXACT_IN_FLOAT = 2**53
 
 
 def generic_catalogue(columns: Mapping[str, Column], source_name: str, spare_ids: list[str]) -> Catalogue:
-    """Common columns first, then the file's own in lower case; every list has one value per spare id."""
+    """Make the catalogue of a generic file: the common columns first, then the file's own in lower case.
+
+    Parameters
+    ----------
+    columns : mapping
+        Columns of the file, one value per spectrum, without those that make the spectrum.
+    source_name : str
+        What the column `source` says of every spectrum.
+    spare_ids : list of str
+        An id for each spectrum, used where the file gives none. Their number is the number of spectra.
+
+    Returns
+    -------
+    dict
+        Column -> list of Python values.
+
+    Raises
+    ------
+    DefectError
+        If ids are stored as floats too large to be exact, or text is not valid Unicode.
+    """
     left = {name: python_values(column) for name, column in columns.items()}
     n = len(spare_ids)
     catalogue: Catalogue = {"id": ids_of(_take_first(left, IDS) or [None] * n, spare_ids)}
@@ -303,4 +367,22 @@ def stem_of(path: Path) -> str:
 
 
 def number_ids(stem: str, first: int, n: int, single: bool = False) -> list[str]:
+    """Make ids for spectra whose file gives none: `stem-000012`, counted from 0.
+
+    Parameters
+    ----------
+    stem : str
+        The file's name without its endings.
+    first : int
+        Number of the first row.
+    n : int
+        How many ids.
+    single : bool
+        Whether the file holds one spectrum only; it is then called by the stem.
+
+    Returns
+    -------
+    list of str
+        The ids.
+    """
     return [stem] if single else [f"{stem}-{row:06d}" for row in range(first, first + n)]

@@ -87,13 +87,43 @@ def _unfold(stream: Any, piece: bytes, most: int) -> bytes:
 
 
 def check_deflated(compressed: bytes, limit: int, gzip: bool = False) -> None:
-    """Refuse a deflated stream that unfolds to more than `limit` bytes; a damaged one is left to its reader."""
+    """Refuse a deflated stream that unfolds to more bytes than a limit; a damaged one is left to its reader.
+
+    Parameters
+    ----------
+    compressed : bytes
+        The whole stream.
+    limit : int
+        Bytes that it may unfold to.
+    gzip : bool
+        Whether the stream has gzip's header; by default zlib's.
+
+    Raises
+    ------
+    DefectError
+        If it unfolds further.
+    """
     if DEFLATE_RATIO * len(compressed) > limit:
         _check_streams(compressed, limit, _DECOMPRESSORS["gzip" if gzip else "zlib"])
 
 
 def check_chunk(codec: str, path: Path, limit: int) -> None:
-    """Refuse a chunk in a file, packed by this codec of numcodecs, that unfolds to more than `limit` bytes."""
+    """Refuse a chunk of a Zarr array that unfolds to more bytes than a limit; a damaged one is left to its reader.
+
+    Parameters
+    ----------
+    codec : str
+        How it is packed, in the words of numcodecs: blosc, lz4, zstd, gzip, zlib, bz2 or lzma.
+    path : Path
+        The chunk's file.
+    limit : int
+        Bytes that it may unfold to.
+
+    Raises
+    ------
+    DefectError
+        If it unfolds further, or says so in its header.
+    """
     with open(path, "rb") as file:
         head, n_bytes = file.read(LONGEST_HEADER), os.fstat(file.fileno()).st_size
     if codec == "blosc":

@@ -19,7 +19,22 @@ def native(values: NDArray[Any]) -> NDArray[np.floating]:
 def bad_pixels(
     flux: NDArray[Any], ivar: NDArray[Any] | None, masked: NDArray[np.bool_] | None = None
 ) -> NDArray[np.bool_]:
-    """True where the flux is not finite, the inverse variance is not a positive number, or the mask says so."""
+    """Find the pixels that must not be used.
+
+    Parameters
+    ----------
+    flux : array
+        Flux of any shape; a pixel without a finite value is bad.
+    ivar : array or None
+        Inverse variance of the same shape; a pixel is bad unless it is positive and finite.
+    masked : bool array, optional
+        True where the file says that a pixel is bad.
+
+    Returns
+    -------
+    bool array
+        True where a pixel is bad, in the shape of the flux.
+    """
     bad = ~np.isfinite(flux)
     if ivar is not None:
         bad |= ~((ivar > 0) & np.isfinite(ivar))

@@ -90,7 +90,7 @@ def find_targets(given: Iterable[Any], words: frozenset[str], radius: float) -> 
 
 @dataclass(frozen=True)
 class _Ids:
-    """Stands for a survey where words are told from files: it knows which are ids."""
+    """Takes the place of a survey where ids have to be told from names of files: it knows the ids."""
 
     ids: frozenset[str]
 
@@ -138,7 +138,7 @@ SAMPLE = 100_000
 
 @dataclass(frozen=True)
 class Drawing:
-    """What is taken of each partition."""
+    """What to take from each partition."""
 
     targets: Targets
     share: dict[str, int]
@@ -193,7 +193,24 @@ def training_survey(
 
 
 def look_for(partition: pd.DataFrame, pixel: Any, words: frozenset[str]) -> tuple[int, frozenset[str]]:
-    """How many rows there are, and which of the words are ids of some."""
+    """Count the rows of a partition, and find which words are ids of some.
+
+    Parameters
+    ----------
+    partition : pandas.DataFrame
+        As LSDB hands it out.
+    pixel : HealpixPixel
+        Which partition it is; not needed here, but `over_partitions` passes it.
+    words : frozenset of str
+        Texts that may be ids.
+
+    Returns
+    -------
+    n_rows : int
+        Rows of the partition.
+    found : frozenset of str
+        Those of the words that are ids.
+    """
     return len(partition), words & frozenset(ids_in(partition)) - {""}
 
 
@@ -211,7 +228,22 @@ def apportion(sizes: dict[str, int], total: int) -> dict[str, int]:
 
 
 def draw(partition: pd.DataFrame, pixel: Any, drawing: Drawing) -> list[Spectra]:
-    """The spectra of the rows that are wanted or drawn, on the grid."""
+    """Take the spectra of a partition that are known, and some that are drawn at random.
+
+    Parameters
+    ----------
+    partition : pandas.DataFrame
+        As LSDB hands it out.
+    pixel : HealpixPixel
+        Which partition it is; its random numbers depend on it.
+    drawing : Drawing
+        What is known, how many rows to draw from each partition, and the grid.
+
+    Returns
+    -------
+    list of Spectra
+        On the grid. Spectra that cannot be used are left out.
+    """
     # By the partition, not by its turn: the sample is the same on any number of workers.
     rng = np.random.default_rng([drawing.seed, pixel.order, pixel.pixel])
     n = min(drawing.share.get(name_of(pixel), 0), len(partition))

@@ -63,6 +63,27 @@ class Body:
         self._content = content
 
     def text(self, name: str, longest: int, otherwise: str | None = None) -> str:
+        """Read a field that holds text.
+
+        Parameters
+        ----------
+        name : str
+            The field.
+        longest : int
+            Characters that it may have.
+        otherwise : str, optional
+            Text to use if the field is missing or null. By default the field must be there.
+
+        Returns
+        -------
+        str
+            The text.
+
+        Raises
+        ------
+        RefusedError
+            If it is not text, too long, or has characters that no file can hold.
+        """
         value = self._content.get(name)
         value = otherwise if value is None else value
         if not isinstance(value, str) or len(value) > longest:

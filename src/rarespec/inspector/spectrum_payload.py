@@ -26,7 +26,7 @@ from rarespec.survey import Survey
 
 
 def good_pixels(spectrum: Spectrum) -> NDArray[np.bool_]:
-    """(p,) that may be used."""
+    """(p,) bool: pixels that may be used."""
     return ~spectrum.bad & np.isfinite(spectrum.flux)
 
 
@@ -76,7 +76,7 @@ MOST_DEPTHS = 300
 
 
 def yield_payload(curve: YieldCurve) -> dict[str, Any]:
-    """Expected number of true objects among the first k and its interval; nothing to draw where it cannot be told."""
+    """Thin out the expected number of true objects among the first k, and its interval; empty without an estimate."""
     k = depths(len(curve.expected)) if curve.can_tell else np.empty(0, np.int64)
     at = k - 1
     return {
@@ -183,7 +183,26 @@ NO_SCALE = "the nearest known example cannot be scaled to this spectrum"
 
 
 def known_curve(ranking: Ranking, cache: SpectrumCache, spectrum: Spectrum, known_id: str) -> tuple[Vector, str]:
-    """Filtered flux of a known example on the scale of a spectrum, (p,), NaN where there is none, and a note on it."""
+    """Bring a known example to the scale of a spectrum, to be drawn behind it.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        The newest ranking.
+    cache : SpectrumCache
+        Spectra that were read before.
+    spectrum : Spectrum
+        The spectrum in front, of p pixels.
+    known_id : str
+        Id of the known example; empty for none.
+
+    Returns
+    -------
+    curve : (p,) array
+        Filtered flux of the example; NaN where there is none.
+    note : str
+        Why the curve is missing or reconstructed, in words for the page; empty if nothing needs to be said.
+    """
     nothing = np.full(len(spectrum.flux), np.nan)
     if not known_id:
         return nothing, ""
@@ -224,7 +243,7 @@ def spectrum_payload(ranking: Ranking, cache: SpectrumCache, spectrum: Spectrum,
     ----------
     ranking : Ranking
         The newest ranking.
-    cache : Shelf
+    cache : SpectrumCache
         Spectra that were read before.
     spectrum : Spectrum
         The spectrum.

@@ -30,7 +30,22 @@ _DRAWN_BY = {
 
 
 def draw(name: str, rng: np.random.Generator, n: int) -> Population:
-    """n objects of this class."""
+    """Draw objects of one class.
+
+    Parameters
+    ----------
+    name : str
+        The class, a key of `MIX`.
+    rng : numpy.random.Generator
+        Gives everything that varies from object to object.
+    n : int
+        How many objects.
+
+    Returns
+    -------
+    Population
+        The objects.
+    """
     if name in _DRAWN_BY:
         module, function = _DRAWN_BY[name]
         return getattr(import_module(f"rarespec.mock.populations.{module}"), function)(rng, n)

@@ -240,7 +240,22 @@ def _lose_stretches(bad: NDArray[np.bool_], rng: np.random.Generator) -> None:
 
 
 def median_snr(flux: Flux, ivar: Flux, bad: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Median of flux * sqrt(ivar) over the good pixels of each row."""
+    """Take the median of flux * sqrt(ivar) over the good pixels of each spectrum.
+
+    Parameters
+    ----------
+    flux : (n, p) float32 array
+        Flux.
+    ivar : (n, p) float32 array
+        Its inverse variance.
+    bad : (n, p) bool array
+        Pixels that do not count.
+
+    Returns
+    -------
+    (n,) float32 array
+        Median signal-to-noise ratio per pixel.
+    """
     ratio = flux * np.sqrt(ivar)
     medians = np.median(ratio, axis=1)
     for row in np.flatnonzero(bad.any(axis=1)):

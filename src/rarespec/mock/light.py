@@ -95,7 +95,22 @@ def _blur(flux: NDArray[np.float32], pixels: float) -> NDArray[np.float32]:
 
 
 def at_pixels(flux: NDArray[np.float32], pixel: NDArray[np.float64], shift: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Linear interpolation of each row at `pixel - shift of that row`."""
+    """Interpolate each row linearly at its shifted pixels.
+
+    Parameters
+    ----------
+    flux : (n, m) float32 array
+        Flux on m consecutive pixels of the model grid.
+    pixel : (p,) float64 array
+        Positions in these pixels, which need not be whole numbers.
+    shift : (n,) float64 array
+        Redshift of each row, in pixels of the model grid.
+
+    Returns
+    -------
+    (n, p) float32 array
+        Flux at `pixel - shift`; beyond the ends, that of the end.
+    """
     # A little short of the last pixel, so that there always is one to the right.
     position = np.clip(pixel - shift[:, None], 0, flux.shape[1] - 1.001)
     left = position.astype(np.intp)

@@ -42,7 +42,29 @@ def pad_length(length: int) -> int:
 
 
 def read_header(source: Source, offset: int, label: str) -> tuple[bytes, Header]:
-    """The raw blocks of the header that starts here, and its cards. The padding of the last one may be cut off."""
+    """Read the header that starts at an offset.
+
+    Parameters
+    ----------
+    source : Source
+        The open file.
+    offset : int
+        Byte at which the header starts.
+    label : str
+        What messages call this header.
+
+    Returns
+    -------
+    raw : bytes
+        Its blocks; the padding of the last one may be cut off.
+    header : Header
+        Its cards.
+
+    Raises
+    ------
+    DefectError
+        If there is no END card, or a byte that a card cannot hold.
+    """
     window = FIRST_WINDOW
     while True:
         raw = source.read(offset, min(window, source.length - offset))

@@ -49,7 +49,27 @@ def has_wavelength_wcs(header: Header) -> bool:
 
 
 def wcs_axis(header: Header, n_pixels: int, air: bool) -> Axis:
-    """The wavelengths of `n_pixels` pixels."""
+    """Compute wavelengths from the keywords of a header.
+
+    Parameters
+    ----------
+    header : Header
+        With CRVAL1 and CD1_1 or CDELT1 (CRPIX1 is 1 where it is absent), or with COEFF0 and COEFF1.
+    n_pixels : int
+        How many wavelengths.
+    air : bool
+        Whether they are in air.
+
+    Returns
+    -------
+    Axis
+        In vacuum Angstrom.
+
+    Raises
+    ------
+    DefectError
+        If keywords are missing, or the wavelengths make no sense.
+    """
     start, step = header.number("CRVAL1"), header.number("CD1_1") or header.number("CDELT1")
     if start is None or step is None:
         start, step = header.number("COEFF0"), header.number("COEFF1")

@@ -43,7 +43,29 @@ def open_parquet(source: Source) -> pq.ParquetFile:
 def row_batches(
     parquet: pq.ParquetFile, columns: list[str], n_rows: int = MAX_ROWS
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Number of the first row, and at most `n_rows` rows."""
+    """Read a table in batches of rows.
+
+    Parameters
+    ----------
+    parquet : pyarrow.parquet.ParquetFile
+        The open file.
+    columns : list of str
+        Columns to read.
+    n_rows : int
+        Most rows of a batch.
+
+    Yields
+    ------
+    first : int
+        Number of the batch's first row in the table.
+    batch : pyarrow.RecordBatch
+        The rows, validated.
+
+    Raises
+    ------
+    DefectError
+        If a batch is damaged, or there are not as many rows as the file declares.
+    """
     with faults_of("Parquet"):
         batches = parquet.iter_batches(n_rows, columns=columns, use_threads=False)
     first = 0

@@ -57,7 +57,26 @@ def join_wavelengths(cameras: list[NDArray[np.float64]]) -> tuple[NDArray[np.flo
 def join_cameras(
     cameras: list[CameraRows], starts: list[int], n_pixels: int
 ) -> tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.bool_]]:
-    """flux, ivar and bad, each (n, n_pixels). Pixels seen by one camera only are copied as they stand."""
+    """Join the cameras of some targets: the inverse-variance mean where two overlap, a plain copy elsewhere.
+
+    Parameters
+    ----------
+    cameras : list of CameraRows
+        The same n rows of each camera, bluest camera first.
+    starts : list of int
+        Pixel of the joined spectrum at which each camera starts, from `join_wavelengths`.
+    n_pixels : int
+        Pixels of the joined spectrum.
+
+    Returns
+    -------
+    flux : (n, n_pixels) float32 array
+        The flux.
+    ivar : (n, n_pixels) float32 array
+        Its inverse variance; where two good pixels overlap, the sum of both.
+    bad : (n, n_pixels) bool array
+        True where no camera has a good pixel.
+    """
     n = len(cameras[0].flux)
     flux, ivar = np.zeros((n, n_pixels), np.float32), np.zeros((n, n_pixels), np.float32)
     bad = np.ones((n, n_pixels), bool)

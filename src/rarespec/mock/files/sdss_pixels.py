@@ -21,7 +21,24 @@ SKY_LINES = (5578.9, 5891.6, 6302.0, 6365.5, 7278.3, 7342.9, 7752.6, 7823.3, 834
 
 
 def pixel_columns(spectra: Spectra, row: int, target: Target, keep: slice) -> dict[str, NDArray[Any]]:
-    """flux, loglam, ivar, and_mask, or_mask, wdisp, sky and model of one row, all (p,)."""
+    """Take the pixels of one spectrum as SDSS stores them.
+
+    Parameters
+    ----------
+    spectra : Spectra
+        Spectra on the grid of the layout, with inverse variances.
+    row : int
+        Which of them.
+    target : Target
+        Decides whether the fibre is flagged.
+    keep : slice
+        Pixels that the file holds, from `varying_ends`.
+
+    Returns
+    -------
+    dict
+        flux, loglam, ivar, and_mask, or_mask, wdisp, sky and model, each (p,).
+    """
     wavelength, flux, bad = spectra.wavelength[keep], spectra.flux[row, keep], spectra.bad[row, keep]
     and_mask, or_mask = masks(bad, wavelength, target)
     return {
@@ -50,7 +67,26 @@ def varying_ends(n_pixels: int, target: Target) -> slice:
 def masks(
     bad: NDArray[np.bool_], wavelength: NDArray[np.float64], target: Target
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """and_mask and or_mask: bits of 16 and up in bad pixels, in a third of the spectra a fibre bit in good ones."""
+    """Make the masks of one spectrum.
+
+    Bad pixels have a bit of 16 and up. In a third of the spectra, good pixels have a bit about the whole fibre.
+
+    Parameters
+    ----------
+    bad : (p,) bool array
+        Bad pixels.
+    wavelength : (p,) float64 array
+        Vacuum Angstrom.
+    target : Target
+        Decides whether the fibre is flagged.
+
+    Returns
+    -------
+    and_mask : (p,) int32 array
+        Bits that all exposures have.
+    or_mask : (p,) int32 array
+        Bits that any exposure has: the same, and bright sky.
+    """
     and_mask = np.where(bad, COMBINEREJ, 0).astype(np.int32)
     if target.scramble % 3 == 0:
         and_mask[wavelength > 6000.0] |= WHOPPER

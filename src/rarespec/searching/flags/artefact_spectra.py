@@ -56,7 +56,22 @@ class ArtefactSpectra:
 
 
 def prepare_spectra(spectra: Spectra, grid: WavelengthGrid, rest_frame: bool) -> ArtefactSpectra:
-    """Spectra on the grid, at least one pixel of each good; `rest_frame` when they were shifted by their z."""
+    """Make spectra ready to be searched for artefacts: bridged, in units of their mean flux, with honest noise.
+
+    Parameters
+    ----------
+    spectra : Spectra
+        Spectra on the grid; at least one pixel of each is good.
+    grid : WavelengthGrid
+        The grid of the survey.
+    rest_frame : bool
+        Whether spectra were shifted to rest by the `z` of their catalogue; artefacts stay at observed wavelengths.
+
+    Returns
+    -------
+    ArtefactSpectra
+        The spectra, in the same order.
+    """
     bad = spectra.bad | ~np.isfinite(spectra.flux)
     unit = _unit(spectra.flux, bad)  # squares of flux in erg/s/cm2/A are too small for single precision
     flux = bridge((spectra.flux / unit).astype(np.float32), bad, min_good=0.0).flux

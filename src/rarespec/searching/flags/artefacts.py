@@ -189,10 +189,25 @@ steps that only one in ten places of the same spectrum exceed. The last is what 
 
 
 def has_camera_step(coarse: BroadShape, surveys: Sequence[str | None], redshifts: Values) -> NDArray[np.bool_]:
-    """(n,) bool, for spectra of these surveys and redshifts, (n,), NaN where unknown."""
+    """Find spectra whose flux steps where two cameras meet.
+
+    Parameters
+    ----------
+    coarse : BroadShape
+        Broad shape of n spectra.
+    surveys : sequence of str or None
+        Survey of each spectrum; those that are not in `JOINS` are not judged.
+    redshifts : (n,) float64 array
+        Redshift of each spectrum, NaN where unknown. Only those known to be far away are not judged.
+
+    Returns
+    -------
+    (n,) bool array
+        True where there is a step.
+    """
     found = np.zeros(len(coarse.level), bool)
     names = np.array([(name or "").strip().lower() for name in surveys], object)
-    names[redshifts > FARTHEST] = ""
+    names[redshifts > FARTHEST] = ""  # False for NaN: a spectrum of unknown redshift is judged
     step, error = _steps(coarse)
     for name in set(names.tolist()) & set(JOINS):
         rows = np.flatnonzero(names == name)

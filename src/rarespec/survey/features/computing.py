@@ -59,7 +59,17 @@ def learn_on_device(on_device: DeviceRecipe, survey: Survey) -> Recipe:
 
 
 def compute_on(on_device: DeviceRecipe, features: FeatureSet, progress: Callable[[int, int], None] | None) -> None:
-    """Write the files of the blocks that have none."""
+    """Compute the features of the blocks that have none yet, on a GPU, and write their files.
+
+    Parameters
+    ----------
+    on_device : DeviceRecipe
+        The fitted recipe on the GPU.
+    features : FeatureSet
+        The features of the survey; knows which blocks have a file.
+    progress : callable or None
+        Called with the blocks done, and in all.
+    """
     survey = features.survey
     missing = [i for i in range(survey.n_blocks) if not features.file(i).exists()]
     computed = on_device.transform_blocks(_flux(survey, missing))

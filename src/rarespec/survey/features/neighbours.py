@@ -214,7 +214,22 @@ OF_SPACE = tuple(field.name for field in fields(SignalSpace))
 
 
 def signal_of(features: FeatureSet, k: int = 5, device: str | None = None) -> Signal:
-    """Of every usable spectrum; noise is measured between k neighbours. Many spectra have cells and no graph."""
+    """Find the space of signal of a survey, and the graph in it; read what the survey keeps already.
+
+    Parameters
+    ----------
+    features : FeatureSet
+        Features of the survey; only usable spectra take part.
+    k : int
+        Neighbours between which noise is measured.
+    device : str, optional
+        GPU that finds the neighbours. By default the CPU.
+
+    Returns
+    -------
+    Signal
+        The space and the graph; for many spectra, cells instead of the graph.
+    """
     X = features.usable_values
     rows = rows_of_graph(features)
     path = graphs_home(features) / SIGNAL_FOLDER / f"{features.fingerprint}-noise{k}.npz"
