@@ -139,7 +139,7 @@ def spectra_in(partition: pd.DataFrame, name: str, grid: WavelengthGrid) -> Iter
 
 @dataclass(frozen=True)
 class _Named:
-    """What stands for a file where spectra say where they are from."""
+    """Takes the place of a file where spectra say where they come from."""
 
     name: str
     path: Path
@@ -166,7 +166,7 @@ def _is_used(name: str, column: Any) -> bool:
     return name == SPECTRUM or not pa.types.is_nested(column.type)
 
 
-# ---- A function over the partitions of a catalogue, through LSDB: one that fails is told and does not stop the
+# ---- A function over the partitions of a catalogue, through LSDB: one that fails is reported and does not stop the
 # others.
 
 

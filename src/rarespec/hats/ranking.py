@@ -121,7 +121,7 @@ def score_partition(partition: pd.DataFrame, pixel: Any, scoring: Scoring) -> tu
     rows : list of dict
         The best candidates.
     account : Account
-        What became of every spectrum.
+        The account of every spectrum.
     """
     best, account = Best(scoring.top), Account(read=len(partition))
     for found in spectra_in(partition, name_of(pixel), scoring.model.grid):
@@ -162,7 +162,7 @@ class HatsRanking:
     table : astropy.table.Table
         The candidates: rank, id, ra, dec, class, subclass, z, snr, score, and the catalogue's own columns.
     account : Account
-        What became of every spectrum that was read.
+        The account of every spectrum that was read.
     unread : dict
         Partitions that could not be read, each with the reason; nothing is known of their spectra.
     empty : list of str

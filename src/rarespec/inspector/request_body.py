@@ -18,7 +18,7 @@ LARGEST = 2**53
 
 
 async def body_of(request: Request, fields: tuple[str, ...]) -> Body:
-    """The object in the body, which may have no other fields than these."""
+    """Read the object in the body, which may have no other fields than these."""
     return parse_body(await _whole(request), fields)
 
 
@@ -127,7 +127,7 @@ class Body:
 
 
 def _can_be_written(text: str) -> bool:
-    """JSON can hold halves of letters, which no file can."""
+    """Say whether text can be written to a file: JSON can hold half a character, which no file can."""
     try:
         text.encode()
     except UnicodeEncodeError:

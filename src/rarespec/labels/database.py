@@ -61,7 +61,7 @@ def is_new(connection: sqlite3.Connection) -> bool:
 
 
 def check_ours(connection: sqlite3.Connection, path: Path) -> None:
-    """Check the schema before any query: a view or a trigger of a stranger would run when the table is read."""
+    """Check the schema before any query: a stranger's view, trigger or column would run when the table is read."""
     if _number(connection, "application_id") != APPLICATION:
         raise UsageError(f"{path}: an SQLite database, but not a label log; choose another file")
     version = _number(connection, "user_version")

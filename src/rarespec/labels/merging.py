@@ -48,12 +48,12 @@ def find_standing_labels(events: Events) -> dict[tuple[str, str], LabelEvent]:
 
 
 def last_label(events: Events, person: str) -> LabelEvent | None:
-    """What this person would undo next; None when nothing is left."""
+    """Find what this person would undo next; None when nothing is left."""
     return next((event for event in reversed(labels_left(events)) if event.person == person), None)
 
 
 def labels_left(events: Events) -> list[LabelEvent]:
-    """All labels that are not taken back, also those that a later one of the same person replaces; earliest first."""
+    """List all labels that are not taken back, also those that the same person replaced later; earliest first."""
     in_order = [event if isinstance(event, LabelEvent) else event[1] for event in events]
     gone = _find_taken_back(in_order)
     left = [event for event in in_order if event.label is not None and event.event_id not in gone]

@@ -130,7 +130,7 @@ def on_scale_of(filtered: Vector, known: Vector, offset_is_free: bool = False) -
 
 
 class _KnownCurves:
-    """Filtered spectra of known examples by id; those of which only features are known are drawn from these."""
+    """Filtered spectra of known examples by id; where only features are known, they are reconstructed from these."""
 
     def __init__(self, ranking: Ranking, ids: list[str]) -> None:
         wanted = [id for id in dict.fromkeys(ids) if id]
@@ -174,7 +174,7 @@ def _filter(ranking: Ranking, spectra: Spectra) -> Vector:
 
 
 def from_features(ranking: Ranking, ids: list[str]) -> dict[str, Vector]:
-    """Id -> the spectrum, (p,), that the features of a known example describe; of those where that can be told."""
+    """Map ids of known examples to the spectra, (p,), that their features describe; empty for nonlinear recipes."""
     rows = ranking.rows
     recipe = rows.features.recipe
     if not ids or why_not_linear(recipe, ranking.survey.grid.n_pixels):

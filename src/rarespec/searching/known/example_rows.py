@@ -68,7 +68,7 @@ SUGGESTIONS = 5
 
 DEGREES = "write degrees, or hours and degrees as in 12:34:56.7 +12:34:56"
 LONGEST_ID = 200
-"""Characters of it that are told: one may be as long as its file."""
+"""Characters of an id that a message shows: one may be as long as its file."""
 
 
 class ExampleRows:

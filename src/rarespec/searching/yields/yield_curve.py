@@ -210,7 +210,7 @@ def _describe_yield(stop: int, expected: Floats, low: Floats, high: Floats, basi
 
 
 def _why_not(scores: Floats, places: NDArray[np.int64], n_known: int) -> str | None:
-    """Why nothing can be told; None if something can."""
+    """Say why no estimate can be made; None if one can."""
     if len(scores) < MIN_LISTED:
         return f"The list has only {len(scores)} spectra: look at all of them."
     if len(places) < MIN_HIDDEN:

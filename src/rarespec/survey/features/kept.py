@@ -34,7 +34,7 @@ class DamagedError(ValueError):
 
 
 def npz(arrays: Arrays) -> bytes:
-    """The content of a kept file."""
+    """Compose a kept file: arrays and a checksum over all of it."""
     content = io.BytesIO()
     np.savez(content, allow_pickle=False, **arrays)
     with ZipFile(content, "a") as archive:
@@ -49,7 +49,7 @@ def _digits(content: bytes | memoryview) -> bytes:
 
 
 def require_undamaged(content: bytes) -> None:
-    """A DamagedError unless this is what `npz` gave, to the last bit."""
+    """Raise a DamagedError unless this is what `npz` gave, to the last bit."""
     if content[-N_DIGITS - len(MARK) : -N_DIGITS] != MARK:
         raise DamagedError("damaged, or saved by an earlier rarespec without a checksum")
     if _digits(memoryview(content)[:-N_DIGITS]) != content[-N_DIGITS:]:
@@ -57,12 +57,12 @@ def require_undamaged(content: bytes) -> None:
 
 
 def load_arrays(path: Path) -> Arrays:
-    """An OSError for a file that cannot be read, a DamagedError for one that is not as it was written."""
+    """Read a kept file; raise an OSError if it cannot be read, a DamagedError if it is not as it was written."""
     return arrays_in(plain_content_of(path))
 
 
 def arrays_in(content: bytes) -> Arrays:
-    """The arrays of a kept file of this content, or a DamagedError."""
+    """Read the arrays of a kept file from its content; raise a DamagedError if it is not one."""
     require_undamaged(content)
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
@@ -76,7 +76,7 @@ def arrays_in(content: bytes) -> Arrays:
 
 
 def plain_content_of(path: Path) -> bytes:
-    """All of a file; neither a link is followed nor a pipe waited for."""
+    """Read a whole file, without following a link or waiting for a pipe."""
     if not is_remote(path) and not stat.S_ISREG(path.lstat().st_mode):
         raise DamagedError("not a regular file")
     return content_of(path)
@@ -200,7 +200,7 @@ def model_content(recipe: Recipe, n_fitted: int) -> bytes:
 
 
 def name_of_model(content: bytes) -> str:
-    """The directory of a model whose file has this content."""
+    """Name the directory of a model after the content of its file."""
     return hashlib.sha256(content).hexdigest()[:20]
 
 
