@@ -31,7 +31,7 @@ _STRUCTURE = re.compile(
 
 
 def plain(value: Any) -> Any:
-    """A value of a table as Python's own type: text without blanks around it, None for NaN."""
+    """Bring a value of a table to Python's own type: text without blanks around it, None for NaN."""
     if isinstance(value, bytes):
         return value.split(b"\0", 1)[0].decode("latin-1").strip()
     if isinstance(value, str):
@@ -50,30 +50,30 @@ def _scalar_names(dtype: np.dtype[Any]) -> tuple[tuple[int, str, str], ...]:
 
 
 def own_row(table: NDArray[Any], row: int = 0) -> dict[str, Any]:
-    """The scalars of one row of a structured array. Integers never pass through floats."""
+    """Take the scalars of one row of a structured array. Integers never pass through floats."""
     values = table[row].tolist()
     return {lower: plain(values[position]) for position, _, lower in _scalar_names(table.dtype)}
 
 
 def scalar_columns(table: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """The columns of a structured array with one plain value per row, as stored, by name in lower case."""
+    """Take the columns of a structured array with one plain value per row, as stored, by name in lower case."""
     return {lower: table[name] for _, name, lower in _scalar_names(table.dtype)}
 
 
 def own_columns(table: NDArray[Any]) -> Catalogue:
-    """The scalar columns of a structured array as Python values."""
+    """Take the scalar columns of a structured array as Python values."""
     return {name: plain_list(column) for name, column in scalar_columns(table).items()}
 
 
 def plain_list(column: NDArray[Any]) -> list[Any]:
-    """The values of a column as Python's own types."""
+    """Bring the values of a column to Python's own types."""
     if column.dtype.kind in "biu":
         return column.tolist()
     return [plain(value) for value in column.tolist()]
 
 
 def own_cards(header: Header) -> dict[str, Any]:
-    """The cards of a header that say something about the object; the first of a name counts."""
+    """Take the cards of a header that say something about the object; of cards with one name, the first counts."""
     own: dict[str, Any] = {}
     for key, value in header.cards():
         name = _name_of_card(key)
@@ -135,7 +135,7 @@ def with_own(common: dict[str, Any], own: dict[str, Any], taken: Collection[str]
 
 
 def one_row(row: dict[str, Any]) -> Catalogue:
-    """A catalogue with a single spectrum."""
+    """Make a catalogue with a single spectrum."""
     return {name: [value] for name, value in row.items()}
 
 
@@ -156,7 +156,7 @@ Column = NDArray[Any] | list[Any]
 
 
 def find(names: Iterable[str], wanted: tuple[str, ...]) -> str | None:
-    """The file's name for the first of the wanted columns that is there."""
+    """Find the first of the wanted columns that is there, under the file's own name for it."""
     by_lower: dict[str, str] = {}
     for name in names:
         by_lower.setdefault(name.lower(), name)
@@ -306,7 +306,7 @@ def _free_name(name: str, taken: Mapping[str, Any], used: Counter[str]) -> str:
 
 
 def python_values(column: Any) -> list[Any]:
-    """Plain Python values: whole numbers stay exact, text is decoded and stripped, NaN and masked are None."""
+    """Turn a column into Python values: whole numbers stay exact, text is stripped, NaN and masked become None."""
     if isinstance(column, np.ma.MaskedArray):
         hidden = np.ma.getmaskarray(column)
         values = python_values(np.asarray(column.data))
@@ -347,7 +347,7 @@ def _whole_characters(text: str) -> str:
 
 
 def ids_of(values: list[Any], otherwise: list[str]) -> list[str]:
-    """Ids as text, never through a float that would round them; the other where there is none."""
+    """Write ids as text, never through a float that would round them; where there is none, take the other."""
     return [_id(value) or spare for value, spare in zip(values, otherwise, strict=True)]
 
 
@@ -362,7 +362,7 @@ def _id(value: Any) -> str:
 
 
 def stem_of(path: Path) -> str:
-    """The file's name without its endings for format and compression."""
+    """Strip the endings for format and compression from a file's name."""
     return path.with_suffix("").stem if path.suffix == ".gz" else path.stem
 
 

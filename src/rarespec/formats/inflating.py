@@ -23,7 +23,7 @@ BLOSC_HEADER = struct.Struct("<4B3I")
 
 
 def is_whole(path: Path) -> bool:
-    """Whether the chunk in this file is as long as its header says."""
+    """Say whether the chunk in this file is as long as its header says."""
     with open(path, "rb") as file:
         head = file.read(BLOSC_HEADER.size)
     return len(head) == BLOSC_HEADER.size and BLOSC_HEADER.unpack(head)[-1] == path.stat().st_size
@@ -49,7 +49,7 @@ _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def largest_inflated(n_bytes: int) -> int:
-    """Bytes that so many compressed ones may unfold to: far more than spectra ever do, far less than a bomb does."""
+    """Limit what so many compressed bytes may unfold to: far more than spectra ever do, far less than a bomb does."""
     return (64 << 20) + 30 * n_bytes
 
 
@@ -59,7 +59,7 @@ def inflate(compressed: bytes) -> bytes:
 
 
 def _inflate(compressed: bytes, limit: int, decompressor: Callable[[], Any]) -> Iterator[bytes]:
-    """What one stream after the other unfolds to, piece by piece; the work is linear in both lengths."""
+    """Yield what one stream after the other unfolds to, piece by piece; the work is linear in both lengths."""
     total, at = 0, 0
     while at < len(compressed):
         stream, length = decompressor(), FIRST_PIECE

@@ -28,7 +28,7 @@ ANGSTROMS = {
 
 
 def angstroms_per(unit: str | None) -> float:
-    """Angstrom per unit; none given means Angstrom. `log10(nm)` and `dex(nm)` count as nm."""
+    """Convert a unit to Angstrom; none means Angstrom. `log10(nm)` and `dex(nm)` count as nm."""
     text = (unit or "").lower().replace(" ", "").replace("ångström", "angstrom")
     for wrapper in ("log10", "log", "dex", "(", ")", "[", "]"):
         text = text.replace(wrapper, "")
@@ -38,7 +38,7 @@ def angstroms_per(unit: str | None) -> float:
 
 
 def is_air(header: Header, options: ReadOptions) -> bool:
-    """Whether this header, or the user, says that wavelengths are in air."""
+    """Say whether this header, or the user, says that wavelengths are in air."""
     return (
         options.air
         or header.get("VACUUM") is False
@@ -74,7 +74,7 @@ def log_linear(start: float, step: float, n_pixels: int) -> NDArray[np.float64]:
 
 
 def coefficients(header: Header) -> tuple[float, float]:
-    """COEFF0 and COEFF1 of SDSS and LAMOST: log10 wavelength of the first pixel, and step."""
+    """Read COEFF0 and COEFF1 of SDSS and LAMOST: log10 wavelength of the first pixel, and step."""
     start, step = header.number("COEFF0"), header.number("COEFF1")
     if start is None or step is None:
         missing = "COEFF0" if start is None else "COEFF1"

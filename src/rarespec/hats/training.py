@@ -39,7 +39,7 @@ class Targets:
     radius: float = 2.0
 
     def rows_of(self, partition: pd.DataFrame) -> NDArray[np.intp]:
-        """Rows of the partition that are meant; of a place, all within the radius."""
+        """Find the rows of the partition that are meant; of a place, all within the radius."""
         ids = ids_in(partition)
         meant = np.array([id in self.ids for id in ids], dtype=bool)
         if len(self.places) and len(partition):
@@ -99,7 +99,7 @@ class _Ids:
 
 
 def words_in(given: Any) -> frozenset[str]:
-    """Texts among what was given, whole and between commas: ids, or names of files."""
+    """Collect the texts that were given, whole and between commas: ids, or names of files."""
     if isinstance(given, str):
         return frozenset(word.strip() for word in (given, *given.split(",")))
     if isinstance(given, list | tuple | set | np.ndarray):
@@ -108,14 +108,14 @@ def words_in(given: Any) -> frozenset[str]:
 
 
 def light_columns(names: Iterable[str]) -> list[str]:
-    """Columns with ids and positions, as far as there are any."""
+    """Find the columns with ids and positions, as far as there are any."""
     names = list(names)
     found = (find(names, wanted) for wanted in (IDS, NUMBERS["ra"], NUMBERS["dec"]))
     return [name for name in found if name is not None]
 
 
 def ids_in(partition: pd.DataFrame) -> list[str]:
-    """As the spectra of this partition will be called; empty where a row has none."""
+    """Give each row the id that its spectrum will have; empty where it has none."""
     name = find(partition.columns, IDS)
     if name is None:
         return [""] * len(partition)

@@ -68,7 +68,7 @@ class Population:
 
 
 def emit_light(population: Population, wavelength: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Flux of each object at these observed wavelengths, mean 1 before shares; (n, p) float32."""
+    """Compute the flux of each object at these observed wavelengths, mean 1 before shares; (n, p) float32."""
     pixel = MODEL_GRID.pixel_of(wavelength)
     shift = np.log10(1 + population.redshift) / MODEL_GRID.step
     window = _window(pixel, shift)
@@ -147,7 +147,7 @@ def _absorb(log_flux: NDArray[np.float32], name: str, amount: NDArray[np.float64
 
 
 def log_planck(temperature: NDArray[np.float64], wavelength: NDArray[np.float32]) -> NDArray[np.float32]:
-    """ln B_lambda(T), zero at the reference wavelength; (n, p)."""
+    """Compute ln B_lambda(T), zero at the reference wavelength; (n, p)."""
     thermal = np.isfinite(temperature)
     scale = (SECOND_RADIATION_CONSTANT / np.where(thermal, temperature, 5000.0)).astype(np.float32)[:, None]
     reference = np.float32(REFERENCE_WAVELENGTH)

@@ -135,7 +135,7 @@ def _correct(columns: dict[str, Column], survey: str, n: int) -> dict[str, Colum
 
 
 def plain_id(value: Any) -> Any:
-    """`b' 1234'` written out as text is 1234."""
+    """Undo the text of a bytes object: `b' 1234'` is 1234."""
     match = TEXT_OF_BYTES.fullmatch(value.strip()) if isinstance(value, str) else None
     return match[2].strip() if match else value
 

@@ -41,7 +41,7 @@ class CameraRows:
 
 
 def join_wavelengths(cameras: list[NDArray[np.float64]]) -> tuple[NDArray[np.float64], list[int]]:
-    """The union of the cameras' pixels, bluest camera first, and where each camera starts in it."""
+    """Join the cameras' pixels, bluest camera first, and find where each camera starts among them."""
     joined, starts = cameras[0], [0]
     for wavelength in cameras[1:]:
         n_shared = int(np.searchsorted(wavelength, joined[-1] + SAME_WAVELENGTH))
@@ -140,13 +140,13 @@ class Redshifts:
     columns: dict[str, list[Any]]
 
     def of(self, targets: list[int]) -> Catalogue:
-        """The columns for these targets; None for those that redrock does not have."""
+        """Take the columns for these targets; None for targets that redrock does not have."""
         rows = [self.row_of.get(target) for target in targets]
         return {name: [None if row is None else column[row] for row in rows] for name, column in self.columns.items()}
 
 
 def redshifts_beside(coadd: Path) -> Redshifts | None:
-    """From the file with `redrock-` for `coadd-` in its name, gzipped or not; None when there is none."""
+    """Read the file with `redrock-` for `coadd-` in its name, gzipped or not; None when there is none."""
     if not coadd.name.startswith("coadd-"):
         return None
     name = "redrock-" + coadd.name.removeprefix("coadd-")
@@ -181,7 +181,7 @@ _KINDS = ("WAVELENGTH", "FLUX", "IVAR", "MASK")
 
 
 def recognises(source: Source) -> bool:
-    """By the fibre map, also when the images behind it were cut off."""
+    """Recognise the file by its fibre map, also if the images behind it were cut off."""
     fibermap = next((hdu for hdu in source.hdus if hdu.name == "FIBERMAP"), None)
     has_flux = any(hdu.name.endswith("_FLUX") for hdu in source.hdus)
     return fibermap is not None and (has_flux or (fibermap.has_column("TARGETID") and not is_catalogue(source)))

@@ -25,7 +25,7 @@ _TAKEN = ("ra", "dec", "z", "class", "subclass")
 
 
 def is_lamost(header: Header) -> bool:
-    """By the cards that only LAMOST has: local Julian day and plan."""
+    """Recognise LAMOST by the cards that only it has: local Julian day and plan."""
     return "LMJD" in header and ("PLANID" in header or "OBSID" in header)
 
 

@@ -24,7 +24,7 @@ ENOUGH_COLUMNS = 5
 
 
 def has_coadd(source: Source) -> bool:
-    """Whether the first extension is an SDSS coadd; it is not always named."""
+    """Say whether the first extension is an SDSS coadd; it is not always named."""
     hdus = source.hdus
     if len(hdus) < 2 or not hdus[1].is_table:
         return False
@@ -32,7 +32,7 @@ def has_coadd(source: Source) -> bool:
 
 
 def object_table(source: Source) -> Hdu:
-    """HDU 2, which holds one row about the object."""
+    """Find HDU 2, which holds one row about the object."""
     hdus = source.hdus
     if len(hdus) < 3 or not hdus[2].is_table:
         raise DefectError(Reason.TRUNCATED, "HDU 2, the table with class and redshift, is missing; fetch it again")
@@ -190,7 +190,7 @@ def _integer(source: Source, own: dict[str, Any], column: str, card: str) -> int
 
 
 def _position(source: Source, own: dict[str, Any], column: str) -> float | None:
-    """Of the object. RA and DEC of the primary header are where the telescope pointed."""
+    """Read the position of the object. RA and DEC of the primary header are where the telescope pointed."""
     value = own.get(column)
     return value if value is not None else source.hdus[0].header.number(column.upper())
 

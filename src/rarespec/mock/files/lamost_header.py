@@ -23,7 +23,7 @@ LMJD = 55859
 
 
 def varying_end(target: Target) -> slice:
-    """Every file starts at the same wavelength and ends at another: 3904 to 3909 pixels."""
+    """Choose the pixels of a file: all start at the same wavelength, and end after 3904 to 3909 pixels."""
     return slice(0, GRID.n_pixels - target.scramble % 6)
 
 

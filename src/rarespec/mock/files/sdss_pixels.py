@@ -60,7 +60,7 @@ def inverse_variance(spectra: Spectra) -> NDArray[np.floating]:
 
 
 def varying_ends(n_pixels: int, target: Target) -> slice:
-    """Real files lose a few pixels at either end, another number each."""
+    """Choose the pixels of a file: real ones lose a few at either end, each another number."""
     return slice(target.scramble % 13, n_pixels - (target.scramble >> 8) % 13)
 
 
@@ -95,7 +95,7 @@ def masks(
 
 
 def smooth_flux(flux: NDArray[np.floating], bad: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """A running mean over the good pixels, standing for the pipeline's best fit; 0 where there are none."""
+    """Average over the good pixels around each, in place of the pipeline's best fit; 0 where there are none."""
     good = ~bad & np.isfinite(flux)
     total = _running_sum(np.where(good, flux, 0.0))
     count = _running_sum(good.astype(np.float64))

@@ -117,12 +117,12 @@ def _excess(residual: Flux, sigma: Flux, bad: NDArray[np.bool_], has_errors: NDA
 
 
 def mean_where(values: NDArray[np.floating], counted: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Mean of the values that count in each row, (n,); 0 where none does."""
+    """Average the values that count in each row, (n,); 0 where none does."""
     return np.where(counted, values, 0).sum(axis=1, dtype=np.float64) / np.maximum(counted.sum(axis=1), 1)
 
 
 def median_where(values: Flux, counted: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Median of the values that count in each row, (n,), the upper one of two; 0 where none does."""
+    """Take the median of the values that count in each row, (n,), the upper one of two; 0 where none does."""
     n = counted.sum(axis=1)
     ascending = np.sort(np.where(counted, values, np.float32(np.inf)), axis=1)
     middle = np.minimum(n // 2, values.shape[1] - 1)[:, None]

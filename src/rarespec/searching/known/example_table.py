@@ -187,13 +187,13 @@ WANTED = f"no column of ids ({', '.join(IDS)}) and no positions (ra and dec); na
 
 
 def names_objects(names: Iterable[str]) -> bool:
-    """Whether columns of these names tell which objects are meant."""
+    """Say whether columns of these names tell which objects are meant."""
     names = list(names)
     return bool(_id_names(names)) or bool(find(names, RA) and find(names, DEC))
 
 
 def find_used_columns(names: Iterable[str]) -> list[str]:
-    """Those of these columns that hold ids or positions, under their own names."""
+    """Find the columns that hold ids or positions, under their own names."""
     names = list(names)
     used = [name for group in _id_names(names) for name in group]
     return list(dict.fromkeys(used + [name for name in (find(names, RA), find(names, DEC)) if name]))
@@ -235,6 +235,6 @@ def _build_ids(build: Any, columns: Sequence[list[Any]]) -> Iterator[str]:
 def _check_positions(
     ra: NDArray[np.float64], dec: NDArray[np.float64], written: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Positions, NaN where they are none on the sky; and where one was written nevertheless."""
+    """Replace positions that are not on the sky by NaN, and say where one was written nevertheless."""
     good = is_position(ra, dec)
     return np.where(good, ra, np.nan), np.where(good, dec, np.nan), written & ~good
