@@ -106,6 +106,7 @@ def _answer(targets: list[str], archive: Archive, web: Web) -> list[dict[str, st
     rows = [
         {key.lower(): value.strip() for key, value in row.items() if key} for row in csv.DictReader(text.splitlines())
     ]
+    # Services also answer errors with status 200: a table begins with the name of one of its columns.
     if not text.lower().lstrip().startswith(tuple(COLUMNS)) or not all(row.keys() >= COLUMNS for row in rows):
         said = printable(" ".join(text.split())[:200])
         raise SurveyError(f"cannot look up the healpix of the TARGETIDs: the answer is {said!r}; {INSTEAD}")

@@ -281,6 +281,7 @@ class Web:
                 return response
             self._keep_connection(response)
             url = self._next(url, there)
+            # 303 asks for a GET of the new address; other redirects repeat the request here.
             if response.status == 303 and method == "POST":
                 method, body = "GET", {}
         raise FaultError(f"more than {REDIRECTS} redirects")

@@ -127,6 +127,7 @@ def with_own(common: dict[str, Any], own: dict[str, Any], taken: Collection[str]
     dict
         The common columns first.
     """
+    # `common` twice: the first keeps its columns in front, the last keeps its values.
     result = {**common, **own, **common}
     for name in common:
         if name in own and name not in taken:

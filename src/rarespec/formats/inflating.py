@@ -126,6 +126,7 @@ def check_chunk(codec: str, path: Path, limit: int) -> None:
     """
     with open(path, "rb") as file:
         head, n_bytes = file.read(LONGEST_HEADER), os.fstat(file.fileno()).st_size
+    # Blosc, lz4 and (mostly) zstd declare what they unfold to; with other codecs only unfolding tells.
     if codec == "blosc":
         size = BLOSC_HEADER.unpack_from(head)[4] if len(head) >= BLOSC_HEADER.size else 0
     elif codec == "lz4":
@@ -135,6 +136,7 @@ def check_chunk(codec: str, path: Path, limit: int) -> None:
         size = _zstd_counted(path.read_bytes(), limit) if declared is None else declared
     else:
         size = 0
+        # bz2 and lzma have no bound like DEFLATE_RATIO: even a short chunk may be a bomb.
         if codec in ("bz2", "lzma") or DEFLATE_RATIO * n_bytes > limit:
             _check_streams(path.read_bytes(), limit, _DECOMPRESSORS[codec])
     if size > limit:

@@ -46,6 +46,7 @@ def bad_pixels(
 def has_bits(mask: NDArray[Any], bits: int) -> NDArray[np.bool_]:
     """Find where the mask has one of these bits. Masks stored as floats count too; NaN counts as all bits set."""
     if mask.dtype.kind == "f":
+        # Larger floats do not fit into int64, and would wrap around to any bits.
         lost = ~np.isfinite(mask) | (np.abs(mask) >= 2.0**62)
         return lost | ((np.where(lost, 0, mask).astype(np.int64) & bits) != 0)
     return (mask.astype(np.int64) & bits) != 0

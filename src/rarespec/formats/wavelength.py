@@ -105,6 +105,7 @@ def vacuum(wavelength: NDArray[Any], air: bool, label: str) -> NDArray[np.float6
         If they are not positive, or do not increase.
     """
     result = np.asarray(wavelength, dtype=np.float64)
+    # Comparisons with NaN are False, so a NaN anywhere is refused too.
     increases = len(result) >= 2 and result[0] > 0 and bool((result[1:] > result[:-1]).all())
     if not (increases and np.isfinite(result[-1])):
         raise DefectError(Reason.CORRUPT, f"the wavelengths of {label} do not increase from pixel to pixel")

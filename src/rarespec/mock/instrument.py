@@ -257,7 +257,7 @@ def median_snr(flux: Flux, ivar: Flux, bad: NDArray[np.bool_]) -> NDArray[np.flo
         Median signal-to-noise ratio per pixel.
     """
     ratio = flux * np.sqrt(ivar)
-    medians = np.median(ratio, axis=1)
+    medians = np.median(ratio, axis=1)  # much faster for all rows at once; few have bad pixels
     for row in np.flatnonzero(bad.any(axis=1)):
         medians[row] = np.median(ratio[row, ~bad[row]])
     return medians

@@ -68,6 +68,7 @@ def _positions(
 def _centre(plate: int, seed: int) -> tuple[float, float]:
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2, plate)))
     west, east, south, north = FOOTPRINT[int(rng.random() > NORTHERN_SHARE)]
+    # Uniform in the sine of the declination: evenly over the area of the sky.
     sine = rng.uniform(*np.sin(np.radians([south, north])))
     return float(rng.uniform(west, east)), float(np.degrees(np.arcsin(sine)))
 

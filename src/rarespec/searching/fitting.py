@@ -54,7 +54,7 @@ def prepare(ranker: Ranker, rows: SearchRows, device: str | None = None) -> Prep
         signal=None if needs.signal is None else _signal(rows, needs.signal, device),
         rows_on_device=on_device(rows.X, device) if device and needs.rows_on_device else None,
     )
-    give_back_freed()
+    give_back_freed()  # building a graph frees large arrays, and the ranker is about to need memory
     return ranker.prepare(rows.X, kept)
 
 

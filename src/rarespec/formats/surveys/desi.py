@@ -84,6 +84,7 @@ def join_cameras(
     for camera, start in zip(cameras, starts, strict=True):
         new_flux, new_ivar = native(camera.flux), native(camera.ivar)
         new_bad = bad_pixels(new_flux, new_ivar, camera.mask != 0)
+        # Cameras come bluest first, so only the first pixels of a camera can overlap what is joined already.
         n_shared = max(done - start, 0)
         both = slice(start, start + n_shared)
         if n_shared:

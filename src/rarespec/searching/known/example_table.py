@@ -44,6 +44,7 @@ def degrees_of(values: Sequence[Any], unit: str | None = None, in_hours: bool = 
     """
     numbers = np.array([_number(value) for value in values], dtype=np.float64)
     is_text = [np.isnan(number) and isinstance(value, str) for number, value in zip(numbers, values, strict=True)]
+    # A column of sexagesimal text may have a unit such as "h:m:s", which is no unit to convert from.
     if not np.isnan(numbers).all():
         numbers *= _degrees_per(unit)
     in_hours = in_hours and not (unit or "").strip('"').lower().startswith("d")

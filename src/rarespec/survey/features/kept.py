@@ -228,6 +228,7 @@ def restore_model(folder: Path, recipe: Recipe, n_pixels: int) -> int | None:
         state = arrays_in(content)
         check_array(state, "n_features_in", np.int64, (), n_pixels, n_pixels)
         n_fitted = int(check_array(state, "n_fitted", np.int64, (), 1))
+        # One row as a trial: arrays of wrong shapes fail here, and not in the middle of a search.
         after(recipe.restore(state).steps_, np.zeros((1, n_pixels), np.float32))
         return n_fitted
     except OSError as error:

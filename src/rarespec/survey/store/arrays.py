@@ -179,6 +179,7 @@ def rows_of_chunk(path: Path, rows: NDArray[np.integer], width: int, dtype: str)
         unpacked = np.empty(chunk.n_bytes_of(pieces), np.uint8)
         _unpack(chunk.only(pieces), unpacked)
     first = starts // chunk.piece_bytes
+    # Only the wanted pieces were unpacked, one after the other: each row moves with its first piece.
     places = np.searchsorted(pieces, first) * chunk.piece_bytes + starts - first * chunk.piece_bytes
     return np.stack([np.frombuffer(unpacked, dtype, width, place) for place in places.tolist()])
 
