@@ -87,7 +87,7 @@ def test_the_bound_of_the_kernel_holds(gpu):
     n, bits = 20_000, 9
     X = gpu.asarray(made_up.features(n, 50), device="cuda")
     search, queries = KernelCandidates(X, 16), gpu.arange(512, device="cuda")[:, None]
-    kept = search._kept(0, 512, 0, -(-n // CLASSES), bits)
+    kept = search._keep_best(0, 512, 0, -(-n // CLASSES), bits)
     rows = (kept.view(gpu.int32) & (2**bits - 1)).long() * CLASSES + gpu.arange(kept.shape[1], device="cuda") % CLASSES
     true = (X.double()[rows] - X.double()[queries]).square().sum(dim=2)
     values, slack = kept.double() * search.split.scale**2, search.slack(queries, true)

@@ -127,7 +127,7 @@ def by_length(X, rare):
 def test_unusual_rows_come_earlier_when_members_are_more_unusual_than_what_was_refused():
     auto, X, _ = leant(lambda X, rare: by_length(X, rare)[:20])
     assert auto.leaning_ > 0.1 and "unusual spectra come earlier" in auto.why_
-    added, order = auto._leaned(X), np.argsort(auto._fitted_unusual)
+    added, order = auto._lean_towards_unusual(X), np.argsort(auto._fitted_unusual)
     assert added[order[-40:]].min() > added[order[:40]].max()
 
 
@@ -142,7 +142,7 @@ def test_unusual_rows_come_later_when_what_was_refused_is_more_unusual_than_memb
 
 def test_without_refused_rows_nothing_is_known_of_unusual_ones():
     auto, X, _ = leant(lambda X, rare: [])
-    assert auto.leaning_ == 0 and not auto._leaned(X).any() and "unusual" not in auto.why_
+    assert auto.leaning_ == 0 and not auto._lean_towards_unusual(X).any() and "unusual" not in auto.why_
 
 
 def test_y_of_three_values_marks_refused_rows_and_of_two_does_not():

@@ -137,8 +137,8 @@ def test_a_search_gives_the_same_ranking_and_keeps_its_features_there(url, known
 
 def test_some_rows_are_read_by_ranges(url, local, monkeypatch):
     asked = []
-    fetch = OnStore._fetched
-    monkeypatch.setattr(OnStore, "_fetched", lambda self, ranges: asked.append(ranges) or fetch(self, ranges))
+    fetch = OnStore._fetch
+    monkeypatch.setattr(OnStore, "_fetch", lambda self, ranges: asked.append(ranges) or fetch(self, ranges))
     Survey.open(url).at(np.array([140]))
     n_bytes = sum(stop - start for ranges in asked for start, stop in ranges)
     assert asked and 0 < n_bytes < (local.path / "flux/c/0/0").stat().st_size / 10

@@ -21,6 +21,7 @@ LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.
 
 
 def machine_facts() -> dict[str, str]:
+    """Describe this machine: what is described, and its value in words."""
     return {
         "python": f"{platform.python_version()} ({platform.python_implementation()}{_environment()})",
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -35,6 +36,7 @@ def _environment() -> str:
 
 
 def memory_in_words(memory: Path = MEMORY, limits: tuple[Path, ...] = LIMITS) -> str:
+    """Say how much memory there is, how much is free, and how much this process may use where that is less."""
     total, available = _of_the_machine(memory)
     allowed = next(filter(None, map(_limit, limits)), None)
     words = [f"{_gigabytes(total)}" if total else "unknown"]
@@ -89,12 +91,24 @@ LITTLE_ROOM = 10**9
 
 @dataclass(frozen=True)
 class Place:
-    """A folder.
+    """A folder in which rarespec writes.
 
-    problem : why nothing can be written there; None when it can
-    free_bytes, file_system : None when they cannot be told
-    network : whether other computers may share it
-    needed : whether nothing works without it; a survey that is only read is searched all the same
+    Parameters
+    ----------
+    what : str
+        What it is used for.
+    path : str
+        Where it is, without the names of people.
+    problem : str or None
+        Why nothing can be written there; None when it can.
+    free_bytes : int or None
+        Room that is left; None where it is unknown.
+    file_system : str or None
+        Type of the file system; None where it is unknown.
+    network : bool
+        Whether other computers may share it.
+    needed : bool, default False
+        Whether nothing works without it; a survey that can only be read is searched all the same.
     """
 
     what: str
@@ -111,6 +125,7 @@ class Place:
 
 
 def temporary_folder() -> Place:
+    """Look at the folder for temporary files; where Python finds none, that is the problem."""
     try:
         return place("temporary directory", Path(tempfile.gettempdir()), needed=True)
     except OSError as error:
@@ -120,6 +135,22 @@ def temporary_folder() -> Place:
 
 
 def place(what: str, folder: Path, needed: bool = False) -> Place:
+    """Look whether a folder can be written to, how much room it has, and whether it is shared.
+
+    Parameters
+    ----------
+    what : str
+        What it is used for, such as "temporary directory".
+    folder : Path
+        The folder. A file is written there and removed; the folder itself is not made.
+    needed : bool, default False
+        Whether nothing works without it.
+
+    Returns
+    -------
+    Place
+        What was found. A folder that is missing has a problem; nothing is raised.
+    """
     kind, path = file_system_of(folder), without_names(str(folder))
     return Place(what, path, _why_not_written(folder), _free(folder), kind, is_network(kind), needed)
 

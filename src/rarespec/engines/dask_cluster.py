@@ -148,7 +148,7 @@ class DaskCluster:
             self._client.cancel([future for _, future in under_way])
 
     def _send(self, function: Any, shared: Any) -> Future:
-        """The function with what it shares, as a task of its own; the same pair as last time is there already."""
+        """Send the function with what it shares, as a task of its own; the same pair as last time is there already."""
         if self._last_sent and self._last_sent[0] is function and self._last_sent[1] is shared:
             return self._last_sent[2]
         import dask
@@ -199,7 +199,7 @@ class DaskCluster:
 
 
 def connect_client(cluster: Any) -> Client:
-    """At the second try when need be: a busy scheduler may say more in its greeting than a client asserts."""
+    """Connect, at the second try if need be: a client fails an assertion when a busy scheduler greets it at length."""
     from distributed import Client
 
     try:
@@ -209,7 +209,7 @@ def connect_client(cluster: Any) -> Client:
 
 
 def _knock(address: str) -> None:
-    """An EngineError when no scheduler answers; a Client that cannot connect would haunt the end of the process."""
+    """Raise an EngineError if no scheduler answers: a Client that cannot connect fails again when the process ends."""
     import asyncio
 
     with ThreadPoolExecutor(1) as thread:  # a notebook has a loop in the main one

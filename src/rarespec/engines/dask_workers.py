@@ -73,7 +73,7 @@ class Parcel:
     content: bytes
 
     def unpack(self) -> tuple[Callable[..., Any], Any]:
-        """Opened once per process, not once per call."""
+        """Unpack once per process, not once per call."""
         with _lock:
             if self.name not in _unpacked:
                 while len(_unpacked) >= MOST_UNPACKED:
@@ -83,7 +83,7 @@ class Parcel:
 
 
 def call(parcel: Parcel, item: Any) -> tuple[str, Any]:
-    """The address of this worker, and the function's result."""
+    """Call the function; return the address of this worker, and the result."""
     from distributed import get_worker
 
     function, shared = parcel.unpack()
@@ -92,12 +92,12 @@ def call(parcel: Parcel, item: Any) -> tuple[str, Any]:
 
 
 def hand_on(parcel: Parcel) -> Parcel:
-    """A parcel as a task: a worker that needs it gets it from another, and if all who had it died it is sent anew."""
+    """Return the parcel: as a task, workers get it from each other, and if all that had it died it is sent again."""
     return parcel
 
 
 def sees(path: bytes) -> bool:
-    """Whether this path is there; pickled, because a worker that cannot import its class would die of it."""
+    """Say whether a worker sees this path. It comes pickled: a worker that cannot import its class would die."""
     there: Path = pickle.loads(path)
     return there.exists()
 
@@ -143,7 +143,7 @@ class DaskWorkers:
         return sum(worker["nthreads"] for worker in self._there.values())
 
     def wait_for_first(self) -> None:
-        """An EngineError when none comes in time."""
+        """Wait for a worker; raise an EngineError if none comes in time."""
         try:
             self._client.wait_for_workers(1, timeout=self._workers_within)
         except TimeoutError:
@@ -151,7 +151,7 @@ class DaskWorkers:
         self._look()
 
     def wait_for(self, future: Future) -> Any:
-        """Its result, or the error of the function; meanwhile workers that stall are given up."""
+        """Return the result, or raise the error of the function; meanwhile give up workers that stall."""
         patience = self._between_looks
         try:
             while True:
@@ -166,7 +166,7 @@ class DaskWorkers:
             ) from None
 
     def require(self, path: Path) -> None:
-        """An EngineError that names a worker where rarespec, its version or this path is not as here."""
+        """Raise an EngineError that names a worker where rarespec, its version or this path is not as it is here."""
         from distributed.protocol.pickle import dumps
 
         self.wait_for_first()
@@ -179,7 +179,7 @@ class DaskWorkers:
     # ---- signs of life
 
     def _ends_soon(self, future: Future) -> bool:
-        """Wait a little; whether it has ended."""
+        """Wait a little; say whether it has ended."""
         from distributed import wait
 
         if not future.done():
@@ -191,7 +191,7 @@ class DaskWorkers:
 
     @contextmanager
     def _unless_lost(self, future: Future) -> Iterator[None]:
-        """Around the fetching of a result, which does not end while the worker that had it is dead or stalled."""
+        """Let the fetching of a result time out: it never ends if the worker that had the result is dead or stalled."""
         try:
             yield
         except TimeoutError:
@@ -210,7 +210,7 @@ class DaskWorkers:
             raise self._nobody()
 
     def _give_up(self, address: str) -> None:
-        """The scheduler forgets it, and hands its work to others. When it comes to life again, it is told to end."""
+        """Have the scheduler forget a worker and hand its work to others. A worker that comes back is told to stop."""
         warnings.warn(
             f"worker {self._name(address)} has stalled: no heartbeat for {self._heartbeats.patience:.0f} s; "
             "its work goes to other workers",
@@ -225,7 +225,7 @@ class DaskWorkers:
     # ---- how things look from there
 
     def _ask_all(self, function: Callable[..., Any], argument: Any) -> Iterator[tuple[str, Future]]:
-        """Every worker, in words, with its answer; those that die or stall meanwhile are left out."""
+        """Ask every worker, and yield its name with its answer; leave out those that die or stall meanwhile."""
         futures = {
             address: self._client.submit(
                 function, argument, key=f"rarespec-asked-{uuid4().hex}", workers=[address], priority=ASKED_FIRST

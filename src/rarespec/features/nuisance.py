@@ -75,11 +75,12 @@ def extinction(wavelength: NDArray[np.float64]) -> NDArray[np.float64]:
     (p,) float64
         A(lambda) / E(B-V).
     """
+    from astropy import units
     from dust_extinction.parameter_averages import G23
 
     law = G23(Rv=R_V)
-    inverse_microns = np.clip(1e4 / wavelength, *law.x_range)
-    return R_V * np.asarray(law(inverse_microns), dtype=np.float64)
+    wavenumber = np.clip(1e4 / wavelength, *law.x_range) / units.micron
+    return R_V * np.asarray(law(wavenumber), dtype=np.float64)
 
 
 def shift(flux: NDArray[np.floating], grid: WavelengthGrid, velocity: NDArray[np.float64]) -> NDArray[np.floating]:

@@ -441,7 +441,7 @@ def n_columns(blocks: Blocks) -> int:
 
 
 def fit_step(step: Any, blocks: Blocks) -> Any:
-    """A copy of this step that has learned from the blocks; one that treats rows by themselves looks at the first."""
+    """Fit a copy of this step to the blocks; one that learns nothing looks at the first block only."""
     learner = clone(step)
     if hasattr(learner, "fit_blocks"):
         return learner.fit_blocks(blocks)
@@ -454,13 +454,30 @@ def fit_step(step: Any, blocks: Blocks) -> Any:
 
 
 def state_of(steps: Iterable[Any]) -> dict[str, NDArray[Any]]:
-    """What these steps learned, each name after the number of its step."""
+    """Return what these steps learned, each name after the number of its step."""
     learners = ((number, step) for number, step in enumerate(steps) if hasattr(step, "state"))
     return {f"{number}.{name}": value for number, step in learners for name, value in step.state().items()}
 
 
 def restore_step(step: Any, number: int, state: dict[str, NDArray[Any]], probe: NDArray[np.floating]) -> Any:
-    """A copy of this step as it was when `state_of` described it; `probe` is a row of the right length."""
+    """Make a fitted copy of a step, as it was when `state_of` described it.
+
+    Parameters
+    ----------
+    step : transformer
+        With the same parameters as then; it stays as it is.
+    number : int
+        Place of the step among the steps, from 0.
+    state : dict of str to ndarray
+        What `state_of` returned, for all steps.
+    probe : (1, p) array
+        A row as the step is given it. A step that learned nothing is fitted to it, for its length alone.
+
+    Returns
+    -------
+    transformer
+        The copy.
+    """
     own = {name.partition(".")[2]: value for name, value in state.items() if name.startswith(f"{number}.")}
     return clone(step).restore(own) if own else clone(step).fit(probe)
 

@@ -38,7 +38,7 @@ class RowStream:
     _finite: list[NDArray[np.bool_]] = field(default_factory=list, init=False, repr=False)
 
     def pieces(self, centre: NDArray[np.float64] | None = None, times: int = 1) -> Iterator[Rows]:
-        """Rows minus `centre`, `times` PIECE_ROWS at a time.
+        """Yield rows minus `centre`, `times` PIECE_ROWS at a time.
 
         With a centre, pieces lie in one buffer, which the caller may overwrite and the next piece will. Without one,
         they are views of the blocks where those are large enough, and must not be changed.
@@ -63,7 +63,7 @@ class RowStream:
             yield buffer[:filled]
 
     def finite_parts(self) -> Iterator[Rows]:
-        """The finite rows as they come, without a copy where a part has no others, at most PIECE_ROWS at a time."""
+        """Yield the finite rows as they come, at most PIECE_ROWS at a time; a part that is all finite is not copied."""
         n_rows = n_left_out = 0
         for number, part in enumerate(self._parts()):
             finite = self._finite_rows_of(number, part)
@@ -99,7 +99,7 @@ class RowStream:
 
 
 def finite_rows(rows: Rows) -> NDArray[np.bool_]:
-    """(n,) bool, True where a row holds no NaN, no infinity, and nothing so large that its square is infinite.
+    """Find rows, (n,) bool, without NaN, infinity, or anything so large that its square is infinite.
 
     One such row would make every covariance infinite.
     """
@@ -112,7 +112,7 @@ def _floating(rows: NDArray[Any]) -> Rows:
 
 
 def column_sums(rows: Rows) -> NDArray[np.float64]:
-    """(p,) float64. float32 rows are summed a few hundred at a time, so that rounding does not build up."""
+    """Sum each column, (p,) float64. A few hundred float32 rows at a time, so that rounding does not build up."""
     starts = range(0, len(rows), 256)
     return sum((rows[i : i + 256].sum(axis=0) for i in starts), np.zeros(rows.shape[1]))
 
@@ -142,7 +142,22 @@ class RowBlocks(Protocol):
         """The blocks themselves, (n_i, p) each, one after the other."""
 
     def map(self, look: Callable[[Shared, Own, Rows], Result], shared: Shared, own: Sequence[Own]) -> Iterator[Result]:
-        """`look(shared, own[i], rows)` for each block i, in their order; the look may not change the rows."""
+        """Look at each block where it is, and bring the results here.
+
+        Parameters
+        ----------
+        look : callable
+            Called with (shared, own[i], rows) for block i; it must not change the rows.
+        shared : object
+            What every look is given.
+        own : sequence
+            What each look is given for its block; as long as `sizes`.
+
+        Returns
+        -------
+        iterator
+            What `look` returned, in the order of the blocks.
+        """
 
 
 @dataclass(frozen=True)
@@ -160,6 +175,7 @@ class Transformed:
         return (after(self.steps, rows) for rows in self.blocks())
 
     def map(self, look: Callable[[Shared, Own, Rows], Result], shared: Shared, own: Sequence[Own]) -> Iterator[Result]:
+        """Look at each block after the steps; see `RowBlocks.map`."""
         return self.blocks.map(_look_after, (self.steps, look, shared), own)
 
 
@@ -169,7 +185,7 @@ def _look_after(shared: tuple[Any, ...], own: Any, rows: Rows) -> Any:
 
 
 def through(steps: Iterable[Any], blocks: Blocks) -> Blocks:
-    """The blocks after these fitted steps: RowBlocks when they are, otherwise a plain stream."""
+    """Pass blocks through fitted steps: RowBlocks stay RowBlocks, others become a plain stream."""
     steps = tuple(steps)
     if not steps:
         return blocks
@@ -179,7 +195,7 @@ def through(steps: Iterable[Any], blocks: Blocks) -> Blocks:
 
 
 def after(steps: Iterable[Any], X: Any) -> Any:
-    """These rows after these steps."""
+    """Transform rows by these steps, one after the other."""
     for step in steps:
         X = step.transform(X)
     return X

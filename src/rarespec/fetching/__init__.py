@@ -67,7 +67,7 @@ def fetch(
     Returns
     -------
     FetchReport
-        What became of each object.
+        The result of each object.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Where the archives keep their files: one table of addresses, of which a user may replace any value."""
+"""Where the archives keep their files: one table of addresses. A user may replace any value."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ WIDTH = re.compile(r"(0?[1-9]\d?d?)?")
 
 
 def _check_fields(template: str, fields: Mapping[str, Any]) -> None:
-    """Plain names alone. `format` would also follow attributes ({plate.__class__}), and pad to any length."""
+    """Allow plain names only. `format` would also follow attributes ({plate.__class__}), and pad to any length."""
     for _, name, width, conversion in Formatter().parse(template):
         if name is not None and (name not in fields or conversion or not WIDTH.fullmatch(width or "")):
             raise ValueError(f"{{{name}}} is not a field")
 
 
 def _check_address(address: str) -> None:
-    """Of an address of the web, that it can be read as one; names of lists have no `://`."""
+    """Check that a web address can be read as one; names of lists have no `://` and are not checked."""
     if "://" in address:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
@@ -84,11 +84,11 @@ def _check_address(address: str) -> None:
 Table = Mapping[str, Any]
 
 MOST_BYTES = 1 << 20
-"""The built-in table has some thousand."""
+"""Most bytes of a user's table; the built-in one has a few thousand."""
 
 
 def load_addresses(path: str | os.PathLike[str] | None = None) -> Table:
-    """The built-in table, with the values of this file, or of that which RARESPEC_ARCHIVES names, put over it."""
+    """Load the built-in table; values in this file, or in the one that RARESPEC_ARCHIVES names, replace its own."""
     builtin = tomllib.loads(files("rarespec.fetching").joinpath("archives.toml").read_text())
     own = path or os.environ.get(VARIABLE)
     return _over(builtin, _own_table(Path(own)), str(own)) if own else builtin
@@ -118,7 +118,7 @@ def _over(builtin: Table, own: Table, where: str) -> Table:
 
 
 def _check_values(values: Any, where: str, inner: bool = False) -> None:
-    """Texts, whole numbers and lists of texts; of an archive, also its releases."""
+    """Allow texts, whole numbers and lists of texts; an archive may also have releases."""
     if not isinstance(values, dict):
         raise UsageError(f"{where} is not a table")
     for key, value in values.items():
@@ -144,7 +144,29 @@ def _merge(builtin: Any, own: Any) -> Any:
 
 
 def archive(table: Table, name: str, release: str | None, default: str = "release") -> Archive:
-    """One archive in one release; by default that which the table calls `default`."""
+    """Choose one archive in one release.
+
+    Parameters
+    ----------
+    table : mapping
+        Archive -> its values, as `load_addresses` gives it.
+    name : str
+        The archive, a key of the table.
+    release : str or None
+        The release; None for the archive's usual one.
+    default : str
+        Key under which the table names the usual release. SDSS has two: one for plates, one for fields.
+
+    Returns
+    -------
+    Archive
+        With the values of the archive, and those of the release over them.
+
+    Raises
+    ------
+    UsageError
+        If the table lists releases, and this one is not among them.
+    """
     values = table[name]
     releases = values.get("releases", {})
     chosen = release or values.get(default, "")

@@ -40,7 +40,7 @@ class Checksums:
         self._lock = threading.Lock()
 
     def of(self, address: str, list_name: str) -> Checksum | None:
-        """The checksum of the file at this address, from the list beside it; None when none is published."""
+        """Find the checksum of the file at this address in the list beside it; None when none is published."""
         if not list_name:
             return None
         place = urljoin(address, list_name.replace("*", "%2A"))

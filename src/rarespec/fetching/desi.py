@@ -43,16 +43,52 @@ WORD = re.compile(r"[a-z0-9]+")
 
 
 def healpix_in(survey: str, program: str, number: str) -> Healpix | None:
-    """None when these are no words of DESI; they become parts of addresses and of file names."""
+    """Check the words that name a pixel; they become parts of addresses and of file names.
+
+    Parameters
+    ----------
+    survey : str
+        Survey of DESI, such as "main".
+    program : str
+        Program of the survey, such as "dark".
+    number : str
+        Number of the pixel in decimal digits (nested, nside 64).
+
+    Returns
+    -------
+    Healpix or None
+        None if these are not words that DESI uses.
+    """
     is_one = WORD.fullmatch(survey) and WORD.fullmatch(program) and number.isascii() and number.isdigit()
     return Healpix(survey, program, int(number)) if is_one else None
 
 
 def healpix_of(targets: Sequence[str], archive: Archive, web: Web) -> dict[str, list[Healpix]]:
-    """TARGETID -> all pixels in which it was coadded; targets that the catalogue does not know are left out."""
+    """Look up the pixels in which each target was coadded.
+
+    Parameters
+    ----------
+    targets : sequence of str
+        TARGETIDs in decimal digits.
+    archive : Archive
+        DESI, with the address of its TAP service.
+    web : Web
+        Asks the service, 500 targets at a time.
+
+    Returns
+    -------
+    dict
+        TARGETID, as it was given -> list of Healpix. Targets that the catalogue does not know are left out.
+
+    Raises
+    ------
+    SurveyError
+        If the service cannot be asked, or does not answer with a table.
+    """
     found: dict[str, list[Healpix]] = {}
     for first in range(0, len(targets), TARGETS_AT_A_TIME):
         some = targets[first : first + TARGETS_AT_A_TIME]
+        # The catalogue answers with plain numbers: an id with leading zeros would not be found again.
         written = {str(int(id)): id for id in some}
         for row in _answer(list(written), archive, web):
             pixel = healpix_in(row["survey"], row["program"], row["healpix"])
@@ -72,6 +108,7 @@ def _answer(targets: list[str], archive: Archive, web: Web) -> list[dict[str, st
     rows = [
         {key.lower(): value.strip() for key, value in row.items() if key} for row in csv.DictReader(text.splitlines())
     ]
+    # Services also answer errors with status 200: a table begins with the name of one of its columns.
     if not text.lower().lstrip().startswith(tuple(COLUMNS)) or not all(row.keys() >= COLUMNS for row in rows):
         said = printable(" ".join(text.split())[:200])
         raise SurveyError(f"cannot look up the healpix of the TARGETIDs: the answer is {said!r}; {INSTEAD}")
@@ -87,10 +124,29 @@ KINDS = ("coadd", "redrock")
 
 
 def desi_files(targets: Sequence[Target], archive: Archive, web: Web) -> list[RemoteFile | Result]:
-    """Two files for each healpix that is asked for or holds a TARGETID that is; or failures that say why not.
+    """Name two files, coadd and redrock, for each healpix that is asked for or holds a TARGETID that is.
 
-    The healpix of a TARGETID is in its row (columns HEALPIX or HPXPIXEL, SURVEY and PROGRAM); those of the others are
-    looked up.
+    The row of a TARGETID may name its healpix (columns HEALPIX or HPXPIXEL, SURVEY and PROGRAM); otherwise the archive
+    is asked for it.
+
+    Parameters
+    ----------
+    targets : sequence of Target
+        Healpix (main-dark-23040) or TARGETIDs.
+    archive : Archive
+        DESI, with its addresses.
+    web : Web
+        Asks for the pixels of TARGETIDs.
+
+    Returns
+    -------
+    list of RemoteFile or Result
+        The files, each once; then a failure, with the reason, for each target without a file.
+
+    Raises
+    ------
+    SurveyError
+        If pixels have to be looked up and cannot be.
     """
     places = {one.id: _in_words(one) for one in targets}
     targetids = [id for id, place in places.items() if not place and _is_targetid(id)]
@@ -106,7 +162,7 @@ def desi_files(targets: Sequence[Target], archive: Archive, web: Web) -> list[Re
 
 
 def without_classes(failures: Sequence[Result]) -> set[str]:
-    """Names of the coadds whose redrock could not be fetched: stored now, they would never get their classes."""
+    """Name the coadds whose redrock could not be fetched: if stored now, they would never get their classes."""
     return {one.name.replace("redrock-", "coadd-") for one in failures if "redrock-" in one.name}
 
 

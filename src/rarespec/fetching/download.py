@@ -28,7 +28,7 @@ from rarespec.storage.whole_file import write_whole
 
 @dataclass(frozen=True)
 class Version:
-    """Which state of which file the bytes are of, as the archive names it (ETag or Last-Modified)."""
+    """The file that bytes belong to, and its state as the archive names it (ETag or Last-Modified)."""
 
     address: str
     validator: str
@@ -43,7 +43,7 @@ class Partial:
         self._note = final.with_name(f".{final.name}.part.json")
 
     def length_of(self, address: str) -> tuple[int, str]:
-        """How many bytes of the file at this address are here, and of which state of it; 0 when that is not known."""
+        """Count the bytes of the file at this address that are here, and name their state; 0 when it is not known."""
         version = self._version()
         if version is None or version.address != address or not self.path.exists():
             return 0, ""
@@ -57,7 +57,7 @@ class Partial:
             return None
 
     def begin(self, address: str, validator: str) -> None:
-        """Start from nothing. Without a validator a break cannot be mended, and no note is made."""
+        """Start from nothing. Without a validator the download cannot go on after a break, and no note is made."""
         self.discard()
         self.final.parent.mkdir(parents=True, exist_ok=True)
         if validator:
@@ -69,7 +69,7 @@ class Partial:
         self.path.unlink(missing_ok=True)
 
     def publish(self, suffix: str = "") -> Path:
-        """Give the file its name, on the disk before the name is there."""
+        """Give the file its name, once its bytes are safely on the disk."""
         with open(self.path, "rb+") as file:
             os.fsync(file.fileno())
         final = self.final.with_name(self.final.name + suffix)
@@ -90,7 +90,7 @@ def digest_of(path: Path, algorithm: str) -> str:
 
 
 def check_whole(path: Path, published: Checksum | None) -> Checksum:
-    """The digest of the file; a FaultError when it is no whole FITS file, or not that which the archive published."""
+    """Return the digest of a file; raise a FaultError if it is not the published one, or this is no whole FITS file."""
     refuse_page(path)
     algorithm = published.algorithm if published else "sha256"
     found = Checksum(algorithm, digest_of(path, algorithm))
@@ -101,7 +101,7 @@ def check_whole(path: Path, published: Checksum | None) -> Checksum:
 
 
 def refuse_page(path: Path) -> None:
-    """Archives answer with a page, and say that all is well, when a token is missing or a database is down."""
+    """Refuse a web page: archives send one with status 200 when a token is missing or a database is down."""
     with open(path, "rb") as file:
         start = file.read(START_BYTES)
     title = page_title(start)
@@ -148,7 +148,7 @@ class Downloads:
         return [self.fetch(remote)]
 
     def fetch(self, remote: RemoteFile) -> Result:
-        """Never raises for a fault of the archive; the addresses are asked in their order."""
+        """Fetch a file from the first of its addresses that has it; a fault of the archive becomes a failed result."""
         there = self.record.already_there(remote)
         if there:
             return there
@@ -188,7 +188,7 @@ class Downloads:
         return self.checksums.of(address, remote.checksums) if self.checksums else None
 
     def _receive(self, address: str, partial: Partial, most: int) -> None:
-        """All bytes of the file, those that came before a break not again where the archive can go on."""
+        """Receive all bytes of the file; after a break, only those that are missing, if the archive can go on."""
         n_here, validator = partial.length_of(address)
         headers = {"Range": f"bytes={n_here}-", "If-Range": validator} if n_here else {}
         try:
@@ -196,7 +196,7 @@ class Downloads:
                 self._write(response, address, partial, n_here, most)
         except FaultError as fault:
             if n_here and fault.status == NOTHING_THERE:
-                partial.discard()  # whatever these bytes are, it cannot be told
+                partial.discard()  # the archive has nothing after our bytes, so what they are is unknown
                 raise FaultError(fault.reason, passing=True) from None
             raise
 
@@ -220,7 +220,7 @@ class Downloads:
 
 
 def _total_of_range(response: Response, n_here: int) -> int:
-    """The length of the whole file, when the answer goes on after these bytes."""
+    """Read the length of the whole file from an answer that goes on after these bytes."""
     match = RANGE.fullmatch(response.headers.get("Content-Range", ""))
     if not match or int(match[1]) != n_here:
         raise FaultError("the archive sent the wrong part of the file", passing=True)
@@ -228,8 +228,9 @@ def _total_of_range(response: Response, n_here: int) -> int:
 
 
 def _validator(response: Response) -> str:
-    """What names this state of the file to the archive later; empty when nothing does so surely."""
+    """Return what names this state of the file to the archive; empty if nothing does so reliably."""
     tag = response.headers.get("ETag", "")
+    # A weak tag (W/) may stay the same when bytes change, so ranges must not rely on it.
     if tag and not tag.startswith("W/"):
         return tag
     return response.headers.get("Last-Modified", "")

@@ -1,4 +1,4 @@
-"""What can go wrong between us and an archive."""
+"""Faults between us and an archive, and how long to wait before we ask again."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class FaultError(RarespecError):
 
 
 class StoppedError(Exception):
-    """The whole fetch is over; nobody waits for this file any more."""
+    """The whole fetch is over: nobody is waiting for this file."""
 
 
 # ---- How long to wait before asking an archive again, and who waits: everyone, when the archive says so.
@@ -117,7 +117,7 @@ class Patience:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def insist(self, ask: Callable[[], Value], host: str) -> Value:
-        """What `ask` returns, asked again after passing faults; the last fault is raised."""
+        """Return what `ask` returns; after faults that may pass, wait and ask again. The last fault is raised."""
         for n_failed in range(self.tries):
             self._wait_for(host)
             try:
@@ -147,7 +147,7 @@ class Patience:
 
 
 def seconds_asked(retry_after: str | None, now: datetime | None = None) -> float | None:
-    """The value of Retry-After: a number of seconds, or a date; None when it is neither."""
+    """Read Retry-After, a number of seconds or a date, as seconds; None when it is neither."""
     text = (retry_after or "").strip()
     if text.isascii() and text.isdigit():
         return float(text)

@@ -35,7 +35,7 @@ CONNECTIONS = 4
 MOST_CONNECTIONS = 16
 FAILED_NAME = ".failed.csv"
 Told = Callable[[str], Progress]
-"""Gives a way to show progress for a stage of this name."""
+"""Gives the function that shows the progress of the stage of this name."""
 
 
 def silent(stage: str) -> Progress:
@@ -57,7 +57,9 @@ class Place:
     connections : int
         Requests to the archive at the same time.
     checksums : bool
-        Whether the lists of checksums that archives publish are asked for.
+        Whether to compare files with the lists of checksums that archives publish.
+    patience : Patience or None
+        How often to ask again after a fault, and how long to wait.
     """
 
     out: Path | None = None
@@ -81,7 +83,29 @@ class Place:
 
 
 def run_fetch(question: Question, place: Place, told: Told = silent) -> FetchReport:
-    """Fetch all files, then store them in the survey if there is to be one."""
+    """Fetch all files, then store them in the survey if there is to be one.
+
+    Parameters
+    ----------
+    question : Question
+        Which objects of which archive.
+    place : Place
+        Where the files go, and how many connections to use.
+    told : callable
+        Takes the name of a stage ("ask", "fetch" or "ingest") and returns its progress. Silent by default.
+
+    Returns
+    -------
+    FetchReport
+        The result of every file. A file that cannot be fetched is a failure in the report, not an error.
+
+    Raises
+    ------
+    UsageError
+        If question or place make no sense, or another process is fetching into the same folder.
+    SurveyError
+        If the archive cannot say which files there are.
+    """
     question.check()
     place.check()
     with _web(question, place) as (table, web):
@@ -98,13 +122,35 @@ def run_fetch(question: Question, place: Place, told: Told = silent) -> FetchRep
 
 
 def _ready(report: FetchReport) -> list[Path]:
-    """The files that can be stored."""
+    """List the files to store: a DESI coadd whose classes could not be fetched waits for the next fetch."""
     held_back = {report.folder / name for name in without_classes(report.failures)}
     return [path for path in report.files if path not in held_back]
 
 
 def run_preview(question: Question, place: Place, told: Told = silent) -> Preview:
-    """What `run_fetch` would ask for, with sizes; nothing is written."""
+    """List the files that `run_fetch` would ask for, with their sizes; nothing is written.
+
+    Parameters
+    ----------
+    question : Question
+        Which objects of which archive.
+    place : Place
+        Where the files would go; files that are there are not listed as missing.
+    told : callable
+        Takes the name of a stage ("ask" or "sizes") and returns its progress. Silent by default.
+
+    Returns
+    -------
+    Preview
+        Files to fetch, files already there, and failures. SPARCL does not tell sizes.
+
+    Raises
+    ------
+    UsageError
+        If question or place make no sense.
+    SurveyError
+        If the archive cannot say which files there are.
+    """
     question.check()
     place.check(dry_run=True)
     with _web(question, place) as (table, web):
@@ -122,7 +168,7 @@ def _web(question: Question, place: Place) -> Iterator[tuple[Table, Web]]:
 
 
 def _names_in(survey: Path | None) -> list[str]:
-    """Files of which the survey has all spectra."""
+    """Name the files whose spectra the survey holds in full."""
     if survey is None or not (survey / MANIFEST).exists():
         return []
     opened = Survey.open(survey)

@@ -31,13 +31,36 @@ WANTED = "the query must return plate, mjd and fiberid (and best run2d), or fiel
 
 
 def rows_of(sql: str, archive: Archive, web: Web) -> list[Target]:
-    """The objects that a query gives, every one once, in its order."""
+    """Ask SkyServer for objects.
+
+    Parameters
+    ----------
+    sql : str
+        A query that returns plate, mjd and fiberid, or field, mjd and catalogid.
+    archive : Archive
+        SDSS, with its addresses.
+    web : Web
+        Sends the query.
+
+    Returns
+    -------
+    list of Target
+        Each object once, in the order of the answer.
+
+    Raises
+    ------
+    SurveyError
+        If SkyServer cannot be reached, or has cut its answer at its limit of rows.
+    UsageError
+        If the answer is a message instead of a table, or a table without these columns.
+    """
     address = archive.fill(archive.text("sql"), sql=quote(" ".join(sql.split()), safe=""))
     try:
         text = web.text("GET", address, seconds=QUERY_SECONDS)
     except FaultError as fault:
         raise SurveyError(f"SkyServer, release {archive.release}: {fault.reason}") from None
     rows = _parse(text, archive.release)
+    # SkyServer cuts long answers without a word: one of exactly its limit may lack objects.
     if len(rows) >= archive.number("sql_rows"):
         raise SurveyError(f"SkyServer truncated the result at {len(rows)} rows; request fewer at a time")
     return list({one.id: one for one in map(_read_target, rows)}.values())
@@ -128,6 +151,29 @@ def paper_sample(
 
 
 def draw_targets(objects: Sequence[Target], n: int, seed: int, what: str) -> list[Target]:
+    """Draw objects by a hash of their ids and the seed, so that anyone can repeat the draw.
+
+    Parameters
+    ----------
+    objects : sequence of Target
+        Objects to choose from, in any order.
+    n : int
+        How many to draw.
+    seed : int
+        Same seed, same objects.
+    what : str
+        What an error message calls the objects.
+
+    Returns
+    -------
+    list of Target
+        In the order of their ids.
+
+    Raises
+    ------
+    SurveyError
+        If there are fewer than n objects.
+    """
     if len(objects) < n:
         raise SurveyError(f"SkyServer has only {len(objects)} {what}, but the paper used {n}; try a later release")
     return sorted(heapq.nsmallest(n, objects, lambda one: _place(one.id, seed)), key=lambda one: one.id)
@@ -190,7 +236,31 @@ class Question:
         return lamost_secret(self.addresses(table)) if self.archive == "lamost" else None
 
     def files(self, table: Table, web: Web, progress: Progress) -> tuple[list[RemoteFile], list[Result]]:
-        """The files to be fetched, each once, and the objects for which there is none, with the reason."""
+        """Find the files to fetch.
+
+        Parameters
+        ----------
+        table : mapping
+            The table of archives, as `load_addresses` gives it.
+        web : Web
+            Asks the archive where it has to be asked.
+        progress : callable
+            Called with the groups of plates asked for, in all, and a note; only for the sample of the paper.
+
+        Returns
+        -------
+        files : list of RemoteFile
+            Each file once.
+        failures : list of Result
+            Objects without a file, with the reason.
+
+        Raises
+        ------
+        UsageError
+            If there is nothing to fetch, or no id has the form that this archive uses.
+        SurveyError
+            If the archive cannot be asked.
+        """
         targets = self._find_targets(table, web, progress)
         if not targets:
             raise UsageError("nothing to fetch: no objects given")

@@ -1,4 +1,4 @@
-"""What a folder holds of what was fetched: a hidden list of files with their lengths, a line each, written at once."""
+"""A hidden list in the folder of a fetch: the files that are there with their lengths, a line each, added at once."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from rarespec.survey.store.accounts import IngestReport
 
 
-# ---- What became of the files and of the objects that were asked for: every one is fetched, already there, or
-# failed.
+# ---- The result of every file and object that was asked for: fetched, already there, or failed.
 
 
 class Cause(StrEnum):
@@ -46,7 +45,7 @@ WORST_FIRST = (Outcome.FAILED, Outcome.FETCHED, Outcome.ALREADY_THERE)
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one file, or of an id for which no file could even be named.
+    """The result of one file, or of an id for which no file could even be named.
 
     Parameters
     ----------
@@ -89,6 +88,26 @@ class Result:
 def record_failure(
     ids: Iterable[str], reason: str, name: str = "", address: str = "", cause: Cause = Cause.FAULT
 ) -> Result:
+    """Make the result of something that could not be fetched.
+
+    Parameters
+    ----------
+    ids : iterable of str
+        Ids of the objects that need the file.
+    reason : str
+        Why it failed, in words for the user.
+    name : str
+        The file, relative to the folder; empty if it could not be named.
+    address : str
+        Where it was looked for.
+    cause : Cause
+        Kind of failure; only faults count towards giving up on an archive.
+
+    Returns
+    -------
+    Result
+        With the outcome "failed".
+    """
     return Result(tuple(ids), Outcome.FAILED, name, address, reason, cause=cause)
 
 
@@ -101,9 +120,9 @@ class FetchReport:
     folder : Path
         Where the files are.
     results : list of Result
-        What became of each file.
+        One for each file.
     ingest : IngestReport or None
-        What became of the files in the survey, when they were stored in one.
+        The account of the ingest, if the files were stored in a survey.
     """
 
     folder: Path
@@ -156,7 +175,7 @@ NAME = ".fetched.jsonl"
 
 @contextmanager
 def sole_user(folder: Path) -> Iterator[None]:
-    """Held by the one process that may fetch into this folder."""
+    """Lock the folder, so that only one process at a time fetches into it."""
     import fcntl
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -170,7 +189,7 @@ def sole_user(folder: Path) -> Iterator[None]:
 
 
 class Record:
-    """The list of a folder, and the names of the files of which a survey has the spectra already."""
+    """The list of a folder, and the names of the files whose spectra a survey has already."""
 
     def __init__(self, folder: Path, in_survey: Iterable[str] = ()) -> None:
         self._folder = folder
@@ -191,7 +210,7 @@ class Record:
         return None
 
     def add(self, result: Result) -> None:
-        """Note a file that was fetched. A break in the middle of a line costs that line alone."""
+        """Note a file that was fetched. If the process dies while it writes, only this line is lost."""
         entry = {"file": result.name, "bytes": result.n_bytes, "digest": result.digest, "address": result.address}
         with open(self._folder / NAME, "ab") as file:
             start = b"\n" if file.tell() and not self._ends_with_newline() else b""

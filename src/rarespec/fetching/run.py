@@ -1,4 +1,4 @@
-"""Many files at once, but never more than the archive should bear; every one ends with a result."""
+"""Fetch many files at once, but no more than the archive can bear; every file ends with a result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rarespec.fetching.record import Cause, Outcome, Result, record_failure
 from rarespec.progress import Progress
 
 GIVE_UP_AFTER = 25
-"""Failures in a row, other than files that are not there, after which the archive is left alone."""
+"""After so many failures in a row, other than absent files, no more is asked of the archive."""
 
 
 class Task:

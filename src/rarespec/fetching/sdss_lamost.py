@@ -23,10 +23,29 @@ NO_ID = "not an SDSS id: write plate-mjd-fiber (0355-51788-0579) or field-mjd-ca
 def sdss_files(
     targets: Sequence[Target], table: Table, release: str | None = None, run2d: str | None = None
 ) -> list[RemoteFile | Result]:
-    """A file for each object, or a failure that says why there is none.
+    """Name a file for each object of SDSS.
 
-    The reduction (run2d) is that which was given, else that of the object's row, else those of the table of archives
-    are asked one after the other: 26, 104 and 103 for the first spectrographs, that of the release for BOSS and SDSS-V.
+    Parameters
+    ----------
+    targets : sequence of Target
+        Objects by plate-mjd-fiber or field-mjd-catalogid.
+    table : mapping
+        The table of archives, as `load_addresses` gives it.
+    release : str, optional
+        Release of SDSS. By default the table has one for plates and one for fields.
+    run2d : str, optional
+        The reduction. By default that of the object's row. Without one, the reductions in the table are tried in turn:
+        26, 104 and 103 for the first spectrographs, that of the release for BOSS and SDSS-V.
+
+    Returns
+    -------
+    list of RemoteFile or Result
+        In the order of the targets; a Result is a failure that says why there is no file.
+
+    Raises
+    ------
+    UsageError
+        If the table has no such release.
     """
     plates = archive(table, "sdss", release, "plate_release")
     fields = archive(table, "sdss", release, "field_release")
@@ -74,7 +93,7 @@ NO_OBSID = "not a LAMOST obsid: write a whole number, such as 437513049"
 
 
 def lamost_files(targets: Sequence[Target], archive: Archive) -> list[RemoteFile | Result]:
-    """A file for each object, or a failure that says why there is none."""
+    """Name a file for each object, or say in a failure why there is none."""
     return [_lamost_file(one.id, archive) for one in targets]
 
 
@@ -87,6 +106,6 @@ def _lamost_file(id: str, archive: Archive) -> RemoteFile | Result:
 
 
 def lamost_secret(archive: Archive) -> Secret | None:
-    """The token for releases that are not public yet, from the environment alone."""
+    """Take the token for releases that are not public yet from the environment, and from nowhere else."""
     address = archive.fill(archive.texts("spectrum")[0], obsid=0)
     return secret_from_environment(archive.text("token_variable"), address)

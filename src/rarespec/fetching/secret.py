@@ -22,7 +22,7 @@ class Secret:
     value: str = field(repr=False)
 
     def add_to(self, url: str) -> str:
-        """The address with the token, when it is of the token's origin; else as it is."""
+        """Add the token to an address of its own origin; return any other as it is."""
         if origin_of(url) != self.origin or self.is_in(url):
             return url
         mark = "&" if urlsplit(url).query else "?"
@@ -32,12 +32,12 @@ class Secret:
         return self.value in text or quote(self.value, safe="") in text
 
     def hide_in(self, text: str) -> str:
-        """The text without the token."""
+        """Return the text without the token."""
         return text.replace(self.value, HIDDEN).replace(quote(self.value, safe=""), HIDDEN)
 
 
 def secret_from_environment(variable: str, address: str) -> Secret | None:
-    """The token in this environment variable, for the archive at this address; None when it is not set."""
+    """Take the token of the archive at this address from an environment variable; None when it is not set."""
     value = os.environ.get(variable, "").strip()
     if not value:
         return None

@@ -17,7 +17,7 @@ from rarespec.fetching.web import Web, length_of
 from rarespec.progress import Progress
 
 HEADS = 200
-"""Files whose size is asked for; of more, that many are asked for, evenly spread, and the rest estimated from them."""
+"""Most files whose size is asked for. Of more files, so many are asked for, evenly spread; the rest is estimated."""
 
 
 @dataclass
@@ -28,14 +28,14 @@ class Preview:
     ----------
     folder : Path
         Where they would go.
-    missing : list of Wanted
+    missing : list of RemoteFile
         Files to fetch.
     there : list of Result
         Files that are there already.
     failures : list of Result
         Ids and files that cannot be fetched.
     sizes : dict
-        Name -> bytes, where the archive told the size.
+        Name -> bytes, where the archive said how large the file is.
     looked_at : frozenset of str
         Names of the files whose size was asked for.
     """
@@ -49,7 +49,7 @@ class Preview:
 
     @property
     def total(self) -> int | None:
-        """Bytes of all that would be fetched, from the mean of those that are known; None when none is."""
+        """Bytes of all files to fetch, estimated from the mean of the known sizes; None when no size is known."""
         return round(sum(self.sizes.values()) / len(self.sizes) * len(self.missing)) if self.sizes else None
 
     @property
@@ -74,6 +74,32 @@ def preview(
     progress: Progress,
     ask_sizes: bool = True,
 ) -> Preview:
+    """List what a fetch would ask for, and ask the archive for the sizes.
+
+    Parameters
+    ----------
+    files : sequence of RemoteFile
+        Files that are needed.
+    failures : sequence of Result
+        Objects for which no file could be named.
+    folder : Path
+        Where the files would go.
+    record : Record
+        Tells which files are there already.
+    web : Web
+        Asks for sizes (HEAD).
+    connections : int
+        Requests at the same time.
+    progress : callable
+        Called with the sizes asked for, in all, and how many failed.
+    ask_sizes : bool
+        Whether to ask; of more than 200 files, 200 are asked for.
+
+    Returns
+    -------
+    Preview
+        Files that the archive turns out not to have are among its failures.
+    """
     found = {one.name: record.already_there(one) for one in files}
     missing = [one for one in files if not found[one.name]]
     view = Preview(folder, missing, [there for there in found.values() if there], list(failures))

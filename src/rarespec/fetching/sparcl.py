@@ -35,13 +35,13 @@ from rarespec.storage.whole_file import write_whole
 SCALARS = ("sparcl_id", "specid", "targetid", "data_release", "ra", "dec", "redshift", "redshift_warning", "spectype")
 VECTORS = ("wavelength", "flux", "ivar", "mask")
 FIELDS = (*SCALARS, *VECTORS)
-"""What is asked for: fields that spectra of every data set have."""
+"""Fields to ask for: spectra of every data set have them."""
 
 
 def parquet_of(record: dict[str, Any]) -> bytes:
-    """The file; a FaultError when the record lacks a vector, or its vectors differ in length.
+    """Write a record as a file; raise a FaultError if it lacks a vector, or its vectors differ in length.
 
-    The mask becomes true where a pixel is bad: of SDSS and BOSS spectra only the bits of single pixels count.
+    The mask becomes true where a pixel is bad. For SDSS and BOSS, only the bits about single pixels count.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -98,11 +98,11 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 SPECTRA_AT_A_TIME = 25
 """A spectrum is about a third of a megabyte of JSON."""
 SPECTRUM_BYTES = 4 << 20
-"""The most that one may have."""
+"""Most bytes of one spectrum."""
 MOST_BRACKETS = 50
-"""Of one record, which has a list for each vector."""
+"""Most brackets in one record, which has a list for each vector."""
 SPECTRA_SECONDS = 120.0
-"""Longest silence before they come."""
+"""Longest silence before the spectra come."""
 SPECIDS_AT_A_TIME = 500
 MATCHES_EACH = 20
 """The same specid may be in several data sets."""
@@ -111,7 +111,27 @@ NOT_THERE = "not in the archive: SPARCL has no such spectrum"
 
 
 def sparcl_files(targets: Sequence[Target], archive: Archive, web: Web) -> list[RemoteFile | Result]:
-    """A file for each spectrum; specids (of SDSS, of DESI the TARGETID) are looked up, and may have several."""
+    """Name a file for each spectrum of SPARCL.
+
+    Parameters
+    ----------
+    targets : sequence of Target
+        Spectra by sparcl_id or by specid (of DESI the TARGETID).
+    archive : Archive
+        SPARCL, with its addresses.
+    web : Web
+        Looks up the specids; each may have several spectra.
+
+    Returns
+    -------
+    list of RemoteFile or Result
+        The files, each once; then a failure, with the reason, for each target without a spectrum.
+
+    Raises
+    ------
+    SurveyError
+        If SPARCL cannot be asked for the specids.
+    """
     specids = {one.id: one for one in targets if one.id.isascii() and one.id.isdigit()}
     matches = _look_up(list(specids), archive, web)
     files: list[RemoteFile] = []
@@ -146,7 +166,7 @@ def _look_up(specids: Sequence[str], archive: Archive, web: Web) -> dict[str, li
 
 
 def _records(text: str, most: int) -> list[dict[str, Any]]:
-    """The records of an answer, so many at most; the first element of the list is a header."""
+    """Read the records of an answer, `most` at most; the first element of the list is a header."""
     title = page_title(text.encode()[:65536])
     if title is not None:
         raise FaultError(f"a web page instead of data{f': {title!r}' if title else ''}")

@@ -1,4 +1,4 @@
-"""What the user asks for: ids, with what a table says of them beside (run2d, healpix ...)."""
+"""What the user asks for: ids, with the other columns of their table (run2d, healpix ...)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Target:
 
 
 def make_targets(ids: Iterable[str]) -> list[Target]:
-    """Every id once."""
+    """Make a target of every id, each once."""
     return [Target(id) for id in dict.fromkeys(id.strip() for id in ids) if id]
 
 
 def read_targets(path: str | os.PathLike[str]) -> list[Target]:
-    """The objects of a table: FITS, CSV, ECSV, VOTable or Parquet; or of a list with an id a line."""
+    """Read the objects of a table (FITS, CSV, ECSV, VOTable or Parquet) or of a list with one id per line."""
     try:
         found = _of_list(Path(path)) or _of_table(path)
     except DefectError as error:
@@ -48,7 +48,7 @@ def _of_table(path: str | os.PathLike[str]) -> list[Target]:
 
 
 def _of_list(path: Path) -> list[Target]:
-    """Lines with one word each, of which the first is an id and no heading; nothing when it is not such a list."""
+    """Read a list with one word per line, whose first word is an id and not a heading; empty for any other file."""
     with open(path, "rb") as file:
         if b"\0" in file.read(4096):
             return []
@@ -65,7 +65,7 @@ def _of_list(path: Path) -> list[Target]:
 
 
 SPECTRUM_BYTES = 64 << 20
-"""Of a file with one spectrum and its exposures: several times what the longest has."""
+"""Most bytes of a file with one spectrum and its exposures: several times the size of the longest."""
 MANY_SPECTRA_BYTES = 8 << 30
 
 
@@ -96,7 +96,7 @@ class RemoteFile:
 
 
 def once(files: list[RemoteFile]) -> list[RemoteFile]:
-    """Every file once, for all objects that need it, in the order of first need."""
+    """List every file once, for all objects that need it, in the order of first need."""
     by_name: dict[str, RemoteFile] = {}
     for remote in files:
         there = by_name.get(remote.name)

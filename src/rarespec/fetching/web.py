@@ -34,13 +34,33 @@ from rarespec.storage.text import printable
 
 PIECE = 1 << 18
 SLOWEST = 1000
-"""Bytes a second, which the oldest of modems had."""
+"""Bytes a second: what the oldest modems reached."""
 GRACE_SECONDS = 120.0
-"""Before the speed counts."""
+"""Seconds before the speed counts."""
 
 
 def body_of(response: urllib3.BaseHTTPResponse, most: int, clock: Clock) -> Iterator[bytes]:
-    """Pieces as they come and as they lie on the archive's disk: nothing is unpacked."""
+    """Read the body of an answer as it lies on the archive's disk: nothing is unpacked.
+
+    Parameters
+    ----------
+    response : urllib3.BaseHTTPResponse
+        An answer whose body has not been read.
+    most : int
+        Bytes that such a body may have.
+    clock : Clock
+        Measures how fast the body comes.
+
+    Yields
+    ------
+    bytes
+        Pieces as they come, of at most 256 KiB.
+
+    Raises
+    ------
+    FaultError
+        If the body is longer than `most`, or after two minutes comes at less than about 1000 bytes a second.
+    """
     started, n_bytes = clock.now(), 0
     while piece := response.read1(PIECE, decode_content=False):
         n_bytes += len(piece)
@@ -112,9 +132,9 @@ QUERY_SECONDS = 600.0
 """Longest silence of an archive that is thinking about a query."""
 REDIRECTS = 5
 TEXT_BYTES = 256 << 20
-"""Answers of more than this are no table of ids."""
+"""An answer longer than this cannot be a table of ids."""
 MOST_DIGITS = 18
-"""Of a length that a file can have."""
+"""Most digits of a length that a file can have."""
 SMALL_BYTES = 65_536
 """Up to here, reading the page of an error to its end costs less than a new connection."""
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -152,7 +172,7 @@ class Web:
             logging.getLogger("urllib3.connectionpool").removeFilter(self._filter)
 
     def stop(self) -> None:
-        """End all waiting and all answers that are on their way; for another thread than those that wait."""
+        """End all waiting, and all answers that are on their way; call it from a thread that does not wait."""
         self.patience.clock.stop()
         for response in tuple(self._answers):
             with suppress(OSError, RuntimeError, ValueError):  # it came to its end meanwhile
@@ -167,7 +187,31 @@ class Web:
         seconds: float | None = None,
         **body: Any,
     ) -> Iterator[Response]:
-        """The answer to one request, once: status 200 or 206 and a body to be read; anything else is a FaultError."""
+        """Send one request, once, in a `with` block; follow redirects.
+
+        Parameters
+        ----------
+        method : str
+            "GET", "HEAD" or "POST".
+        url : str
+            The address, without the token: that is added here.
+        headers : mapping, optional
+            Headers besides the usual ones.
+        seconds : float, optional
+            Longest silence of the archive. By default 60.
+        **body : object
+            What to send, as urllib3 takes it: `fields` for a form, `json`.
+
+        Yields
+        ------
+        urllib3.BaseHTTPResponse
+            The answer, of status 200 or 206, with a body to be read.
+
+        Raises
+        ------
+        FaultError
+            If the connection fails, or the status is any other.
+        """
         try:
             response = self._after_redirects(method, url, {**HEADERS, **(headers or {})}, seconds or READ_SECONDS, body)
             self._answers.add(response)
@@ -185,7 +229,29 @@ class Web:
             raise FaultError(words, passing=_may_pass(error)) from None
 
     def text(self, method: str, url: str, most: int = TEXT_BYTES, **how: Any) -> str:
-        """The whole answer, of at most so many bytes, as text; passing faults are waited out."""
+        """Read a whole answer as text; wait and ask again after faults that may pass.
+
+        Parameters
+        ----------
+        method : str
+            "GET" or "POST".
+        url : str
+            The address, without the token.
+        most : int
+            Bytes that the answer may have. By default 256 MiB.
+        **how : object
+            Passed on to `ask`: `headers`, `seconds`, and the body of the request.
+
+        Returns
+        -------
+        str
+            The answer; bytes that are not UTF-8 are replaced.
+
+        Raises
+        ------
+        FaultError
+            The last fault, if no try helped.
+        """
 
         def ask() -> str:
             with self.ask(method, url, **how) as response:
@@ -195,11 +261,11 @@ class Web:
         return self.patience.insist(ask, origin_of(url))
 
     def pieces(self, response: Response, most: int) -> Iterator[bytes]:
-        """The body of an answer as it comes; a FaultError when it has more bytes than this, or comes too slowly."""
+        """Read the body of an answer as it comes; raise a FaultError if it is longer than this, or comes too slowly."""
         return body_of(response, most, self.patience.clock)
 
     def hide(self, text: str) -> str:
-        """The text without the token."""
+        """Return the text without the token."""
         return self._secret.hide_in(text) if self._secret else text
 
     def _after_redirects(
@@ -212,6 +278,7 @@ class Web:
                 return response
             self._keep_connection(response)
             url = self._next(url, there)
+            # 303 asks for a GET of the new address; other redirects repeat the request here.
             if response.status == 303 and method == "POST":
                 method, body = "GET", {}
         raise FaultError(f"more than {REDIRECTS} redirects")
@@ -274,14 +341,14 @@ class Web:
 
 
 def _proxy_for(url: str) -> str:
-    """The proxy of the environment (HTTPS_PROXY, NO_PROXY ...) or of the system; empty for none."""
+    """Find the proxy in the environment (HTTPS_PROXY, NO_PROXY ...) or the system; empty for none."""
     parts = urlsplit(url)
     proxy = getproxies().get(parts.scheme, "")
     return "" if not proxy or proxy_bypass(parts.hostname or "") else proxy
 
 
 def length_of(response: Response) -> int | None:
-    """The Content-Length; None when there is none, or nonsense."""
+    """Read the Content-Length; None if it is missing or makes no sense."""
     length = response.headers.get("Content-Length", "")
     return int(length) if length.isascii() and length.isdigit() and len(length) <= MOST_DIGITS else None
 
@@ -296,7 +363,7 @@ def _status_in_words(status: int, wait: float | None) -> str:
 
 
 def fault_in_words(error: urllib3.exceptions.HTTPError, host: str) -> str:
-    """Short, and without the address, in which a token may be."""
+    """Say briefly what failed, without the address: it may contain a token."""
     kinds = urllib3.exceptions
     if isinstance(error, kinds.NameResolutionError):
         return f"cannot find the host {host}; check your network connection"
@@ -321,7 +388,7 @@ TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
 
 
 def page_title(content: bytes) -> str | None:
-    """The title of a web page ("" when it has none); None when this is no web page."""
+    """Return the title of a web page ("" if it has none); None if this is not a web page."""
     text = content[:65536].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     if not re.match(r"<(!doctype html|html|head|body|\?xml[^>]*>\s*<!doctype html)", text, re.IGNORECASE):
         return None

@@ -61,7 +61,7 @@ COMMON = {
 
 
 def is_catalogue(source: Source) -> bool:
-    """Whether this FITS file has a table of named objects (redrock, spZbest, specObj, zcatalog) and no spectra."""
+    """Say whether this FITS file has a table of named objects (redrock, spZbest, specObj, zcatalog) and no spectra."""
     if source.container != Container.FITS:
         return False
     hdus = source.hdus

@@ -31,7 +31,7 @@ _STRUCTURE = re.compile(
 
 
 def plain(value: Any) -> Any:
-    """A value of a table as Python's own type: text without blanks around it, None for NaN."""
+    """Bring a value of a table to Python's own type: text without blanks around it, None for NaN."""
     if isinstance(value, bytes):
         return value.split(b"\0", 1)[0].decode("latin-1").strip()
     if isinstance(value, str):
@@ -50,30 +50,30 @@ def _scalar_names(dtype: np.dtype[Any]) -> tuple[tuple[int, str, str], ...]:
 
 
 def own_row(table: NDArray[Any], row: int = 0) -> dict[str, Any]:
-    """The scalars of one row of a structured array. Integers never pass through floats."""
+    """Take the scalars of one row of a structured array. Integers never pass through floats."""
     values = table[row].tolist()
     return {lower: plain(values[position]) for position, _, lower in _scalar_names(table.dtype)}
 
 
 def scalar_columns(table: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """The columns of a structured array with one plain value per row, as stored, by name in lower case."""
+    """Take the columns of a structured array with one plain value per row, as stored, by name in lower case."""
     return {lower: table[name] for _, name, lower in _scalar_names(table.dtype)}
 
 
 def own_columns(table: NDArray[Any]) -> Catalogue:
-    """The scalar columns of a structured array as Python values."""
+    """Take the scalar columns of a structured array as Python values."""
     return {name: plain_list(column) for name, column in scalar_columns(table).items()}
 
 
 def plain_list(column: NDArray[Any]) -> list[Any]:
-    """The values of a column as Python's own types."""
+    """Bring the values of a column to Python's own types."""
     if column.dtype.kind in "biu":
         return column.tolist()
     return [plain(value) for value in column.tolist()]
 
 
 def own_cards(header: Header) -> dict[str, Any]:
-    """The cards of a header that say something about the object; the first of a name counts."""
+    """Take the cards of a header that say something about the object; of cards with one name, the first counts."""
     own: dict[str, Any] = {}
     for key, value in header.cards():
         name = _name_of_card(key)
@@ -89,16 +89,45 @@ def _name_of_card(keyword: str) -> str:
 
 
 def catalogue_of(common: dict[str, Any], own: dict[str, Any], taken: Collection[str] = ()) -> dict[str, Any]:
-    """All common columns first, then the survey's own."""
+    """Put the common columns first, all of them, then the survey's own.
+
+    Parameters
+    ----------
+    common : dict
+        Common column -> its value, or a list with one value per spectrum. Those that are absent become None.
+    own : dict
+        The survey's columns under their names in lower case, in the same shape.
+    taken : collection of str
+        Names in `own` whose values became the common column of the same name; they are not repeated.
+
+    Returns
+    -------
+    dict
+        The columns of the catalogue.
+    """
     return with_own({name: common.get(name) for name in COMMON_COLUMNS}, own, taken)
 
 
 def with_own(common: dict[str, Any], own: dict[str, Any], taken: Collection[str]) -> dict[str, Any]:
-    """These common columns and the survey's own.
+    """Add the survey's own columns to these common ones.
 
-    A column of the survey that happens to carry a common name but holds something else is kept as `file_NAME`;
-    those in `taken` are the very values that became the common column, and are not repeated.
+    A column of the survey that happens to carry a common name but holds something else is kept as `file_NAME`.
+
+    Parameters
+    ----------
+    common : dict
+        Common column -> its value, or a list with one value per spectrum.
+    own : dict
+        The survey's columns under their names in lower case, in the same shape.
+    taken : collection of str
+        Names in `own` whose values became the common column of the same name; they are not repeated.
+
+    Returns
+    -------
+    dict
+        The common columns first.
     """
+    # `common` twice: the first keeps its columns in front, the last keeps its values.
     result = {**common, **own, **common}
     for name in common:
         if name in own and name not in taken:
@@ -107,7 +136,7 @@ def with_own(common: dict[str, Any], own: dict[str, Any], taken: Collection[str]
 
 
 def one_row(row: dict[str, Any]) -> Catalogue:
-    """A catalogue with a single spectrum."""
+    """Make a catalogue with a single spectrum."""
     return {name: [value] for name, value in row.items()}
 
 
@@ -128,7 +157,7 @@ Column = NDArray[Any] | list[Any]
 
 
 def find(names: Iterable[str], wanted: tuple[str, ...]) -> str | None:
-    """The file's name for the first of the wanted columns that is there."""
+    """Find the first of the wanted columns that is there, under the file's own name for it."""
     by_lower: dict[str, str] = {}
     for name in names:
         by_lower.setdefault(name.lower(), name)
@@ -136,6 +165,22 @@ def find(names: Iterable[str], wanted: tuple[str, ...]) -> str | None:
 
 
 def missing(what: str, looked_for: Iterable[str], names: Iterable[str]) -> DefectError:
+    """Make the error that says which column was looked for and which there are; the caller raises it.
+
+    Parameters
+    ----------
+    what : str
+        What is missing, in words.
+    looked_for : iterable of str
+        Names that would have been understood.
+    names : iterable of str
+        Names in the file; the first 12 are shown.
+
+    Returns
+    -------
+    DefectError
+        Of the reason "missing column".
+    """
     there = ", ".join(name[:40] for name in sorted(names)[:12]) or "nothing"
     return DefectError(Reason.MISSING_COLUMN, f"no {what}: looked for {', '.join(looked_for)}; found {there}")
 
@@ -202,7 +247,27 @@ EXACT_IN_FLOAT = 2**53
 
 
 def generic_catalogue(columns: Mapping[str, Column], source_name: str, spare_ids: list[str]) -> Catalogue:
-    """Common columns first, then the file's own in lower case; every list has one value per spare id."""
+    """Make the catalogue of a generic file: the common columns first, then the file's own in lower case.
+
+    Parameters
+    ----------
+    columns : mapping
+        Columns of the file, one value per spectrum, without those that make the spectrum.
+    source_name : str
+        What the column `source` says of every spectrum.
+    spare_ids : list of str
+        An id for each spectrum, used where the file gives none. Their number is the number of spectra.
+
+    Returns
+    -------
+    dict
+        Column -> list of Python values.
+
+    Raises
+    ------
+    DefectError
+        If ids are stored as floats too large to be exact, or text is not valid Unicode.
+    """
     left = {name: python_values(column) for name, column in columns.items()}
     n = len(spare_ids)
     catalogue: Catalogue = {"id": ids_of(_take_first(left, IDS) or [None] * n, spare_ids)}
@@ -242,7 +307,7 @@ def _free_name(name: str, taken: Mapping[str, Any], used: Counter[str]) -> str:
 
 
 def python_values(column: Any) -> list[Any]:
-    """Plain Python values: whole numbers stay exact, text is decoded and stripped, NaN and masked are None."""
+    """Turn a column into Python values: whole numbers stay exact, text is stripped, NaN and masked become None."""
     if isinstance(column, np.ma.MaskedArray):
         hidden = np.ma.getmaskarray(column)
         values = python_values(np.asarray(column.data))
@@ -283,7 +348,7 @@ def _whole_characters(text: str) -> str:
 
 
 def ids_of(values: list[Any], otherwise: list[str]) -> list[str]:
-    """Ids as text, never through a float that would round them; the other where there is none."""
+    """Write ids as text, never through a float that would round them; where there is none, take the other."""
     return [_id(value) or spare for value, spare in zip(values, otherwise, strict=True)]
 
 
@@ -298,9 +363,27 @@ def _id(value: Any) -> str:
 
 
 def stem_of(path: Path) -> str:
-    """The file's name without its endings for format and compression."""
+    """Strip the endings for format and compression from a file's name."""
     return path.with_suffix("").stem if path.suffix == ".gz" else path.stem
 
 
 def number_ids(stem: str, first: int, n: int, single: bool = False) -> list[str]:
+    """Make ids for spectra whose file gives none: `stem-000012`, counted from 0.
+
+    Parameters
+    ----------
+    stem : str
+        The file's name without its endings.
+    first : int
+        Number of the first row.
+    n : int
+        How many ids.
+    single : bool
+        Whether the file holds one spectrum only; it is then called by the stem.
+
+    Returns
+    -------
+    list of str
+        The ids.
+    """
     return [stem] if single else [f"{stem}-{row:06d}" for row in range(first, first + n)]

@@ -110,7 +110,7 @@ LEAST_MEMORY = 0.5
 
 
 def read_limits(seconds: float, gigabytes: float) -> ReadLimits:
-    """As a person gives them."""
+    """Make limits of the numbers that a person gives."""
     if not seconds > 0:
         raise ValueError(f"a limit of {seconds:g} s is too short; give a positive number of seconds")
     if not gigabytes >= LEAST_MEMORY:
@@ -173,7 +173,7 @@ def _read(shared: tuple[str | None, ReadOptions | None], path: str) -> Iterator[
 
 
 def read_catalogue_contained(path: str | os.PathLike[str], limits: ReadLimits = USUAL_LIMITS) -> pa.Table:
-    """As `read_catalogue`, in a process of its own; a DefectError where the file is too much for that."""
+    """Read as `read_catalogue` does, in a process of its own; raise a DefectError if the file is too much for it."""
     import pyarrow as pa
 
     with tempfile.TemporaryDirectory() as folder:
@@ -185,7 +185,7 @@ def read_catalogue_contained(path: str | os.PathLike[str], limits: ReadLimits = 
 
 
 def _write_catalogue(into: str, path: str) -> Iterator[Defect]:
-    """Through a file, as a catalogue may be larger than what processes can well hand to each other."""
+    """Write the catalogue to a file: it may be larger than what processes can well hand to each other."""
     import pyarrow as pa
 
     from rarespec.formats.catalogue import read_catalogue

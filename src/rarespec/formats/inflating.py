@@ -23,7 +23,7 @@ BLOSC_HEADER = struct.Struct("<4B3I")
 
 
 def is_whole(path: Path) -> bool:
-    """Whether the chunk in this file is as long as its header says."""
+    """Say whether the chunk in this file is as long as its header says."""
     with open(path, "rb") as file:
         head = file.read(BLOSC_HEADER.size)
     return len(head) == BLOSC_HEADER.size and BLOSC_HEADER.unpack(head)[-1] == path.stat().st_size
@@ -46,7 +46,7 @@ _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def largest_inflated(n_bytes: int) -> int:
-    """Bytes that so many compressed ones may unfold to: far more than spectra ever do, far less than a bomb does."""
+    """Limit what so many compressed bytes may unfold to: far more than spectra ever do, far less than a bomb does."""
     return (64 << 20) + 30 * n_bytes
 
 
@@ -56,7 +56,7 @@ def inflate(compressed: bytes) -> bytes:
 
 
 def _inflate(compressed: bytes, limit: int, decompressor: Callable[[], Any]) -> Iterator[bytes]:
-    """What one stream after the other unfolds to, piece by piece; the work is linear in both lengths."""
+    """Yield what one stream after the other unfolds to, piece by piece; the work is linear in both lengths."""
     total, at = 0, 0
     while at < len(compressed):
         stream, length = decompressor(), FIRST_PIECE
@@ -84,15 +84,46 @@ def _unfold(stream: Any, piece: bytes, most: int) -> bytes:
 
 
 def check_deflated(compressed: bytes, limit: int, gzip: bool = False) -> None:
-    """Refuse a deflated stream that unfolds to more than `limit` bytes; a damaged one is left to its reader."""
+    """Refuse a deflated stream that unfolds to more bytes than a limit; a damaged one is left to its reader.
+
+    Parameters
+    ----------
+    compressed : bytes
+        The whole stream.
+    limit : int
+        Bytes that it may unfold to.
+    gzip : bool
+        Whether the stream has gzip's header; by default zlib's.
+
+    Raises
+    ------
+    DefectError
+        If it unfolds further.
+    """
     if DEFLATE_RATIO * len(compressed) > limit:
         _check_streams(compressed, limit, _DECOMPRESSORS["gzip" if gzip else "zlib"])
 
 
 def check_chunk(codec: str, path: Path, limit: int) -> None:
-    """Refuse a chunk in a file, packed by this codec of numcodecs, that unfolds to more than `limit` bytes."""
+    """Refuse a chunk of a Zarr array that unfolds to more bytes than a limit; a damaged one is left to its reader.
+
+    Parameters
+    ----------
+    codec : str
+        How it is packed, in the words of numcodecs: blosc, lz4, zstd, gzip, zlib, bz2 or lzma.
+    path : Path
+        The chunk's file.
+    limit : int
+        Bytes that it may unfold to.
+
+    Raises
+    ------
+    DefectError
+        If it unfolds further, or says so in its header.
+    """
     with open(path, "rb") as file:
         head, n_bytes = file.read(LONGEST_HEADER), os.fstat(file.fileno()).st_size
+    # Blosc, lz4 and (mostly) zstd declare what they unfold to; with other codecs only unfolding tells.
     if codec == "blosc":
         size = BLOSC_HEADER.unpack_from(head)[4] if len(head) >= BLOSC_HEADER.size else 0
     elif codec == "lz4":
@@ -102,6 +133,7 @@ def check_chunk(codec: str, path: Path, limit: int) -> None:
         size = _zstd_counted(path.read_bytes(), limit) if declared is None else declared
     else:
         size = 0
+        # bz2 and lzma have no bound like DEFLATE_RATIO: even a short chunk may be a bomb.
         if codec in ("bz2", "lzma") or DEFLATE_RATIO * n_bytes > limit:
             _check_streams(path.read_bytes(), limit, _DECOMPRESSORS[codec])
     if size > limit:

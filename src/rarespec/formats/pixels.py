@@ -11,7 +11,7 @@ from rarespec.spectrum import DefectError, Reason
 
 
 def native(values: NDArray[Any]) -> NDArray[np.floating]:
-    """The same floats in this machine's byte order, as a contiguous array; whole numbers become float64."""
+    """Bring floats to this machine's byte order, as a contiguous array; whole numbers become float64."""
     kind = values.dtype.newbyteorder("=") if values.dtype.kind == "f" else np.dtype(np.float64)
     return np.ascontiguousarray(values, dtype=kind)
 
@@ -19,7 +19,22 @@ def native(values: NDArray[Any]) -> NDArray[np.floating]:
 def bad_pixels(
     flux: NDArray[Any], ivar: NDArray[Any] | None, masked: NDArray[np.bool_] | None = None
 ) -> NDArray[np.bool_]:
-    """True where the flux is not finite, the inverse variance is not a positive number, or the mask says so."""
+    """Find the pixels that must not be used.
+
+    Parameters
+    ----------
+    flux : array
+        Flux of any shape; a pixel without a finite value is bad.
+    ivar : array or None
+        Inverse variance of the same shape; a pixel is bad unless it is positive and finite.
+    masked : bool array, optional
+        True where the file says that a pixel is bad.
+
+    Returns
+    -------
+    bool array
+        True where a pixel is bad, in the shape of the flux.
+    """
     bad = ~np.isfinite(flux)
     if ivar is not None:
         bad |= ~((ivar > 0) & np.isfinite(ivar))
@@ -29,15 +44,16 @@ def bad_pixels(
 
 
 def has_bits(mask: NDArray[Any], bits: int) -> NDArray[np.bool_]:
-    """True where the mask has one of these bits. Masks stored as floats count too; NaN counts as all bits set."""
+    """Find where the mask has one of these bits. Masks stored as floats count too; NaN counts as all bits set."""
     if mask.dtype.kind == "f":
+        # Larger floats do not fit into int64, and would wrap around to any bits.
         lost = ~np.isfinite(mask) | (np.abs(mask) >= 2.0**62)
         return lost | ((np.where(lost, 0, mask).astype(np.int64) & bits) != 0)
     return (mask.astype(np.int64) & bits) != 0
 
 
 def numbers(values: Any, name: str) -> NDArray[np.floating]:
-    """float32 or float64 in native byte order, contiguous; masked elements are NaN."""
+    """Bring values to float32 or float64 in native byte order, contiguous; masked elements become NaN."""
     array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
     if array.dtype.kind not in "fiu":
         raise DefectError(Reason.LAYOUT, f"{name} is {array.dtype}, not numbers")
@@ -49,7 +65,7 @@ def numbers(values: Any, name: str) -> NDArray[np.floating]:
 
 
 def flags(values: Any) -> NDArray[np.bool_]:
-    """True where the mask is set, not finite, or itself masked."""
+    """Find where the mask is set, not finite, or itself masked."""
     array = np.asarray(np.ma.getdata(values))
     if array.dtype.kind not in "fiub":
         raise DefectError(Reason.LAYOUT, f"mask is {array.dtype}, not flags")
@@ -57,7 +73,7 @@ def flags(values: Any) -> NDArray[np.bool_]:
 
 
 def ivar_of_error(error: NDArray[np.floating]) -> NDArray[np.float64]:
-    """1 / error^2, and 0 where the error is not finite and positive."""
+    """Compute 1 / error^2; 0 where the error is not finite and positive."""
     error = error.astype(np.float64)
     usable = np.isfinite(error) & (error > 0)
     with np.errstate(over="ignore", under="ignore"):

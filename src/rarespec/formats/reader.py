@@ -81,7 +81,7 @@ MAX_ROWS = 512
 
 @contextmanager
 def faults_of(library: str) -> Iterator[None]:
-    """Whatever a library raises on a damaged file becomes a defect; each has its own zoo of exceptions."""
+    """Turn whatever a library raises on a damaged file into a defect; each library has its own exceptions."""
     try:
         yield
     except (DefectError, MemoryError):

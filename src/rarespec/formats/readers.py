@@ -25,7 +25,7 @@ MOST_TEXT = 1 << 18
 
 
 def text_beside(spectra: Spectra) -> int:
-    """Characters in the catalogue of these spectra."""
+    """Count the characters in the catalogue of these spectra."""
     return _characters(spectra.catalogue.values())
 
 
@@ -34,7 +34,7 @@ def _characters(columns: Iterable[list[Any]]) -> int:
 
 
 def within_text_limit(spectra: Spectra, source: str) -> Iterator[Spectra | Defect]:
-    """These spectra, less those with more text than a survey takes, which come as defects."""
+    """Yield a defect for each spectrum with more text than a survey takes, then the others."""
     if text_beside(spectra) <= MOST_TEXT:
         yield spectra
         return

@@ -1,4 +1,4 @@
-"""One input opened for reading: what it contains is told from its first bytes, never from its name."""
+"""One input opened for reading: its kind is recognised by its first bytes, never by its name."""
 
 from __future__ import annotations
 

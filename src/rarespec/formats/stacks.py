@@ -183,7 +183,7 @@ def stack_of(
 
 
 def blocks(n: int, p: int) -> Iterator[tuple[int, int]]:
-    """First row and last + 1 of blocks of at most MAX_ROWS rows and BLOCK_BYTES bytes."""
+    """Give the first row and last + 1 of blocks of at most MAX_ROWS rows and BLOCK_BYTES bytes."""
     if p > MOST_PIXELS:
         raise DefectError(Reason.TOO_LARGE, f"spectra of {p} pixels; at most {MOST_PIXELS} are read")
     rows = max(1, min(MAX_ROWS, BLOCK_BYTES // (8 * max(p, 1))))

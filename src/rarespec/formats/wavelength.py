@@ -28,7 +28,7 @@ ANGSTROMS = {
 
 
 def angstroms_per(unit: str | None) -> float:
-    """Angstrom per unit; none given means Angstrom. `log10(nm)` and `dex(nm)` count as nm."""
+    """Convert a unit to Angstrom; none means Angstrom. `log10(nm)` and `dex(nm)` count as nm."""
     text = (unit or "").lower().replace(" ", "").replace("ångström", "angstrom")
     for wrapper in ("log10", "log", "dex", "(", ")", "[", "]"):
         text = text.replace(wrapper, "")
@@ -38,7 +38,7 @@ def angstroms_per(unit: str | None) -> float:
 
 
 def is_air(header: Header, options: ReadOptions) -> bool:
-    """Whether this header, or the user, says that wavelengths are in air."""
+    """Say whether this header, or the user, says that wavelengths are in air."""
     return (
         options.air
         or header.get("VACUUM") is False
@@ -50,7 +50,22 @@ def is_air(header: Header, options: ReadOptions) -> bool:
 
 @lru_cache(maxsize=16)
 def log_linear(start: float, step: float, n_pixels: int) -> NDArray[np.float64]:
-    """10 ** (start + step * i), (n_pixels,) Angstrom, read-only; cached, since the files of a survey share theirs."""
+    """Compute 10 ** (start + step * i); the result is cached, since the files of a survey share it.
+
+    Parameters
+    ----------
+    start : float
+        log10 of the first wavelength in Angstrom.
+    step : float
+        Step in log10 wavelength.
+    n_pixels : int
+        How many wavelengths.
+
+    Returns
+    -------
+    (n_pixels,) float64 array
+        Angstrom, read-only.
+    """
     exponent = np.asarray(start + step * np.arange(n_pixels), dtype=np.float64)
     with np.errstate(over="ignore"):
         wavelength = np.power(10.0, exponent)
@@ -59,7 +74,7 @@ def log_linear(start: float, step: float, n_pixels: int) -> NDArray[np.float64]:
 
 
 def coefficients(header: Header) -> tuple[float, float]:
-    """COEFF0 and COEFF1 of SDSS and LAMOST: log10 wavelength of the first pixel, and step."""
+    """Read COEFF0 and COEFF1 of SDSS and LAMOST: log10 wavelength of the first pixel, and step."""
     start, step = header.number("COEFF0"), header.number("COEFF1")
     if start is None or step is None:
         missing = "COEFF0" if start is None else "COEFF1"
@@ -68,8 +83,29 @@ def coefficients(header: Header) -> tuple[float, float]:
 
 
 def vacuum(wavelength: NDArray[Any], air: bool, label: str) -> NDArray[np.float64]:
-    """These wavelengths (Angstrom) in vacuum; they must be positive and increase from pixel to pixel."""
+    """Bring wavelengths to vacuum, and check that they increase from pixel to pixel.
+
+    Parameters
+    ----------
+    wavelength : (p,) array
+        Angstrom.
+    air : bool
+        Whether they are in air.
+    label : str
+        What a message calls the place they come from.
+
+    Returns
+    -------
+    (p,) float64 array
+        Vacuum Angstrom.
+
+    Raises
+    ------
+    DefectError
+        If they are not positive, or do not increase.
+    """
     result = np.asarray(wavelength, dtype=np.float64)
+    # Comparisons with NaN are False, so a NaN anywhere is refused too.
     increases = len(result) >= 2 and result[0] > 0 and bool((result[1:] > result[:-1]).all())
     if not (increases and np.isfinite(result[-1])):
         raise DefectError(Reason.CORRUPT, f"the wavelengths of {label} do not increase from pixel to pixel")
@@ -119,7 +155,27 @@ class Axis:
 
     @classmethod
     def in_metadata(cls, metadata: Mapping[str, Any], air: bool, columns: Iterable[str]) -> Axis:
-        """From a vector, or the text of one, called `wavelength` or `loglam`, with its unit under `wavelength_unit`."""
+        """Read wavelengths from metadata: a vector, or its text, called `wavelength` or `loglam`.
+
+        Parameters
+        ----------
+        metadata : mapping
+            Key -> value; `wavelength_unit` is the unit, Angstrom if absent.
+        air : bool
+            Whether wavelengths are in air.
+        columns : iterable of str
+            Columns of the file, for the message if there are no wavelengths.
+
+        Returns
+        -------
+        Axis
+            In vacuum Angstrom.
+
+        Raises
+        ------
+        DefectError
+            If there are no wavelengths, or they make no sense.
+        """
         name = find(metadata, ANY_WAVELENGTH)
         if name is None:
             looked_for = (*ANY_WAVELENGTH, "the same in the metadata")

@@ -14,9 +14,9 @@ import triton.language as tl
 
 @triton.jit(do_not_specialize=["row_stride", "slot_stride"])
 def bridge_kernel(
-    flux,  # (n, p) float32
-    bridged,  # (n, SLOTS) float32: slot FIRST holds pixel 0; before it pixel 0 again, behind the row its last pixel
-    n_bad,  # (n,) int32
+    flux,
+    bridged,
+    n_bad,
     row_stride,
     slot_stride,
     most_bad,
@@ -25,6 +25,31 @@ def bridge_kernel(
     SLOTS: tl.constexpr,
     LANES: tl.constexpr,
 ):
+    """Copy one row of flux in each program, with bad pixels bridged and the ends continued.
+
+    Parameters
+    ----------
+    flux : pointer to (n, n_pixels) float32
+        Spectra; pixels that are not finite are bad.
+    bridged : pointer to (n, SLOTS) float32
+        Written: slot FIRST holds pixel 0; before it stands pixel 0 again, behind the row its last pixel.
+    n_bad : pointer to (n,) int32
+        Written: bad pixels of each row.
+    row_stride : int
+        Values from one row of flux to the next.
+    slot_stride : int
+        Values from one row of bridged to the next.
+    most_bad : int
+        Bad pixels that a row may have; with more it is not bridged, and the slots of bad pixels are not written.
+    n_pixels : int
+        Pixels of a row.
+    FIRST : int
+        Slots before the first pixel.
+    SLOTS : int
+        Slots of a row.
+    LANES : int
+        A power of two, at least SLOTS / 32: each lane packs its 32 slots into one word.
+    """
     row = tl.program_id(0).to(tl.int64)
     pixels, slots = flux + row * row_stride, bridged + row * slot_stride
     bit, lane = tl.arange(0, 32), tl.arange(0, LANES)
@@ -72,4 +97,5 @@ def _fill_runs(pixels, filled, at, here, n_pixels: tl.constexpr, FIRST: tl.const
 
 @triton.jit
 def _is_bad(values):
+    # NaN and infinity minus themselves are NaN, which differs from 0
     return (values - values) != 0

@@ -219,7 +219,7 @@ def _locate_failures(steps: list[Any], X: Array) -> tuple[Array, Array]:
 
 def _fit(pca: StreamingPCA, prepared: _Kept) -> StreamingPCA:
     """By the solver that the CPU would take; the exact one is left to it."""
-    if pca._chosen_solver(next(prepared()).shape[1]) == "exact":
+    if pca._choose_solver(next(prepared()).shape[1]) == "exact":
         return pca.fit_blocks(lambda: (as_numpy(rows) for rows in prepared()))
     return fit_components(pca, prepared, prepared.sizes)
 

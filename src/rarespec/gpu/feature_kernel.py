@@ -22,14 +22,14 @@ import triton.language as tl
 
 @triton.jit
 def features_kernel(
-    bridged,  # (n, SLOTS) float32 as `bridge_kernel` gives it
-    n_bad,  # (n,) int32
-    weights,  # (padded pixels, COLUMNS) bfloat16
-    small_weights,  # the same, what rounding took from the weights
-    column_sums,  # (COLUMNS,) float32, 1'W
-    offsets,  # (COLUMNS,) float32, mean W
-    features,  # (n, n_features) float32
-    lost_at,  # (n,) int8
+    bridged,
+    n_bad,
+    weights,
+    small_weights,
+    column_sums,
+    offsets,
+    features,
+    lost_at,
     n,
     most_bad,
     FIRST: tl.constexpr,
@@ -46,6 +46,49 @@ def features_kernel(
     TILES: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
+    """Compute the features of ROWS spectra in each program.
+
+    Parameters
+    ----------
+    bridged : pointer to (n, SLOTS) float32
+        Flux as `bridge_kernel` writes it.
+    n_bad : pointer to (n,) int32
+        Bad pixels of each row, as `bridge_kernel` counts them.
+    weights : pointer to (padded pixels, COLUMNS) bfloat16
+        The projection W, rounded; 0 in the padding.
+    small_weights : pointer to (padded pixels, COLUMNS) bfloat16
+        What rounding took from the weights.
+    column_sums : pointer to (COLUMNS,) float32
+        The sums 1'W.
+    offsets : pointer to (COLUMNS,) float32
+        The product of the mean and W.
+    features : pointer to (n, n_features) float32
+        Written; NaN in rows that cannot be used.
+    lost_at : pointer to (n,) int8
+        Written: 0, or the step that could not use the row: 1 the filter, 2 the rescaling, 3 the projection.
+    n : int
+        Rows.
+    most_bad : int
+        Bad pixels that a row may have.
+    FIRST, SLOTS : int
+        Slots before the first pixel, and slots of a row.
+    n_features : int
+        Features, at most COLUMNS.
+    STARTS, STOPS : tuple of int
+        For each segment its first pixel, and the pixel after its last.
+    FIRST_QUADS, N_QUADS : tuple of int
+        For each segment where the pixels begin that a tile needs, in quads from the tile, and how many quads there are.
+    STEPS : tuple of int
+        The comparisons of all segments, three numbers each: whether it is a maximum, and of which two values.
+    FIRST_STEPS : tuple of int
+        For each segment its first comparison; one more number at the end.
+    MEDIANS : tuple of int
+        For each segment which four values are the medians of a tile.
+    ROWS, TILES : int
+        Rows of a program, and tiles of four pixels that it takes at a time.
+    COLUMNS : int
+        Columns of the weights, a power of two.
+    """
     rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     inside = rows < n
     rows = tl.where(inside, rows, n - 1).to(tl.int64)  # beyond the last row the last one again: never written

@@ -55,7 +55,7 @@ class MedianPlan:
         return TILE * max(max(-s.first_quad, s.first_quad + s.n_quads) for s in self.segments)
 
     def constants(self) -> dict[str, tuple[int, ...]]:
-        """For the kernel, which knows flat tuples only."""
+        """Return the plan as flat tuples, which is all that the kernel can read."""
         return {
             "STARTS": tuple(s.segment.start for s in self.segments),
             "STOPS": tuple(s.segment.stop for s in self.segments),
@@ -69,7 +69,7 @@ class MedianPlan:
 
 @lru_cache(maxsize=16)
 def median_plan(segments: tuple[Segment, ...]) -> MedianPlan | None:
-    """None when a window is too wide."""
+    """Plan the medians of a row for the kernel; None when a window is too wide."""
     if max(segment.width for segment in segments) > WIDEST:
         return None
     return MedianPlan(tuple(_segment_plan(segment) for segment in segments))
@@ -166,7 +166,7 @@ class FusedFeatures:
 
     @classmethod
     def of(cls, recipe: Recipe, tiling: Tiling | None = None) -> FusedFeatures | None:
-        """None when the recipe is another chain, or its windows are too wide."""
+        """Make the fused features of a fitted recipe; None when it is another chain, or its windows are too wide."""
         steps = recipe.steps_
         if [type(step) for step in steps[:2]] != [MedianFilter, MinMax] or not isinstance(steps[-1], StreamingPCA):
             return None
@@ -188,7 +188,7 @@ class FusedFeatures:
         return features, lost_at
 
     def bridge(self, flux: Array, copy: Array) -> Array:
-        """Write the bridged rows into `copy`, (n or more, n_slots); the bad pixels of each row, (n,) int32."""
+        """Write the bridged rows into `copy`, (n or more, n_slots); return the bad pixels of each row, (n,) int32."""
         import torch
 
         from rarespec.gpu.bridge_kernel import bridge_kernel
@@ -210,7 +210,19 @@ class FusedFeatures:
         return n_bad
 
     def project(self, copy: Array, n_bad: Array, features: Array, lost_at: Array) -> None:
-        """Fill features (n, k) and lost_at (n,) from bridged rows."""
+        """Compute the features of rows that `bridge` has copied.
+
+        Parameters
+        ----------
+        copy : (n or more, n_slots) float32 CUDA tensor
+            Bridged rows.
+        n_bad : (n,) int32 CUDA tensor
+            Bad pixels of each row.
+        features : (n, k) float32 CUDA tensor
+            Written; NaN in rows that cannot be used.
+        lost_at : (n,) int8 CUDA tensor
+            Written: 0, or the number of the step, from 1, that could not use the row.
+        """
         from rarespec.gpu.feature_kernel import features_kernel
 
         tiling, n = self.tiling, features.shape[0]

@@ -33,13 +33,13 @@ SPECTRUM = "spectrum"
 
 
 def is_hats(place: str | os.PathLike[str]) -> bool:
-    """Whether there is a HATS catalogue, or a collection of them, in this directory."""
+    """Say whether there is a HATS catalogue, or a collection of them, in this directory."""
     root = location(place)
     return any((root / name).is_file() for name in MARKS)
 
 
 def is_catalogue(place: Any) -> bool:
-    """Whether this is a catalogue of LSDB, or the directory or URL of a HATS catalogue."""
+    """Say whether this is a catalogue of LSDB, or the directory or URL of a HATS catalogue."""
     if isinstance(place, str | os.PathLike):
         return is_hats(place)
     return type(place).__module__.split(".")[0] == "lsdb"
@@ -54,7 +54,7 @@ def require_lsdb() -> Any:
 
 
 def open_catalogue(catalogue: Catalog | str | os.PathLike[str]) -> Catalog:
-    """The catalogue with all its columns; one of LSDB, which may have been filtered, as it is."""
+    """Open the catalogue with all its columns; take one of LSDB, which may have been filtered, as it is."""
     lsdb = require_lsdb()
     if isinstance(catalogue, lsdb.catalog.Catalog):
         return _with_spectra(cast(Any, catalogue))
@@ -102,7 +102,7 @@ def _options(root: Any) -> dict[str, Any] | None:
 
 
 def name_of(pixel: Any) -> str:
-    """As the files of a HATS catalogue are named."""
+    """Name a partition as the files of a HATS catalogue are named."""
     return f"Norder={pixel.order}/Npix={pixel.pixel}"
 
 
@@ -139,7 +139,7 @@ def spectra_in(partition: pd.DataFrame, name: str, grid: WavelengthGrid) -> Iter
 
 @dataclass(frozen=True)
 class _Named:
-    """What stands for a file where spectra say where they are from."""
+    """Takes the place of a file where spectra say where they come from."""
 
     name: str
     path: Path
@@ -166,7 +166,7 @@ def _is_used(name: str, column: Any) -> bool:
     return name == SPECTRUM or not pa.types.is_nested(column.type)
 
 
-# ---- A function over the partitions of a catalogue, through LSDB: one that fails is told and does not stop the
+# ---- A function over the partitions of a catalogue, through LSDB: one that fails is reported and does not stop the
 # others.
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Account:
-    """What became of the spectra: read = scored + unusable, and of those scored some are not listed."""
+    """The account of the spectra: read = scored + unusable; some of those scored are not listed."""
 
     read: int = 0
     scored: int = 0
@@ -43,9 +43,20 @@ class Account:
     unusable: Counter[str] = field(default_factory=Counter)
     """Reason -> how many."""
     example: dict[str, str] = field(default_factory=dict)
-    """Reason -> the first one of which it is true, with the detail."""
+    """Reason -> the first spectrum with this reason, and the detail."""
 
     def refuse(self, reason: str, id: str, detail: str) -> None:
+        """Count a spectrum that cannot be used.
+
+        Parameters
+        ----------
+        reason : str
+            Kind of defect, in the words printed to the user.
+        id : str
+            Id of the spectrum; empty if it has none.
+        detail : str
+            What is wrong with it; kept for the first of each reason.
+        """
         self.unusable[reason] += 1
         self.example.setdefault(reason, f"{id}: {detail}")
 
@@ -68,11 +79,11 @@ class Best:
 
     @property
     def least(self) -> float:
-        """A score that is not above this one is of no use any more."""
+        """Only a score above this one can still enter the list."""
         return self.rows[-1]["score"] if len(self.rows) == self.top else -np.inf
 
     def add(self, rows: list[dict[str, Any]]) -> None:
-        """Rows of equal score stay in the order in which they came."""
+        """Add rows; those of equal score stay in the order in which they came."""
         rows = self.rows + rows
         order = best_first(np.array([row["score"] for row in rows]))[: self.top]
         self.rows = [rows[i] for i in order.tolist()]
@@ -80,7 +91,7 @@ class Best:
 
 @dataclass(frozen=True, eq=False)
 class Scoring:
-    """What is done to each partition: the best `top` rows by the model, without those that are not to be listed."""
+    """How each partition is scored: the best `top` rows by the model, without those that are not to be listed."""
 
     model: SearchModel
     top: int
@@ -89,7 +100,7 @@ class Scoring:
     token: str = field(default_factory=lambda: uuid4().hex)
 
     def __dask_tokenize__(self) -> str:
-        """So that Dask need not look at every array to tell two of them apart."""
+        """Name this object for Dask, which would otherwise hash every array."""
         return self.token
 
 
@@ -110,7 +121,7 @@ def score_partition(partition: pd.DataFrame, pixel: Any, scoring: Scoring) -> tu
     rows : list of dict
         The best candidates.
     account : Account
-        What became of every spectrum.
+        The account of every spectrum.
     """
     best, account = Best(scoring.top), Account(read=len(partition))
     for found in spectra_in(partition, name_of(pixel), scoring.model.grid):
@@ -148,7 +159,7 @@ class HatsRanking:
     table : astropy.table.Table
         The candidates: rank, id, ra, dec, class, subclass, z, snr, score, and the catalogue's own columns.
     account : Account
-        What became of every spectrum that was read.
+        The account of every spectrum that was read.
     unread : dict
         Partitions that could not be read, each with the reason; nothing is known of their spectra.
     empty : list of str

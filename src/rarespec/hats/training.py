@@ -39,7 +39,7 @@ class Targets:
     radius: float = 2.0
 
     def rows_of(self, partition: pd.DataFrame) -> NDArray[np.intp]:
-        """Rows of the partition that are meant; of a place, all within the radius."""
+        """Find the rows of the partition that are meant; of a place, all within the radius."""
         ids = ids_in(partition)
         meant = np.array([id in self.ids for id in ids], dtype=bool)
         if len(self.places) and len(partition):
@@ -90,7 +90,7 @@ def find_targets(given: Iterable[Any], words: frozenset[str], radius: float) -> 
 
 @dataclass(frozen=True)
 class _Ids:
-    """Stands for a survey where words are told from files: it knows which are ids."""
+    """Takes the place of a survey where ids have to be told from names of files: it knows the ids."""
 
     ids: frozenset[str]
 
@@ -99,7 +99,7 @@ class _Ids:
 
 
 def words_in(given: Any) -> frozenset[str]:
-    """Texts among what was given, whole and between commas: ids, or names of files."""
+    """Collect the texts that were given, whole and between commas: ids, or names of files."""
     if isinstance(given, str):
         return frozenset(word.strip() for word in (given, *given.split(",")))
     if isinstance(given, list | tuple | set | np.ndarray):
@@ -108,14 +108,14 @@ def words_in(given: Any) -> frozenset[str]:
 
 
 def light_columns(names: Iterable[str]) -> list[str]:
-    """Columns with ids and positions, as far as there are any."""
+    """Find the columns with ids and positions, as far as there are any."""
     names = list(names)
     found = (find(names, wanted) for wanted in (IDS, NUMBERS["ra"], NUMBERS["dec"]))
     return [name for name in found if name is not None]
 
 
 def ids_in(partition: pd.DataFrame) -> list[str]:
-    """As the spectra of this partition will be called; empty where a row has none."""
+    """Give each row the id that its spectrum will have; empty where it has none."""
     name = find(partition.columns, IDS)
     if name is None:
         return [""] * len(partition)
@@ -135,7 +135,7 @@ SAMPLE = 100_000
 
 @dataclass(frozen=True)
 class Drawing:
-    """What is taken of each partition."""
+    """What to take from each partition."""
 
     targets: Targets
     share: dict[str, int]
@@ -190,7 +190,24 @@ def training_survey(
 
 
 def look_for(partition: pd.DataFrame, pixel: Any, words: frozenset[str]) -> tuple[int, frozenset[str]]:
-    """How many rows there are, and which of the words are ids of some."""
+    """Count the rows of a partition, and find which words are ids of some.
+
+    Parameters
+    ----------
+    partition : pandas.DataFrame
+        As LSDB hands it out.
+    pixel : HealpixPixel
+        Which partition it is; not needed here, but `over_partitions` passes it.
+    words : frozenset of str
+        Texts that may be ids.
+
+    Returns
+    -------
+    n_rows : int
+        Rows of the partition.
+    found : frozenset of str
+        Those of the words that are ids.
+    """
     return len(partition), words & frozenset(ids_in(partition)) - {""}
 
 
@@ -208,7 +225,22 @@ def apportion(sizes: dict[str, int], total: int) -> dict[str, int]:
 
 
 def draw(partition: pd.DataFrame, pixel: Any, drawing: Drawing) -> list[Spectra]:
-    """The spectra of the rows that are wanted or drawn, on the grid."""
+    """Take the spectra of a partition that are known, and some that are drawn at random.
+
+    Parameters
+    ----------
+    partition : pandas.DataFrame
+        As LSDB hands it out.
+    pixel : HealpixPixel
+        Which partition it is; its random numbers depend on it.
+    drawing : Drawing
+        What is known, how many rows to draw from each partition, and the grid.
+
+    Returns
+    -------
+    list of Spectra
+        On the grid. Spectra that cannot be used are left out.
+    """
     # By the partition, not by its turn: the sample is the same on any number of workers.
     rng = np.random.default_rng([drawing.seed, pixel.order, pixel.pixel])
     n = min(drawing.share.get(name_of(pixel), 0), len(partition))

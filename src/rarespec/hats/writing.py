@@ -39,11 +39,26 @@ if TYPE_CHECKING:
 FORBIDDEN = pattern_of(LONE_SURROGATES)
 PROVENANCE = "rarespec.json"
 MARKS = ("hats.properties", "collection.properties", PROVENANCE)
-"""A directory with one of these may be replaced."""
+"""A directory with one of these files may be replaced."""
 
 
 def write(columns: Sequence[PlainColumn], path: Path, provenance: Provenance) -> None:
-    """Written beside and then renamed; a catalogue of the same name is replaced, any other directory is left alone."""
+    """Write a table as a HATS catalogue, which appears whole or not at all.
+
+    Parameters
+    ----------
+    columns : sequence of PlainColumn
+        The columns, with `ra` and `dec` in degrees. Rows without a position are left out, with a warning.
+    path : Path
+        The directory. A HATS catalogue there is replaced; any other directory is left alone.
+    provenance : dict
+        Written beside the catalogue as JSON.
+
+    Raises
+    ------
+    UsageError
+        If something else is there, no row has a position, or LSDB is not installed.
+    """
     if path.exists() and not any((path / name).is_file() for name in MARKS):
         raise UsageError(f"{path}: already exists and is not a HATS catalogue; choose another name")
     frame = _keep_placed(_frame(escape_columns(columns, FORBIDDEN, path)), path)
@@ -57,6 +72,7 @@ def write(columns: Sequence[PlainColumn], path: Path, provenance: Provenance) ->
 
 
 def _replace(path: Path, new: Path) -> None:
+    # A directory cannot be replaced in one step: the old one is moved aside first, and stays if we die in between.
     old = new.with_suffix(".old")
     if path.exists():
         path.rename(old)
@@ -88,7 +104,7 @@ def _array(column: PlainColumn) -> Any:
 
 
 def _keep_placed(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """The rows that have a place on the sky, by which alone HATS keeps them; the others are told."""
+    """Keep the rows with a position, by which HATS sorts them; warn of the others."""
     missing = {"ra", "dec"} - set(frame.columns)
     if missing:
         raise UsageError(

@@ -48,7 +48,7 @@ def with_security_headers(send: Send) -> Send:
 
 
 class PlainJSON(Response):
-    """Of all that `as_json` takes."""
+    """An answer as JSON, of anything that `as_json` takes."""
 
     media_type = "application/json"
 
@@ -60,7 +60,7 @@ class PlainJSON(Response):
 
 
 class RefusedError(Exception):
-    """With the status of HTTP that says why."""
+    """A request that is refused, with the HTTP status that says why."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)

@@ -114,7 +114,7 @@ class Api:
         return await run_in_threadpool(self._store, stored)
 
     def _store(self, event: LabelEvent) -> Response:
-        """With what others say, which may be shown only now or no longer."""
+        """Answer with the event and what others say, which may be visible only now, or no longer."""
         others = others_payload(
             self._inspection.visible_history(event.spectrum), self._inspection.person, event.spectrum
         )
@@ -141,7 +141,7 @@ class Api:
 
 
 def _whole(request: Request, name: str, otherwise: int, least: int) -> int:
-    """A whole number among the parameters of the address."""
+    """Read a whole number from the parameters of the address."""
     given = request.query_params.getlist(name) or [str(otherwise)]
     if len(given) > 1 or not (given[0].isascii() and given[0].isdigit() and len(given[0]) < 10):
         raise RefusedError(400, f"{name} must be a whole number")

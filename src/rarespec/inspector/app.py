@@ -47,7 +47,7 @@ class StaticFile(NamedTuple):
 
 
 def static_files() -> dict[str, StaticFile]:
-    """File name -> what is in it, of all files of the kinds above."""
+    """Read all files of the kinds above: file name -> content."""
     folder = files("rarespec.inspector").joinpath("static")
     found = {}
     for file in folder.iterdir():

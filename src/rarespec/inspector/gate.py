@@ -46,13 +46,13 @@ class Secrets:
         return cls(token_urlsafe(N_BYTES), token_urlsafe(N_BYTES))
 
     def ticket(self) -> str:
-        """Opens the page once. Others on this machine can read the command line that starts a browser."""
+        """Make a word that opens the page once, since others can read the command line that starts a browser."""
         ticket = token_urlsafe(N_BYTES)
         self._tickets.add(ticket)
         return ticket
 
     def opens(self, word: str) -> bool:
-        """Whether this is the token, or a ticket that nobody has used yet."""
+        """Say whether this is the token, or a ticket that has not been used yet."""
         if same(word, self.token):
             return True
         found = next((ticket for ticket in self._tickets if same(word, ticket)), None)
@@ -61,7 +61,7 @@ class Secrets:
 
 
 def same(word: str, secret: str) -> bool:
-    """Compared in a time that does not tell how much of it was right."""
+    """Compare in constant time, so that the time does not tell how much of a guess was right."""
     return compare_digest(word.encode(errors="surrogatepass"), secret.encode())
 
 
@@ -108,7 +108,7 @@ class Gate:
         return None
 
     def _check_place(self, request: Request) -> None:
-        """That the browser meant us, and that no other page sent it."""
+        """Check that the browser meant us, and that no other page sent it."""
         if request.method not in ("GET", "POST"):
             raise RefusedError(405, "only GET and POST are allowed")
         host = _only(request, "Host")
@@ -148,7 +148,7 @@ class Gate:
 
 
 def check_length(length: str | None, chunked: bool) -> None:
-    """That a body says how long it is, once, and that it is not too long."""
+    """Check that a body says how long it is, once, and that it is not too long."""
     if chunked or length is None or not (length.isascii() and length.isdigit()):
         raise RefusedError(400, "the body must come in one piece, with one Content-Length")
     if len(length) > len(str(MOST_BYTES)) or int(length) > MOST_BYTES:
@@ -161,7 +161,7 @@ def _check_no_body(request: Request) -> None:
 
 
 def _only(request: Request, name: str) -> str | None:
-    """The value of a header that may be given once; None when it is not given."""
+    """Read a header that may be given once; None when it is not given."""
     values = request.headers.getlist(name)
     if len(values) > 1:
         raise RefusedError(400, f"{name} is given {len(values)} times")

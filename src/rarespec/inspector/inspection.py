@@ -60,12 +60,12 @@ class Inspection:
         return self._so_far.now()
 
     def visible_history(self, spectrum: str | None = None) -> LabelHistory:
-        """What this person may see of it; of one spectrum, which is quick however many labels there are."""
+        """Return what this person may see, of all spectra or of one, which is quick however many labels there are."""
         said = self.history() if spectrum is None else self.history().about(spectrum)
         return said.seen_blind_by(self.person) if self.blind else said
 
     def labels(self) -> dict[str, Label]:
-        """Those to learn from and to count: everyone's by majority, or one's own alone."""
+        """Return the labels to learn from and to count: everyone's by majority or, if blind, only this person's."""
         return self.history().of(self.person).labels if self.blind else self.history().labels
 
     @property
@@ -73,17 +73,17 @@ class Inspection:
         return self._listing
 
     def close(self) -> None:
-        """Wait for what is being learned; nothing more is."""
+        """Wait for the learning that is under way; start no more."""
         for worker in (self._learner, self._reader):
             worker.shutdown(cancel_futures=True)
 
     def label(self, event: LabelEvent) -> LabelEvent:
-        """Stored when this returns."""
+        """Store a label; when this returns, it is on the disk."""
         self._require([event.spectrum])
         return self._log.append(event)
 
     def undo(self, event_id: str, undoes: str | None) -> LabelEvent:
-        """Take back a label of this person: the one of this id, or the last that stands. Asked again, the same."""
+        """Take back a label of this person: the one of this id, or the last one. Asked again, it answers the same."""
         with self._undoing:
             said = self.history()
             done = said.event(event_id)
@@ -95,13 +95,13 @@ class Inspection:
             return self._log.append(LabelEvent(event_id, target.spectrum, None, target.event_id, self.person))
 
     def set_order(self, order: str | None = None) -> None:
-        """Show the newest revision in this order; in that of now when none is given."""
+        """Show the newest revision in this order; by default in the present one."""
         with self._showing:
             now = self._listing
             self._listing = self._make_listing(order or now.order, now.facts, now.moved)
 
     def relearn(self) -> Future[Change]:
-        """Learned from all labels that stand, when its turn comes; the requests of others go on meanwhile."""
+        """Learn from all labels that stand, after learning already under way; other requests go on meanwhile."""
         return self._learner.submit(self._relearn)
 
     def _relearn(self) -> Change:
@@ -120,7 +120,7 @@ class Inspection:
         return change
 
     def _recall_labels(self) -> tuple[dict[str, Label], Change]:
-        """Labels of earlier sessions count from the start; nobody has seen a list that they could have moved."""
+        """Recall labels of earlier sessions. Nothing counts as moved: nobody has seen the list before."""
         labels = self.labels()
         change = self.campaign.recall(labels) if labels else Change(self.campaign.revision, {}, 0, 0, 0.0)
         return labels, replace(change, moved={})
@@ -129,13 +129,13 @@ class Inspection:
         return listing_of(self.campaign, order, self.visible_history().standing, facts_before, moved)
 
     def _read_ahead(self) -> None:
-        """What the page will ask for: spectra, the template, flags of candidates that are new to the list."""
+        """Read what the page will ask for: spectra, the template, flags of candidates that are new to the list."""
         try:
             _ = self._listing.ranking.template  # it is kept with the ranking
             self._spectra.fill(self._listing.ids)
             self.campaign.examine()
             self.set_order()  # with the flags
-        except Exception:  # whoever asks for it is told; this thread has to live on
+        except Exception:  # a request for it gets the error; this thread has to live on
             logger.exception("reading ahead failed")
 
     def spectra(self, ids: Sequence[str]) -> list[Spectrum]:
@@ -163,5 +163,5 @@ class Inspection:
 
 
 def _is_undo(event: LabelEvent, person: str, undoes: str | None) -> bool:
-    """Whether this event is what was asked for; what it takes back need not be said."""
+    """Say whether this event is the undo that was asked for; which label it takes back need not be given."""
     return event.undoes is not None and event.person == person and undoes in (None, event.undoes)

@@ -26,7 +26,7 @@ WANTED = "write NAME, WAVELENGTH in Angstrom, and air or vacuum (default: vacuum
 
 
 def own_lines(path: str | os.PathLike[str]) -> list[SpectralFeature]:
-    """The lines of this file, at rest, vacuum Angstrom. Empty lines, `#` and a heading are no lines."""
+    """Read the user's lines, at rest, vacuum Angstrom. Empty lines, comments (`#`) and a heading are skipped."""
     file = Path(path)
     rows = [(number, row) for number, row in enumerate(_text(file).splitlines(), 1) if row.split("#")[0].strip()]
     if rows and _is_heading(rows[0][1]):
@@ -53,7 +53,7 @@ def _text(file: Path) -> str:
 
 
 def _is_heading(row: str) -> bool:
-    """Without any number, but with a word that says what the columns are."""
+    """Recognise a heading: no number, but a word that says what the columns are."""
     words = [word.lower() for word in _words(row)]
     return not any(_number(word) for word in words) and any(word.startswith(("wave", "lambda")) for word in words)
 
@@ -73,7 +73,7 @@ def _line(where: str, row: str) -> SpectralFeature:
 
 
 def _words(row: str) -> list[str]:
-    """Between commas, semicolons or tabs; in a row that has none, the number is found between blanks."""
+    """Split a row at commas, semicolons or tabs; in a row without any, find the number between blanks."""
     row = row.split("#")[0].strip()
     if re.search("[,;\t]", row):
         words = [word.strip().strip('"').strip() for word in re.split("[,;\t]", row)]
@@ -94,7 +94,7 @@ def _number(word: str) -> float | None:
 
 
 def species_of(own: Sequence[SpectralFeature]) -> list[dict[str, Any]]:
-    """Those of rarespec's own list, then the user's; wavelengths at rest, vacuum Angstrom."""
+    """List atoms and molecules: rarespec's own, then the user's; wavelengths at rest, vacuum Angstrom."""
     return [*_by_name(list_spectral_features(), False), *_by_name(own, True)]
 
 
@@ -106,7 +106,7 @@ def _by_name(features: Iterable[SpectralFeature], own: bool) -> list[dict[str, A
 
 
 def sky_of(survey: Survey) -> list[dict[str, Any]]:
-    """Traces of the sky; none in a survey at rest, where each spectrum has moved them."""
+    """List traces of the sky; none in a survey at rest, where each spectrum has moved them."""
     if survey.manifest.rest_frame:
         return []
     wavelength = survey.grid.wavelength

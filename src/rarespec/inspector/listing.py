@@ -94,7 +94,7 @@ def table_rows(ranking: Ranking) -> dict[str, Facts]:
 
 
 def _of_the_past(before: Facts | None, event: LabelEvent | None, now: Facts) -> Facts:
-    """What was shown of it when it was still ranked; in a session before this one, what its label says of that."""
+    """Describe a spectrum as it was when it was still ranked; from an earlier session, only its label knows that."""
     if before is not None:
         return {**before, "flags": now["flags"]}  # which may be found only now
     past = {"rank": event.rank, "score": event.score} if event else {"rank": None, "score": None}
@@ -135,11 +135,11 @@ class LabelHistory:
         return LabelHistory(tuple(event for event in self.events if event.spectrum == spectrum))
 
     def of(self, person: str) -> LabelHistory:
-        """As if nobody else had said anything."""
+        """Keep only what this person said."""
         return LabelHistory(tuple(event for event in self.events if event.person == person))
 
     def seen_blind_by(self, person: str) -> LabelHistory:
-        """Without what others say of spectra on which no label of this person stands."""
+        """Leave out what others say of spectra that this person has not labelled."""
         own = {spectrum for spectrum, who in self.standing if who == person}
         return LabelHistory(tuple(event for event in self.events if event.person == person or event.spectrum in own))
 
@@ -147,11 +147,11 @@ class LabelHistory:
         return next((event for event in reversed(self.events) if event.event_id == event_id), None)
 
     def last_of(self, person: str) -> LabelEvent | None:
-        """The label this person gave last, of those that are not taken back."""
+        """Find the last label of this person that was not taken back."""
         return last_label(self.events, person)
 
     def left_of(self, person: str, event_id: str) -> LabelEvent | None:
-        """This label of this person, if it is not taken back."""
+        """Find this label of this person, unless it was taken back."""
         own = (event for event in labels_left(self.events) if event.person == person)
         return next((event for event in own if event.event_id == event_id), None)
 
@@ -182,7 +182,26 @@ MOST = 1000
 
 
 def candidates_payload(listing: Listing, said: LabelHistory, person: str, start: int, n: int) -> dict[str, Any]:
-    """n candidates from this position of the list on."""
+    """Describe some candidates as the page lists them.
+
+    Parameters
+    ----------
+    listing : Listing
+        The list that the page shows.
+    said : LabelHistory
+        Labels that this person may see.
+    person : str
+        Who is looking; their own label is kept apart from those of others.
+    start : int
+        Position of the first candidate, from 0.
+    n : int
+        How many candidates.
+
+    Returns
+    -------
+    dict
+        Number of the revision, length of the list, and the candidates.
+    """
     ids = enumerate(listing.ids[start : start + n], start)
     rows = [_candidate(listing, said, person, id, position) for position, id in ids]
     return {"revision": listing.revision, "total": len(listing.ids), "candidates": rows}
@@ -203,7 +222,22 @@ def _candidate(listing: Listing, said: LabelHistory, person: str, id: str, posit
 
 
 def others_payload(said: LabelHistory, person: str, id: str) -> dict[str, Any]:
-    """What the others say of a spectrum: labels and comments by their names, and whether not all say the same."""
+    """Describe what others say of a spectrum.
+
+    Parameters
+    ----------
+    said : LabelHistory
+        Labels that this person may see.
+    person : str
+        Who is looking; what they say themselves is left out.
+    id : str
+        The spectrum.
+
+    Returns
+    -------
+    dict
+        Labels (`others`) and comments (`remarks`) by person, and `disagree`: whether not all say the same.
+    """
     together = said.merged.get(id)
     if together is None:
         return {"others": {}, "remarks": {}, "disagree": False}
@@ -218,6 +252,6 @@ def _links(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def disagreements_payload(said: LabelHistory) -> list[dict[str, Any]]:
-    """Spectra on which people do not say the same."""
+    """List the spectra on which people disagree."""
     found = ((id, one) for id, one in said.merged.items() if one.disagree)
     return [{"id": id, "labels": one.by, "remarks": one.comments, "merged": one.label} for id, one in found]

@@ -18,7 +18,7 @@ LARGEST = 2**53
 
 
 async def body_of(request: Request, fields: tuple[str, ...]) -> Body:
-    """The object in the body, which may have no other fields than these."""
+    """Read the object in the body, which may have no other fields than these."""
     return parse_body(await _whole(request), fields)
 
 
@@ -63,6 +63,27 @@ class Body:
         self._content = content
 
     def text(self, name: str, longest: int, otherwise: str | None = None) -> str:
+        """Read a field that holds text.
+
+        Parameters
+        ----------
+        name : str
+            The field.
+        longest : int
+            Characters that it may have.
+        otherwise : str, optional
+            Text to use if the field is missing or null. By default the field must be there.
+
+        Returns
+        -------
+        str
+            The text.
+
+        Raises
+        ------
+        RefusedError
+            If it is not text, too long, or has characters that no file can hold.
+        """
         value = self._content.get(name)
         value = otherwise if value is None else value
         if not isinstance(value, str) or len(value) > longest:
@@ -106,7 +127,7 @@ class Body:
 
 
 def _can_be_written(text: str) -> bool:
-    """JSON can hold halves of letters, which no file can."""
+    """Say whether text can be written to a file: JSON can hold half a character, which no file can."""
     try:
         text.encode()
     except UnicodeEncodeError:

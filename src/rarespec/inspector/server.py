@@ -151,7 +151,7 @@ def address(port: int, token: str) -> str:
 
 
 def listening(port: int) -> socket.socket:
-    """A socket that other machines cannot reach; port 0 is any that is free."""
+    """Open a socket that other machines cannot reach; port 0 takes any free one."""
     # With the protocol said, asyncio sends at once what it is given; else each answer waits for 40 ms.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     if os.name == "posix":  # elsewhere another process could then take the port from us

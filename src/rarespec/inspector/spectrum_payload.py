@@ -26,7 +26,7 @@ from rarespec.survey import Survey
 
 
 def good_pixels(spectrum: Spectrum) -> NDArray[np.bool_]:
-    """(p,) that may be used."""
+    """(p,) bool: pixels that may be used."""
     return ~spectrum.bad & np.isfinite(spectrum.flux)
 
 
@@ -46,7 +46,7 @@ def sigma_of(spectrum: Spectrum) -> NDArray[np.float32]:
 
 
 def has_errors(spectrum: Spectrum) -> bool:
-    """A survey stores an inverse variance of 0 throughout where a file had none."""
+    """Say whether errors are known: where a file had none, a survey stores an inverse variance of 0 throughout."""
     return spectrum.ivar is not None and bool((spectrum.ivar > 0).any())
 
 
@@ -76,7 +76,7 @@ MOST_DEPTHS = 300
 
 
 def yield_payload(curve: YieldCurve) -> dict[str, Any]:
-    """Expected number of true objects among the first k and its interval; nothing to draw where it cannot be told."""
+    """Thin out the expected number of true objects among the first k, and its interval; empty without an estimate."""
     k = depths(len(curve.expected)) if curve.can_tell else np.empty(0, np.int64)
     at = k - 1
     return {
@@ -127,7 +127,7 @@ class Recent(Generic[K, V]):
         return value
 
     def or_made(self, key: K, make: Callable[[], V]) -> V:
-        """The kept value, or a new one; two threads may make the same at the same time."""
+        """Return the kept value, or make a new one; two threads may make the same one at the same time."""
         found = self.get(key)
         return self.keep(key, make()) if found is None else found
 
@@ -143,14 +143,14 @@ AT_ONCE = 100
 
 
 class SpectrumCache:
-    """Spectra of a survey by id; what is not at hand is read."""
+    """Spectra of a survey by id, kept in memory; others are read when they are asked for."""
 
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
         self._kept: Recent[str, Spectrum] = Recent(MOST)
 
     def fetch(self, ids: Sequence[str]) -> list[Spectrum]:
-        """The spectra of these ids, in this order; a KeyError when the survey does not have one."""
+        """Return the spectra of these ids, in this order; raise a KeyError if the survey does not have one."""
         found = {id: self._kept.get(id) for id in ids}
         absent = [id for id, spectrum in found.items() if spectrum is None]
         if absent:
@@ -165,7 +165,7 @@ class SpectrumCache:
 
 
 def _alone(spectrum: Spectrum) -> Spectrum:
-    """In memory of its own, so that one that is kept does not keep all that were read with it."""
+    """Copy a spectrum into memory of its own, so that keeping it does not keep all that were read with it."""
     ivar = None if spectrum.ivar is None else spectrum.ivar.copy()
     return Spectrum(
         spectrum.id, spectrum.wavelength, spectrum.flux.copy(), ivar, spectrum.bad.copy(), spectrum.catalogue
@@ -183,7 +183,26 @@ NO_SCALE = "the nearest known example cannot be scaled to this spectrum"
 
 
 def known_curve(ranking: Ranking, cache: SpectrumCache, spectrum: Spectrum, known_id: str) -> tuple[Vector, str]:
-    """Filtered flux of a known example on the scale of a spectrum, (p,), NaN where there is none, and a note on it."""
+    """Bring a known example to the scale of a spectrum, to be drawn behind it.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        The newest ranking.
+    cache : SpectrumCache
+        Spectra that were read before.
+    spectrum : Spectrum
+        The spectrum in front, of p pixels.
+    known_id : str
+        Id of the known example; empty for none.
+
+    Returns
+    -------
+    curve : (p,) array
+        Filtered flux of the example; NaN where there is none.
+    note : str
+        Why the curve is missing or reconstructed, in words for the page; empty if nothing needs to be said.
+    """
     nothing = np.full(len(spectrum.flux), np.nan)
     if not known_id:
         return nothing, ""
@@ -195,7 +214,7 @@ def known_curve(ranking: Ranking, cache: SpectrumCache, spectrum: Spectrum, know
 
 
 def _filter_known(ranking: Ranking, cache: SpectrumCache, id: str) -> tuple[Vector | None, str]:
-    """Of the survey, or as it was given; without either, as its features describe it."""
+    """Filter a known example of the survey, or as it was given; with neither, reconstruct it from its features."""
     if id in ranking.survey:
         return filter_flux(ranking, cache.fetch([id])[0]), ""
     if (given := from_elsewhere(ranking, [id])) is not None:
@@ -224,7 +243,7 @@ def spectrum_payload(ranking: Ranking, cache: SpectrumCache, spectrum: Spectrum,
     ----------
     ranking : Ranking
         The newest ranking.
-    cache : Shelf
+    cache : SpectrumCache
         Spectra that were read before.
     spectrum : Spectrum
         The spectrum.

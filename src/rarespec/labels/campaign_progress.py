@@ -163,7 +163,7 @@ class Change:
 
 
 def find_moved(ids: Sequence[str], before: NDArray[np.int64]) -> dict[str, tuple[int | None, int]]:
-    """Candidates that moved: `ids` best first, `before` (n,) their earlier ranks, 0 where they had none."""
+    """Find candidates that moved: `ids` best first, `before` (n,) their earlier ranks, 0 where they had none."""
     pairs = zip(ids, before.tolist(), strict=True)
     return {id: (old or None, new) for new, (id, old) in enumerate(pairs, start=1) if old != new}
 
@@ -208,7 +208,7 @@ def in_order(order: str, chance: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def arrange(others: Iterable[str], places: Mapping[str, int]) -> list[str]:
-    """The others in their order, with some ids at places of their own; a place beyond the end is the end."""
+    """Put some ids at places of their own among the others, which keep their order; beyond the end is at the end."""
     listed = [id for id in others if id not in places]
     for id, place in sorted(places.items(), key=lambda item: item[1]):
         listed.insert(place, id)

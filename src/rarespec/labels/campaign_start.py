@@ -42,7 +42,7 @@ class CampaignStart:
 
     @classmethod
     def of(cls, search: PreparedSearch, blind: bool = False) -> CampaignStart:
-        """From a search and the examples it found; a UsageError if they cannot be kept."""
+        """Take what a search was started with, and the examples it found; raise a UsageError if they cannot be kept."""
         request, rows = search.request, search.rows
         known = _words(request.known) if rows.n_from_elsewhere else list(rows.known_ids)
         if known is None:
@@ -50,7 +50,7 @@ class CampaignStart:
         return cls(replace(request, known=known, non_members=rows.refused_ids or None), blind)
 
     def write(self, path: Path) -> None:
-        """Whole or not at all."""
+        """Write the file whole or not at all."""
         try:
             content = {"format": FORMAT, "version": VERSION} | _plain(self.request) | {"blind": self.blind}
             text = json.dumps(content, indent=1, allow_nan=False)
@@ -60,7 +60,7 @@ class CampaignStart:
 
     @classmethod
     def read(cls, path: Path) -> CampaignStart:
-        """The one in this file; a UsageError that names it when there is none, or none that can go on."""
+        """Read a start from this file; raise a UsageError that names the file if it holds none that can go on."""
         if not path.is_file():
             raise UsageError(f"{path}: there is no campaign to continue; start one with --known")
         try:
@@ -75,7 +75,7 @@ class CampaignStart:
 
 
 def start_beside(survey: Survey) -> Path:
-    """`<survey directory>.campaign.json`, next to the survey's directory as its labels are."""
+    """Name the file: `<survey directory>.campaign.json`, next to the survey's directory as its labels are."""
     return local_neighbour(survey.path, ".campaign.json")
 
 

@@ -61,7 +61,7 @@ def is_new(connection: sqlite3.Connection) -> bool:
 
 
 def check_ours(connection: sqlite3.Connection, path: Path) -> None:
-    """Before any query: a view, a trigger or a column of a stranger's would run when the table is asked."""
+    """Check the schema before any query: a stranger's view, trigger or column would run when the table is read."""
     if _number(connection, "application_id") != APPLICATION:
         raise UsageError(f"{path}: an SQLite database, but not a label log; choose another file")
     version = _number(connection, "user_version")
@@ -92,14 +92,37 @@ def _number(connection: sqlite3.Connection, pragma: str) -> int:
 
 
 WAIT_S = 60.0
-"""For how long a writer waits for another; each needs milliseconds."""
+"""Seconds that a writer waits for another; each needs milliseconds."""
 
 MAX_LENGTH = 1 << 20
-"""Bytes of one row: some dozen times what an event can hold. A longer one is not taken into memory."""
+"""Most bytes of one row, a dozen times what an event can hold. A longer one is not taken into memory."""
 
 
 def open_to_write(path: Path, file_system: str | None, shared: bool = False) -> sqlite3.Connection:
-    """The log in this file, created when there is none; on a network file system without a write-ahead log."""
+    """Open the log in this file for writing; create it if there is none.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    file_system : str or None
+        Type of the file system in the kernel's words. On a network, and where it is not known (None), the log has no
+        write-ahead log, which works only between processes of one computer.
+    shared : bool
+        Whether the group of a new file may read and write it too.
+
+    Returns
+    -------
+    sqlite3.Connection
+        Safe to use: the schema has been checked, and every commit reaches the disk.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be written, or is not a log of labels.
+    LabelLogError
+        If the log is locked, damaged or on a disk that fails.
+    """
     check_writable(path)
     make_own(path, shared)
     connection = _connect(path, "mode=rwc")
@@ -120,7 +143,7 @@ def open_to_write(path: Path, file_system: str | None, shared: bool = False) -> 
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """The log in this file, even where this user may not write."""
+    """Open the log in this file for reading, even where this user may not write."""
     if not path.is_file():
         raise UsageError(f"{path}: there is no label log here")
     check_plain(path)
@@ -136,7 +159,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 
 def _how_to_read(path: Path) -> str:
-    """Readers of a write-ahead log share files beside it; who may make them also clears them away."""
+    """Choose how to open: readers of a write-ahead log share files beside it, which only those who may write remove."""
     if may_write(path.parent):
         return "mode=rw"
     # Where there is no such log at the moment, nothing is missed by reading the file alone.
@@ -145,7 +168,7 @@ def _how_to_read(path: Path) -> str:
 
 @contextmanager
 def writing(connection: sqlite3.Connection) -> Iterator[None]:
-    """One transaction of the only writer; all or nothing."""
+    """Run one transaction as the only writer; all of it is stored or nothing."""
     # Takes the lock for writing at once. A plain BEGIN reads first and asks for it later; of two such transactions one
     # must fail with SQLITE_BUSY, however long it would wait.
     connection.execute("BEGIN IMMEDIATE")
@@ -160,7 +183,7 @@ def writing(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def explain_errors(path: Path) -> Iterator[None]:
-    """SQLite's errors as what happened to this log and what to do."""
+    """Turn SQLite's errors into words: what happened to this log, and what to do."""
     try:
         yield
     except sqlite3.Error as error:
@@ -193,11 +216,11 @@ FAILURES: dict[str, tuple[type[RarespecError], str]] = {
     "SQLITE_CORRUPT": (LabelLogError, "the log is damaged; restore it from a backup"),
     "ProgrammingError": (LabelLogError, "the log has been closed"),
 }
-"""How the name of SQLite's error begins -> what it means here; the first that fits."""
+"""Start of the name of SQLite's error -> what it means here; the first match counts."""
 
 
 def _connect(path: Path, how: str) -> sqlite3.Connection:
-    """Never read the file by other means while it is open here: closing it would release SQLite's locks."""
+    """Connect to the file. Do not open it by other means meanwhile: closing it would release SQLite's locks."""
     with explain_errors(path):
         uri = f"{path.absolute().as_uri()}?{how}"
         connection = sqlite3.connect(uri, timeout=WAIT_S, isolation_level=None, check_same_thread=False, uri=True)
@@ -209,7 +232,7 @@ def _connect(path: Path, how: str) -> sqlite3.Connection:
 
 
 def _settle_journal(connection: sqlite3.Connection, path: Path, network: bool) -> None:
-    """What fits the disk of a new log. One with a rollback journal keeps it, as other computers may use it too."""
+    """Choose the journal of a new log to suit its disk. A rollback journal stays: other computers may use the log."""
     if network:
         # with the file to itself, SQLite reads what a write-ahead log holds without sharing memory
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -222,7 +245,7 @@ def _settle_journal(connection: sqlite3.Connection, path: Path, network: bool) -
 
 
 def _journal_set(connection: sqlite3.Connection, mode: str) -> str:
-    """The journal that is in use afterwards. SQLite does not always wait here for others that open the file too."""
+    """Set the journal, and return the one in use. SQLite does not always wait here for others that open the file."""
     until = time.monotonic() + WAIT_S
     while True:
         try:

@@ -50,7 +50,7 @@ MAX_PERSON = 100
 
 
 def person_named(name: str | None = None) -> str:
-    """This name without blanks around it, the same however its accents are typed; without a name, the system's user."""
+    """Bring a name to one form: no blanks around it, accents typed one way. Without a name, take the system's user."""
     name = unicodedata.normalize("NFC", (_system_user() if name is None else name).strip())
     if not name:
         raise UsageError("the name of the person labelling is empty; give one, for example Ada")
@@ -136,7 +136,7 @@ def new_event_id() -> str:
 
 
 def check_event(event: LabelEvent) -> LabelEvent:
-    """The event with plain Python values, its time in UTC; a UsageError where something cannot be."""
+    """Return the event with plain Python values, its time in UTC; raise a UsageError where something cannot be."""
     _check_id(event.event_id)
     if (event.label is None) == (event.undoes is None):
         raise UsageError(f"event {event.event_id}: give either a label or the event to undo")
@@ -162,7 +162,7 @@ def now() -> str:
 
 
 def in_utc(time: str) -> str:
-    """A time of any zone in UTC, always as many characters, so that the order of the texts is that of the times."""
+    """Write a time of any zone in UTC, always as many characters, so that texts sort as times do."""
     try:
         moment = datetime.fromisoformat(time)
     except ValueError:
@@ -198,7 +198,7 @@ def _check_text(what: str, text: str, most: int) -> None:
 
 
 def _whole(what: str, value: Any) -> int | None:
-    """SQLite would keep NumPy's whole numbers as bytes."""
+    """Bring a whole number to Python's own type: SQLite would keep NumPy's as bytes."""
     if value is None:
         return None
     try:
@@ -211,7 +211,7 @@ def _whole(what: str, value: Any) -> int | None:
 
 
 def _finite(score: Any) -> float | None:
-    """SQLite would keep NaN as nothing."""
+    """Check that a number is finite: SQLite would keep NaN as nothing."""
     if score is None:
         return None
     if isinstance(score, str) or not math.isfinite(score):

@@ -53,7 +53,7 @@ def path_beside(survey: str | os.PathLike[str]) -> Path:
 
 
 def check_place(path: Path) -> None:
-    """Refuses a place that no log could be opened at, without creating one there."""
+    """Refuse a place where no log could be opened, without creating one there."""
     if path.exists():
         LabelLog(path).close()
     else:
@@ -210,7 +210,7 @@ class LabelLog:
             return list(self._check_rows(after, rows))
 
     def _check_rows(self, after: int, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[int, LabelEvent]]:
-        """Row by row: in a damaged file, pages may lead back to each other without an end."""
+        """Check row by row: in a damaged file, pages may lead back to each other without end."""
         for sequence, *values in rows:
             if sequence <= after:
                 raise LabelLogError(f"{self.path}: the log is damaged (event {sequence} appears twice); {RESTORE}")

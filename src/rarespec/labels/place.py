@@ -20,7 +20,7 @@ PRIVATE, SHARED = 0o600, 0o660
 
 
 def check_writable(path: Path) -> None:
-    """A UsageError where no log could be made; nothing is made."""
+    """Raise a UsageError where no log could be made; make nothing."""
     if not path.parent.is_dir():
         raise UsageError(f"{path}: the directory {path.parent} does not exist; create it first")
     if path.is_dir():
@@ -32,7 +32,7 @@ def check_writable(path: Path) -> None:
 
 
 def check_plain(path: Path) -> None:
-    """A link that leads nowhere would make a file elsewhere; one beside the log would have SQLite write there."""
+    """Refuse links: one to nowhere would make a file elsewhere; beside the log, SQLite would write through one."""
     if path.is_symlink() and not path.exists():
         raise UsageError(f"{path}: a link to a file that does not exist; give the file itself")
     if path.exists() and not path.is_file():
@@ -58,9 +58,9 @@ def _names_another(journal: Path) -> bool:
 
 
 def make_own(path: Path, shared: bool) -> None:
-    """An empty file that is the maker's alone, or its group's too; SQLite gives those beside it the same mode.
+    """Make an empty file, private or shared with the group; SQLite gives the files beside it the same mode.
 
-    One that is there stays as it is.
+    A file that is there stays as it is.
     """
     mode = SHARED if shared else PRIVATE
     with suppress(FileExistsError):
@@ -79,7 +79,7 @@ def may_write(path: Path) -> bool:
 # ---- Whether a file lies on a network file system, where SQLite's write-ahead log must not be used.
 #
 # That log needs memory shared by all who have the file open, which only processes of one computer can have. The
-# rollback journal is right everywhere, so that is what is used where nothing can be told.
+# rollback journal is right everywhere, so it is used where the file system is not known.
 
 
 MOUNTS = Path("/proc/self/mountinfo")
@@ -95,9 +95,9 @@ LOCAL_FUSE = re.compile(
 
 
 def file_system_of(path: Path, mounts: str | None = None) -> str | None:
-    """The type of the file system on which a path is or would be, in the kernel's words; None when it cannot be told.
+    """Find the type of the file system on which a path is or would be, in the kernel's words; None when it is unknown.
 
-    mounts : in the form of Linux's /proc/self/mountinfo, which is read when nothing is given
+    `mounts` has the form of Linux's /proc/self/mountinfo, which is read by default.
     """
     if mounts is None:
         try:
@@ -113,7 +113,7 @@ def file_system_of(path: Path, mounts: str | None = None) -> str | None:
 
 
 def is_network(kind: str | None) -> bool:
-    """Whether several computers may reach such a file system; yes when that is not known, as of most of FUSE's."""
+    """Say whether several computers may reach such a file system; yes if that is unknown, as for most of FUSE's."""
     if kind is None or NETWORK.fullmatch(kind):
         return True
     return kind.startswith("fuse") and not LOCAL_FUSE.fullmatch(kind)
@@ -128,5 +128,5 @@ def _read_mounts(mounts: str) -> Iterator[tuple[PurePosixPath, str]]:
 
 
 def _unescape(point: str) -> str:
-    r"""Blanks, tabs, line ends and backslashes are written as \040 and the like."""
+    r"""Unescape blanks, tabs, line ends and backslashes, which are written as \040 and the like."""
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), point)

@@ -30,7 +30,22 @@ _DRAWN_BY = {
 
 
 def draw(name: str, rng: np.random.Generator, n: int) -> Population:
-    """n objects of this class."""
+    """Draw objects of one class.
+
+    Parameters
+    ----------
+    name : str
+        The class, a key of `MIX`.
+    rng : numpy.random.Generator
+        Gives everything that varies from object to object.
+    n : int
+        How many objects.
+
+    Returns
+    -------
+    Population
+        The objects.
+    """
     if name in _DRAWN_BY:
         module, function = _DRAWN_BY[name]
         return getattr(import_module(f"rarespec.mock.populations.{module}"), function)(rng, n)
@@ -40,14 +55,14 @@ def draw(name: str, rng: np.random.Generator, n: int) -> Population:
 
 
 def class_of(name: str) -> str:
-    """The class meant by a user, whatever the case."""
+    """Find the class that a user means, in upper or lower case."""
     if name.lower() not in CLASSES:
         raise ValueError(f"there is no class {name!r}; choose from {', '.join(CLASSES)}")
     return name.upper()
 
 
 def rare_classes(rare: Mapping[str, int]) -> dict[str, int]:
-    """The rare classes asked for, by class name; refuses what cannot be."""
+    """Count the rare classes asked for, by class name; refuse what cannot be."""
     counts: dict[str, int] = {}
     for name, count in rare.items():
         if count < 0:
@@ -57,7 +72,7 @@ def rare_classes(rare: Mapping[str, int]) -> dict[str, int]:
 
 
 def common_mix(rare: Mapping[str, int]) -> dict[str, float]:
-    """The mix without the rare classes, so that their number is exactly what was asked for."""
+    """Leave the rare classes out of the mix, so that their number is exactly what was asked for."""
     left = {name: share for name, share in MIX.items() if name not in rare and share > 0}
     if not left:
         raise ValueError("every class is requested as rare, so none is left for the common objects")

@@ -48,7 +48,7 @@ BANDS = ((7602.0, 6.0, 5.0), (7631.0, 10.0, 2.5), (6870.0, 7.0, 0.5), (8632.0, 1
 
 
 def inverse_response(wavelength: Curve) -> Curve:
-    """Noise of a flat spectrum relative to the green; both arms lose light towards their ends."""
+    """Compute the noise of a flat spectrum relative to the green; both arms lose light towards their ends."""
     blue = 0.95 + 1.15 * np.exp(-(wavelength - 3900) / 450)
     red = 0.59 + 0.33 * np.exp(-(wavelength - 6050) / 450) + 0.14 * np.clip((wavelength - 7400) / 1500, 0, None) ** 2
     in_blue = 1 / (1 + np.exp((wavelength - 5960) / 45))
@@ -57,7 +57,7 @@ def inverse_response(wavelength: Curve) -> Curve:
 
 
 def sky_lines(wavelength: Curve, lines: tuple[tuple[float, float], ...]) -> Curve:
-    """Sum of unresolved lines, each with its strength at the centre."""
+    """Add up unresolved lines, each with its strength at the centre."""
     curve = np.zeros(len(wavelength))
     for centre, strength in lines:
         curve += strength * np.exp(-0.5 * (np.log(wavelength / centre) / LINE_WIDTH) ** 2)
@@ -65,7 +65,7 @@ def sky_lines(wavelength: Curve, lines: tuple[tuple[float, float], ...]) -> Curv
 
 
 def sky_brightness(wavelength: Curve) -> Curve:
-    """Variance from the night sky, 1 between the lines."""
+    """Compute the variance from the night sky, 1 between the lines."""
     curve = 1 + sky_lines(wavelength, OXYGEN_5577 + OXYGEN_AND_CITY) + HYDROXYL_GLOW * sky_lines(wavelength, HYDROXYL)
     for centre, width, strength in BANDS:
         curve += strength * np.exp(-0.5 * ((wavelength - centre) / width) ** 2)
@@ -73,7 +73,7 @@ def sky_brightness(wavelength: Curve) -> Curve:
 
 
 def oxygen_absorption(wavelength: Curve) -> Curve:
-    """Depth of the atmosphere's A and B bands, of which a residue always stays."""
+    """Compute the depth of the atmosphere's A and B bands; correction never removes them completely."""
     a_band = np.exp(-0.5 * ((wavelength - 7605) / 9) ** 2) + 0.6 * np.exp(-0.5 * ((wavelength - 7640) / 16) ** 2)
     b_band = 0.45 * np.exp(-0.5 * ((wavelength - 6880) / 14) ** 2)
     return a_band + b_band + 0.25 * np.exp(-0.5 * ((wavelength - 7250) / 60) ** 2)
@@ -237,9 +237,24 @@ def _lose_stretches(bad: NDArray[np.bool_], rng: np.random.Generator) -> None:
 
 
 def median_snr(flux: Flux, ivar: Flux, bad: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Median of flux * sqrt(ivar) over the good pixels of each row."""
+    """Take the median of flux * sqrt(ivar) over the good pixels of each spectrum.
+
+    Parameters
+    ----------
+    flux : (n, p) float32 array
+        Flux.
+    ivar : (n, p) float32 array
+        Its inverse variance.
+    bad : (n, p) bool array
+        Pixels that do not count.
+
+    Returns
+    -------
+    (n,) float32 array
+        Median signal-to-noise ratio per pixel.
+    """
     ratio = flux * np.sqrt(ivar)
-    medians = np.median(ratio, axis=1)
+    medians = np.median(ratio, axis=1)  # much faster for all rows at once; few have bad pixels
     for row in np.flatnonzero(bad.any(axis=1)):
         medians[row] = np.median(ratio[row, ~bad[row]])
     return medians

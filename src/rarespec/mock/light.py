@@ -68,7 +68,7 @@ class Population:
 
 
 def emit_light(population: Population, wavelength: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Flux of each object at these observed wavelengths, mean 1 before shares; (n, p) float32."""
+    """Compute the flux of each object at these observed wavelengths, mean 1 before shares; (n, p) float32."""
     pixel = MODEL_GRID.pixel_of(wavelength)
     shift = np.log10(1 + population.redshift) / MODEL_GRID.step
     window = _window(pixel, shift)
@@ -95,7 +95,22 @@ def _blur(flux: NDArray[np.float32], pixels: float) -> NDArray[np.float32]:
 
 
 def at_pixels(flux: NDArray[np.float32], pixel: NDArray[np.float64], shift: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Linear interpolation of each row at `pixel - shift of that row`."""
+    """Interpolate each row linearly at its shifted pixels.
+
+    Parameters
+    ----------
+    flux : (n, m) float32 array
+        Flux on m consecutive pixels of the model grid.
+    pixel : (p,) float64 array
+        Positions in these pixels, which need not be whole numbers.
+    shift : (n,) float64 array
+        Redshift of each row, in pixels of the model grid.
+
+    Returns
+    -------
+    (n, p) float32 array
+        Flux at `pixel - shift`; beyond the ends, that of the end.
+    """
     # A little short of the last pixel, so that there always is one to the right.
     position = np.clip(pixel - shift[:, None], 0, flux.shape[1] - 1.001)
     left = position.astype(np.intp)
@@ -132,7 +147,7 @@ def _absorb(log_flux: NDArray[np.float32], name: str, amount: NDArray[np.float64
 
 
 def log_planck(temperature: NDArray[np.float64], wavelength: NDArray[np.float32]) -> NDArray[np.float32]:
-    """ln B_lambda(T), zero at the reference wavelength; (n, p)."""
+    """Compute ln B_lambda(T), zero at the reference wavelength; (n, p)."""
     thermal = np.isfinite(temperature)
     scale = (SECOND_RADIATION_CONSTANT / np.where(thermal, temperature, 5000.0)).astype(np.float32)[:, None]
     reference = np.float32(REFERENCE_WAVELENGTH)

@@ -28,7 +28,22 @@ NORTHERN_SHARE = 0.75
 
 
 def targets(rows: NDArray[np.int64], seed: int, rng: np.random.Generator) -> dict[str, list[Any]]:
-    """Catalogue columns id, ra, dec, plate, mjd, fiberid of these rows of the survey."""
+    """Name and place the objects of some rows of the survey.
+
+    Parameters
+    ----------
+    rows : (n,) int64 array
+        Row numbers, which decide plate and fibre.
+    seed : int
+        Of the survey; decides where the plates are and when they were observed.
+    rng : numpy.random.Generator
+        Of the block; places the objects on their plates.
+
+    Returns
+    -------
+    dict
+        The catalogue columns id, ra, dec (degrees), plate, mjd and fiberid, each a list of n.
+    """
     plate, fibre = FIRST_PLATE + rows // FIBRES, rows % FIBRES + 1
     mjd = FIRST_NIGHT + (plate * 37 + seed * 101) % NIGHTS
     ra, dec = _positions(plate, seed, rng)
@@ -53,6 +68,7 @@ def _positions(
 def _centre(plate: int, seed: int) -> tuple[float, float]:
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2, plate)))
     west, east, south, north = FOOTPRINT[int(rng.random() > NORTHERN_SHARE)]
+    # Uniform in the sine of the declination: evenly over the area of the sky.
     sine = rng.uniform(*np.sin(np.radians([south, north])))
     return float(rng.uniform(west, east)), float(np.degrees(np.arcsin(sine)))
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def path_through(x: NDArray[np.floating], y: NDArray[np.floating]) -> str:
-    """The `d` of a path through points in whole units, both (n,); a gap where y is not finite."""
+    """Write the `d` of an SVG path through points in whole units, both (n,); a gap where y is not finite."""
     return "".join(_pieces(np.round(x), np.round(y)))
 
 
@@ -30,7 +30,22 @@ def _pieces(x: NDArray[np.floating], y: NDArray[np.floating]) -> Iterator[str]:
 
 
 def round_numbers(low: float, high: float, most: int) -> list[float]:
-    """A few round numbers between these, for a scale."""
+    """Choose round numbers for the ticks of a scale.
+
+    Parameters
+    ----------
+    low : float
+        Where the scale begins.
+    high : float
+        Where it ends, above low.
+    most : int
+        Steps between ticks, at most, so there is one tick more at most.
+
+    Returns
+    -------
+    list of float
+        Multiples of 1, 2 or 5 times a power of ten from low to high, rising.
+    """
     step = 10.0 ** np.floor(np.log10((high - low) / most))
     step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (factor * step) <= most)
     return [float(number * step) for number in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]

@@ -26,7 +26,7 @@ LABEL_SIZE, SMALL_SIZE = 8.0, 7.0
 
 
 def empty_figure(width: float, height: float) -> Figure:
-    """A figure without panels, sizes in inches, its layout constrained."""
+    """Make a figure without panels, sizes in inches, its layout constrained."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -36,7 +36,24 @@ def empty_figure(width: float, height: float) -> Figure:
 
 
 def stacked_panels(n: int, height: float = 1.5, width: float = 9.0) -> tuple[Figure, list[Axes]]:
-    """n panels one above the other that share their wavelength axis."""
+    """Make a figure of panels one above the other that share their wavelength axis.
+
+    Parameters
+    ----------
+    n : int
+        Number of panels.
+    height : float, default 1.5
+        Height of a panel, in inches.
+    width : float, default 9
+        Width of the figure, in inches.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        The figure.
+    panels : list of matplotlib.axes.Axes
+        The panels, from the top down; the last has the label of the axis.
+    """
     figure = empty_figure(width, 0.6 + height * n)
     panels = list(figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0])
     for panel in panels:
@@ -49,9 +66,27 @@ def stacked_panels(n: int, height: float = 1.5, width: float = 9.0) -> tuple[Fig
 def panels(
     rows: int, columns: int, height: float = 2.0, width: float = PAGE_WIDTH, **subplots: Any
 ) -> tuple[Figure, list[list[Axes]]]:
-    """A figure for print: rows of panels, each row `height` inches, the whole `width` inches.
+    """Make a figure for print: rows of panels.
 
-    Further words, such as sharey=True, go to matplotlib's `Figure.subplots`.
+    Parameters
+    ----------
+    rows : int
+        Rows of panels.
+    columns : int
+        Panels in a row.
+    height : float, default 2
+        Height of a row, in inches.
+    width : float, optional
+        Width of the figure, in inches; by default both columns of a journal.
+    **subplots : object
+        Further words, such as sharey=True, for matplotlib's `Figure.subplots`.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        The figure.
+    panels : list of list of matplotlib.axes.Axes
+        The panels, row by row from the top.
     """
     figure = empty_figure(width, height * rows)
     grid: list[list[Axes]] = figure.subplots(rows, columns, squeeze=False, **subplots).tolist()
@@ -65,7 +100,22 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 
 def save_both(figure: Figure, folder: str | os.PathLike[str], stem: str) -> list[Path]:
-    """Write STEM.png and STEM.pdf, each whole or not at all; the same figure gives the same bytes."""
+    """Write a figure as STEM.png and STEM.pdf, each whole or not at all; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    folder : path or str
+        Where the files go.
+    stem : str
+        Their name, without the suffix.
+
+    Returns
+    -------
+    list of Path
+        The PNG file and the PDF file.
+    """
     contents = {".png": _png(figure), ".pdf": _pdf(figure)}
     for suffix, content in contents.items():
         write_whole(Path(folder) / f"{stem}{suffix}", content)

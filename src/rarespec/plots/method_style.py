@@ -29,7 +29,7 @@ class MethodStyle:
     linewidth: float = 1.3
 
     def line(self) -> dict[str, Any]:
-        """The arguments of a line of it, for matplotlib."""
+        """Return how its line looks, as arguments for matplotlib."""
         return {
             "color": self.colour,
             "linestyle": self.linestyle,
@@ -40,9 +40,23 @@ class MethodStyle:
 
 
 def choose_marked_places(number: int, n: int, of: int = 10) -> tuple[int, int | None, int]:
-    """Start, end and step of the marked points of line `number`, of `of` lines of n points each.
+    """Choose the points of a line that get a marker.
 
-    The marks of different lines stand beside each other, so that neither they nor bars on them hide each other.
+    The markers of different lines stand beside each other, so that neither they nor bars on them hide each other.
+
+    Parameters
+    ----------
+    number : int
+        Number of the line, from 0.
+    n : int
+        Points of each line.
+    of : int, default 10
+        Lines in the figure; below 10 it counts as 10.
+
+    Returns
+    -------
+    tuple of (int, None, int)
+        Start, end and step, for `slice`.
     """
     step = max(1, n // MARKERS_PER_LINE)
     return (step // 4 + number * step // max(of, 10)) % step, None, step
@@ -84,7 +98,7 @@ OWN_STYLES = (
 
 
 def style_of(name: str, among: Sequence[str] = ()) -> MethodStyle:
-    """`among` are all methods of the figure, of which those of the user's own get their styles in turn."""
+    """Return the style of a method. `among` are all methods of the figure: the user's own get their styles in turn."""
     own = [other for other in among if is_own(other)]
     if name in own:
         return OWN_STYLES[own.index(name) % len(OWN_STYLES)]

@@ -61,7 +61,7 @@ def draw_spectra(spectra: Sequence[Spectrum] | Spectra, path: str | os.PathLike[
 
 
 def draw_spectrum(panel: Axes, spectrum: Spectrum) -> None:
-    """One spectrum, with its id, class and S/N above it."""
+    """Draw one spectrum, with its id, class and S/N above it."""
     usable = ~spectrum.bad & np.isfinite(spectrum.flux)
     smooth = np.convolve(np.where(usable, spectrum.flux, 0), np.ones(SMOOTHING), "same")
     weight = np.convolve(usable, np.ones(SMOOTHING), "same")
@@ -122,7 +122,17 @@ def draw_filtering(spectrum: Spectrum, filtered: NDArray[np.floating], path: str
 
 
 def draw_before_and_after(panel: Axes, spectrum: Spectrum, filtered: NDArray[np.floating]) -> None:
-    """Both curves, with gaps in the observed one where pixels are bad."""
+    """Draw a spectrum as observed and after the median filter, with gaps in the observed one where pixels are bad.
+
+    Parameters
+    ----------
+    panel : matplotlib.axes.Axes
+        Where to draw.
+    spectrum : Spectrum
+        The spectrum as observed, of p pixels.
+    filtered : (p,) array
+        Its flux after the filter.
+    """
     flux = np.where(spectrum.bad, np.nan, spectrum.flux)
     panel.plot(spectrum.wavelength, flux, color=BLUE, linewidth=0.6, label="as observed")
     panel.plot(spectrum.wavelength, filtered, color=RED, linewidth=1.0, label="after the median filter")

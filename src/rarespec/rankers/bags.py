@@ -55,7 +55,7 @@ def draw_bags(known: NDArray[np.bool_], n_bags: int, bag_size: int, random_state
 
 
 def bag_size_for(prevalence: float | None) -> int:
-    """One hidden positive per bag on average, from 50 to 1000 rows; the paper's 200 when nothing is known."""
+    """Choose a size with one hidden positive per bag on average, from 50 to 1000; the paper's 200 if None."""
     if prevalence is None:
         return PAPER_BAG_SIZE
     return int(np.clip(1 / prevalence, SMALLEST, LARGEST))
@@ -64,11 +64,26 @@ def bag_size_for(prevalence: float | None) -> int:
 def estimate_prevalence(
     known: NDArray[np.bool_], scores_with: Callable[[NDArray[np.bool_]], Scores], seed: int
 ) -> float | None:
-    """Share of the wanted kind among unlabelled rows; None when it cannot be told.
+    """Estimate which share of the unlabelled rows is of the wanted kind.
 
     Known examples are hidden in turn. Half of the hidden ones score above their median, and so should half of the
-    unlabelled ones of the same kind: twice the share of unlabelled rows above it is the prevalence, if few others are
-    there. `scores_with(mask)` ranks all rows with the known ones in mask.
+    unlabelled ones of the same kind. Twice the share of unlabelled rows above it is the prevalence, if few others are
+    there.
+
+    Parameters
+    ----------
+    known : (n,) bool
+        Which rows are known.
+    scores_with : callable
+        Given the known rows that stay, (n,) bool, returns the scores of all rows, (n,).
+    seed : int
+        Seed of the division into groups that are hidden together.
+
+    Returns
+    -------
+    float or None
+        The share, at least that of one row. None when fewer than LEAST_KNOWN are known, or when the hidden ones are not
+        found again.
     """
     rows = np.flatnonzero(known)
     if len(rows) < LEAST_KNOWN:

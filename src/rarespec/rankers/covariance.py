@@ -18,7 +18,7 @@ Keep = NDArray[np.bool_] | None
 
 
 def mean_and_covariance(X: Rows, keep: Keep = None) -> tuple[Vector, Matrix]:
-    """Mean, (d,), and covariance, (d, d), of the rows of X in one pass; both float64, whatever the precision of X.
+    """Compute mean and covariance of the rows of X in one pass, in float64 whatever the precision of X.
 
     The covariance is divided by the number of rows (not one less), so one row has covariance 0. A feature that is
     constant has variance 0 exactly, not nearly.
@@ -29,6 +29,18 @@ def mean_and_covariance(X: Rows, keep: Keep = None) -> tuple[Vector, Matrix]:
         At least one row counts. X is read in blocks; no float64 copy of it is made.
     keep : (n,) bool, optional
         The rows that count; all of them by default.
+
+    Returns
+    -------
+    mean : (d,) float64
+        The mean.
+    covariance : (d, d) float64
+        The covariance.
+
+    Raises
+    ------
+    ValueError
+        If no row counts.
 
     References
     ----------
@@ -54,11 +66,26 @@ def mean_and_covariance(X: Rows, keep: Keep = None) -> tuple[Vector, Matrix]:
 
 
 def ledoit_wolf(X: Rows, keep: Keep = None) -> tuple[Vector, Matrix, float]:
-    """Mean, (d,), shrunk covariance, (d, d), and the shrinkage in [0, 1], of the rows of X.
+    """Compute the mean and the Ledoit-Wolf covariance of the rows of X.
 
     The shrunk covariance is (1 - shrinkage) S + shrinkage tr(S)/d I, with the shrinkage that has the least expected
     squared error. X is read twice, in blocks. Same result as `sklearn.covariance.ledoit_wolf`, which copies X.
-    One row, or one feature, gives shrinkage 0.
+
+    Parameters
+    ----------
+    X : (n, d) float32 or float64
+        At least one row counts.
+    keep : (n,) bool, optional
+        The rows that count; all of them by default.
+
+    Returns
+    -------
+    mean : (d,) float64
+        The mean.
+    covariance : (d, d) float64
+        The shrunk covariance.
+    shrinkage : float
+        From 0 to 1. One row, or one feature, gives 0.
 
     References
     ----------
@@ -71,7 +98,26 @@ def ledoit_wolf(X: Rows, keep: Keep = None) -> tuple[Vector, Matrix, float]:
 
 
 def shrunk_covariance(X: Rows, keep: Keep, shrinkage: float | str) -> tuple[Vector, Matrix, float]:
-    """As `ledoit_wolf`, which shrinkage="ledoit-wolf" asks for, or with the shrinkage given, from 0 to 1."""
+    """Compute the mean and a shrunk covariance of the rows of X.
+
+    Parameters
+    ----------
+    X : (n, d) float32 or float64
+        At least one row counts.
+    keep : (n,) bool or None
+        The rows that count; None for all of them.
+    shrinkage : float or "ledoit-wolf"
+        From 0, the covariance as it is, to 1, a sphere; or the amount that `ledoit_wolf` finds.
+
+    Returns
+    -------
+    mean : (d,) float64
+        The mean.
+    covariance : (d, d) float64
+        The shrunk covariance.
+    shrinkage : float
+        The amount that was used.
+    """
     if isinstance(shrinkage, str):
         return ledoit_wolf(X, keep)
     mean, covariance = mean_and_covariance(X, keep)
@@ -79,13 +125,13 @@ def shrunk_covariance(X: Rows, keep: Keep, shrinkage: float | str) -> tuple[Vect
 
 
 def shrunk(covariance: Matrix, shrinkage: float) -> Matrix:
-    """The covariance pulled towards the sphere of the same mean variance; 0 leaves it, 1 leaves only the sphere."""
+    """Pull a covariance towards the sphere of the same mean variance; 0 leaves it, 1 leaves only the sphere."""
     n_features = len(covariance)
     return (1 - shrinkage) * covariance + np.eye(n_features) * (shrinkage * np.trace(covariance) / n_features)
 
 
 def inverse_square_root(covariance: Matrix) -> Matrix:
-    """Symmetric R with R S R = I; directions without variance get 0, as in a pseudo-inverse."""
+    """Compute the symmetric R with R S R = I; directions without variance get 0, as in a pseudo-inverse."""
     variances, directions = np.linalg.eigh(covariance)
     present = variances > len(variances) * np.finfo(np.float64).eps * max(variances[-1], 0.0)
     factors = np.zeros_like(variances)

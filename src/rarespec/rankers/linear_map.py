@@ -25,14 +25,14 @@ class LinearMap:
     """(d, d) float64, or (d,) float64 where M is diagonal."""
 
     def apply(self, X: Rows) -> NDArray[np.float64]:
-        """Mapped rows, (k, d) float64; for a few rows, as the answer takes 8 bytes for each number."""
+        """Map rows, (k, d) float64; for a few rows, as the answer takes 8 bytes for each number."""
         if not is_other_array(X):
             return self.weights_of(X - self.mean)
         there = LinearMap(like(X, self.mean), like(X, self.matrix))
         return there.weights_of(array_namespace(X).astype(X, there.mean.dtype) - there.mean)
 
     def weights_of(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weights on X as given, for weights, (d,) or (k, d), on mapped rows.
+        """Turn weights on mapped rows, (d,) or (k, d), into weights on X as given.
 
         apply(X) . w = X . weights_of(w) - mean . weights_of(w). The last term is the same for every row, so it changes
         no ranking and is left out.
@@ -41,9 +41,26 @@ class LinearMap:
 
 
 def linear_map(scaling: str, X: Rows, keep: Keep = None) -> LinearMap:
-    """The map that `scaling` names: "none", "standard" or "whiten", learned from the rows of X that `keep` marks.
+    """Learn the map of a scaling from rows.
 
-    It is learned here: the last two bring arrays of other libraries over.
+    Parameters
+    ----------
+    scaling : {"none", "standard", "whiten"}
+        Leave rows as they are; set each feature to mean 0 and variance 1; or remove correlations as well.
+    X : (n, d) array
+        The rows. The last two scalings copy arrays of other libraries to NumPy.
+    keep : (n,) bool, optional
+        The rows to learn from; all of them by default.
+
+    Returns
+    -------
+    LinearMap
+        The map, in NumPy.
+
+    Raises
+    ------
+    ValueError
+        If there is no such scaling.
     """
     if scaling == "none":
         return identity(X.shape[1])
@@ -56,12 +73,12 @@ def linear_map(scaling: str, X: Rows, keep: Keep = None) -> LinearMap:
 
 
 def identity(n_features: int) -> LinearMap:
-    """Leaves rows as they are; it does not even centre them."""
+    """Make the map that leaves rows as they are; it does not even centre them."""
     return LinearMap(np.zeros(n_features), np.ones(n_features))
 
 
 def standard(X: Rows, keep: Keep = None) -> LinearMap:
-    """Each feature to mean 0 and variance 1; constant features get weight 0."""
+    """Learn the map of each feature to mean 0 and variance 1; constant features get weight 0."""
     mean, covariance = mean_and_covariance(X, keep)
     deviations = np.sqrt(np.diag(covariance))
     varies = deviations > 0
@@ -69,13 +86,13 @@ def standard(X: Rows, keep: Keep = None) -> LinearMap:
 
 
 def whitening(X: Rows, keep: Keep = None) -> LinearMap:
-    """All features to mean 0, variance 1 and no correlation, with the Ledoit-Wolf covariance."""
+    """Learn the map of all features to mean 0, variance 1 and no correlation, with the Ledoit-Wolf covariance."""
     mean, covariance, _ = ledoit_wolf(X, keep)
     return whitening_of(mean, covariance)
 
 
 def whitening_of(mean: Vector, covariance: Matrix) -> LinearMap:
-    """The map x -> S^-1/2 (x - mean) for a covariance S.
+    """Make the map x -> S^-1/2 (x - mean) for a covariance S.
 
     Rows that were all the same (or one row) say nothing about scale: then S = 0, and the map only centres.
     """

@@ -30,7 +30,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def pack_values(document: dict[str, Any], arrays: Arrays) -> bytes:
-    """The bytes of a file."""
+    """Pack a document and arrays into the bytes of a file."""
     from safetensors.numpy import save
 
     text = json.dumps(document, allow_nan=False)
@@ -45,7 +45,7 @@ MOST_BYTES = 1 << 33
 
 
 def read(path: Path) -> bytes:
-    """All of a plain file; a pipe or a device may have no end."""
+    """Read all of a plain file; a pipe or a device may have no end."""
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise ModelFileError("not a regular file: check the path")
@@ -59,7 +59,7 @@ def read(path: Path) -> bytes:
 
 
 def unpack_values(content: bytes) -> tuple[dict[str, Any], Arrays]:
-    """The document and the arrays in these bytes; a ModelFileError if they are not as `pack_values` made them."""
+    """Unpack the document and the arrays; a ModelFileError if the bytes are not as `pack_values` made them."""
     from safetensors.numpy import load
 
     metadata = _metadata(content)
@@ -131,11 +131,32 @@ TEXT_KINDS: dict[str, type] = {"U": str, "O": object}
 
 
 def describe_all(values: Mapping[str, Any], what: str, arrays: Arrays) -> dict[str, Any]:
+    """Describe values as JSON, with arrays put aside.
+
+    Parameters
+    ----------
+    values : mapping of str to object
+        Numbers, text, None, arrays, and lists, tuples and dictionaries of these.
+    what : str
+        What they are, for messages: "parameter".
+    arrays : dict of str to ndarray
+        Filled here: every array of numbers is added under a name of its own.
+
+    Returns
+    -------
+    dict of str to object
+        What JSON can hold; `rebuilt_all` turns it back.
+
+    Raises
+    ------
+    ModelFileError
+        If a value is of another type or nested too deeply, or an array is not finite.
+    """
     return {str(name): _describe(value, f"{what} {name}", arrays) for name, value in values.items()}
 
 
 def _describe(value: Any, what: str, arrays: Arrays, depth: int = 0) -> Any:
-    """A value in JSON; arrays go into `arrays`, and anything that needs a mark to be told apart becomes {tag: ...}."""
+    """A value in JSON; arrays go into `arrays`, and anything that JSON would confuse becomes {tag: ...}."""
     if depth > MAX_DEPTH:
         raise ModelFileError(f"{what} cannot be saved: lists are nested too deeply")
     if value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value)):
@@ -181,6 +202,7 @@ def _describe_array(value: Any, what: str, arrays: Arrays) -> dict[str, Any]:
 
 
 def rebuilt_all(values: Any, arrays: Arrays) -> dict[str, Any]:
+    """Turn back what `describe_all` described; arrays are taken out of `arrays`."""
     if not isinstance(values, dict):
         raise ModelFileError("part of the model is missing: save it again")
     return {name: _rebuilt(value, arrays) for name, value in values.items()}

@@ -12,28 +12,49 @@ Array = Any
 
 
 def is_other_array(X: Any) -> bool:
+    """Whether X is an array of a library other than NumPy."""
     return is_array_api_obj(X) and not is_numpy_array(X)
 
 
 def as_numpy(x: Array) -> NDArray[Any]:
-    """The same numbers as a NumPy array, from whatever device they are on."""
+    """Copy numbers to a NumPy array, from whatever device they are on."""
     if hasattr(x, "get") and not hasattr(x, "numpy"):  # CuPy
         return x.get()
     return np.asarray(x.cpu() if hasattr(x, "cpu") else x)
 
 
 def like(X: Array, values: NDArray[Any]) -> Array:
-    """NumPy values in the library of X, and on its device."""
+    """Copy NumPy values to the library of X, and to its device."""
     return array_namespace(X).asarray(values, device=device(X))
 
 
 def rows_at(X: Array, numbers: NDArray[np.intp]) -> Array:
-    """The rows of these numbers, in the library of X."""
+    """Take the rows of these numbers, in the library of X."""
     return X[numbers] if is_numpy_array(X) else array_namespace(X).take(X, like(X, numbers), axis=0)
 
 
 def check_other_rows(ranker: Any, X: Array, reset: bool) -> Array:
-    """X, (n, d) floating-point and finite, else a ValueError; `reset` remembers d, otherwise it has to be the same."""
+    """Check feature vectors that are in an array of another library, where they are.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        Remembers d, or has remembered it.
+    X : (n, d) array
+        Floating-point and finite.
+    reset : bool
+        Whether the ranker remembers d, as in `fit`; otherwise d must be what it remembers.
+
+    Returns
+    -------
+    (n, d) array
+        X itself.
+
+    Raises
+    ------
+    ValueError
+        If the shape, the type or d is wrong, or values are not finite.
+    """
     xp = array_namespace(X)
     if X.ndim != 2 or not xp.isdtype(X.dtype, "real floating"):
         raise ValueError(f"X must be (n, d) floating-point numbers, not {tuple(X.shape)} {X.dtype}")

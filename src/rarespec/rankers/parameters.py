@@ -12,19 +12,52 @@ from sklearn.exceptions import ConvergenceWarning
 
 
 def require(ranker: Any, name: str, holds: bool, allowed: str) -> None:
-    """A ValueError that names the parameter, its value and what is allowed, unless it holds."""
+    """Refuse a parameter unless a condition holds.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        Whose parameter it is; named in the message.
+    name : str
+        The parameter; its value is in the message too.
+    holds : bool
+        The condition.
+    allowed : str
+        What is allowed, to stand after "it must be".
+
+    Raises
+    ------
+    ValueError
+        If the condition does not hold.
+    """
     if not holds:
         raise ValueError(f"{type(ranker).__name__}: {name}={getattr(ranker, name)!r}, but it must be {allowed}")
 
 
 def require_one_of(ranker: Any, name: str, allowed: tuple[str, ...]) -> None:
+    """Refuse a parameter that is none of these words.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        Whose parameter it is.
+    name : str
+        The parameter.
+    allowed : tuple of str
+        The words.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
     value = getattr(ranker, name)
     fine = isinstance(value, str) and value in allowed
     require(ranker, name, fine, f"one of {', '.join(map(repr, allowed))}")
 
 
 def require_positive(ranker: Any, *names: str, optional: bool = False) -> None:
-    """Finite numbers above 0; `optional` ones may be None."""
+    """Refuse parameters that are not finite numbers above 0; `optional` ones may be None."""
     for name in names:
         value = getattr(ranker, name)
         fine = (optional and value is None) or is_positive(value)
@@ -32,7 +65,24 @@ def require_positive(ranker: Any, *names: str, optional: bool = False) -> None:
 
 
 def require_count(ranker: Any, *names: str, optional: bool = False, least: int = 1) -> None:
-    """Whole numbers from `least` up; `optional` ones may be None."""
+    """Refuse parameters that are not whole numbers, or too small.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        Whose parameters they are.
+    *names : str
+        The parameters.
+    optional : bool, default False
+        Whether None is allowed too.
+    least : int, default 1
+        The smallest number allowed.
+
+    Raises
+    ------
+    ValueError
+        For the first that is refused. True and False are no numbers here.
+    """
     for name in names:
         value = getattr(ranker, name)
         fine = (optional and value is None) or (is_whole(value) and int(value) >= least)
@@ -40,7 +90,7 @@ def require_count(ranker: Any, *names: str, optional: bool = False, least: int =
 
 
 def require_share(ranker: Any, name: str) -> None:
-    """A number above 0 and at most 1."""
+    """Refuse a parameter that is not a number above 0 and at most 1."""
     value = getattr(ranker, name)
     require(ranker, name, is_positive(value) and float(value) <= 1, "a number above 0 and at most 1")
 
@@ -54,7 +104,7 @@ def is_from_0_to_1(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """True and False are none, though Python counts them among the whole numbers."""
+    """Whether a value is a number; True and False are not, though Python counts them among the whole numbers."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
@@ -66,14 +116,29 @@ def is_whole(value: Any) -> bool:
 
 
 def warn_unless_converged(converged: bool, where: str, advice: str) -> None:
-    """One ConvergenceWarning with the line that called `fit`; for use in `_fit` itself."""
+    """Warn once that a solver stopped early, at the line that called `fit`.
+
+    Parameters
+    ----------
+    converged : bool
+        Whether it was done; then nothing is said.
+    where : str
+        How far it came, to stand after "stopped".
+    advice : str
+        What the user can do about it.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If it has not converged. The line is right only when `_fit` itself calls this.
+    """
     if not converged:
         warnings.warn(f"stopped {where}: {advice}", ConvergenceWarning, stacklevel=5)
 
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """scikit-learn's own such warnings, one for each small machine, are left out: the ranker gives one for all."""
+    """Silence scikit-learn's own warnings, one for each small machine: the ranker gives one for all."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield

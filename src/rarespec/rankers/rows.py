@@ -23,7 +23,27 @@ N_NAMED = 10
 
 
 def check_rows(ranker: BaseEstimator, X: Any, reset: bool) -> Rows:
-    """X as (n, d) float32 or float64; a ValueError names the rows that are not finite."""
+    """Check feature vectors, as every ranker does first.
+
+    Parameters
+    ----------
+    ranker : BaseEstimator
+        Remembers the number and the names of the features, or has remembered them.
+    X : (n, d) array
+        Whatever scikit-learn takes for a matrix.
+    reset : bool
+        Whether the ranker remembers them, as in `fit`; otherwise they must be what it remembers.
+
+    Returns
+    -------
+    (n, d) float32 or float64
+        The vectors; other types of numbers become float64.
+
+    Raises
+    ------
+    ValueError
+        If X is no matrix of that width, or has rows that are not finite, which are named.
+    """
     rows = validate_data(ranker, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False)
     require_finite(rows)
     return rows
@@ -31,6 +51,7 @@ def check_rows(ranker: BaseEstimator, X: Any, reset: bool) -> Rows:
 
 def require_finite(X: Rows) -> None:
     # one sum tells in most cases without a second matrix of booleans; an overflow of it is looked at again below
+    """Refuse rows with NaN or inf; the ValueError names the first few."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.sum(dtype=np.float64)):
             return
@@ -44,7 +65,7 @@ def require_finite(X: Rows) -> None:
 
 
 def check_known(X: Rows, y: Any) -> NDArray[np.bool_]:
-    """(n,) bool, True where y marks a known example.
+    """Find the known examples, (n,) bool: where y marks one.
 
     y holds two values, of which the larger marks the known: 1 and 0, True and False, 1 and -1.
     """
@@ -64,7 +85,7 @@ def check_known(X: Rows, y: Any) -> NDArray[np.bool_]:
 
 
 def split_marks(X: Rows, y: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which rows are known, and which are known not to be of the kind: both (n,) bool; y may hold -1 beside 1 and 0."""
+    """Split y into known rows and rows known not to be of the kind, both (n,) bool; y may hold -1 beside 1 and 0."""
     marks = np.asarray(y)
     if marks.shape != (len(X),) or set(np.unique(marks).tolist()) != {-1, 0, 1}:
         known = check_known(X, y)
@@ -77,7 +98,7 @@ def same_rows(X: Rows, Y: Rows) -> bool:
 
 
 def fingerprint_of_rows(X: Rows) -> str:
-    """Text that tells feature matrices apart by their shape and values, whatever their precision and layout."""
+    """Make a text that differs between matrices of other shape or values, whatever their precision and layout."""
     digest = hashlib.blake2b(repr(X.shape).encode(), digest_size=16)
     for block in _normalise_blocks(X):
         digest.update(block.data)
@@ -85,7 +106,7 @@ def fingerprint_of_rows(X: Rows) -> str:
 
 
 def row_digests(X: Rows) -> NDArray[np.bytes_]:
-    """A digest of 16 bytes for each row, (n,): equal rows have equal digests, others do not."""
+    """Make a digest of 16 bytes for each row, (n,): equal rows have equal digests, others do not."""
     digests = np.empty(len(X), "S16")
     done = 0
     for block in _normalise_blocks(X):

@@ -155,7 +155,7 @@ def _directions(to_white: LinearMap, rows: Rows) -> NDArray[np.float64]:
 FROM_CATALOGUE = ("ra", "dec", "class", "subclass", "z", "snr")
 TEXTS = ("class", "subclass")
 UNEXAMINED = "unexamined"
-"""Stands among the flags of a spectrum that nobody has read yet: it may have any, or none."""
+"""The flag of a spectrum that has not been read yet: it may have any flag, or none."""
 
 Numbers = NDArray[np.intp]
 Columns = Mapping[str, Any]
@@ -191,7 +191,7 @@ def make_table(ids: Any, catalogue: Columns, scores: Any, judged: Columns | None
 
 
 def _common(name: str, values: Any) -> NDArray[Any]:
-    """What is not known is empty in text, and NaN in numbers."""
+    """Bring a common column to an array; unknown text is empty, an unknown number NaN."""
     if isinstance(values, np.ndarray):
         return values
     if name in TEXTS:
@@ -216,7 +216,7 @@ def _own(values: list[Any]) -> Any:
 
 
 class CandidateTables:
-    """Makes the tables of one survey; what is known of a spectrum is found once.
+    """Makes the tables of candidates of one survey; looks up each spectrum only once.
 
     Flags take time, as spectra have to be read: `examine` adds them to a table.
 
@@ -264,7 +264,7 @@ class CandidateTables:
         return make_table(ids, listed, scores, judged)
 
     def describe(self, rows: SearchRows, survey_rows: Numbers) -> list[dict[str, Any]]:
-        """What the table would say, but for rank and score, of spectra of the survey that may be no candidates."""
+        """Describe spectra of the survey as the table would, candidates or not, but without rank and score."""
         places = rows.places_of(survey_rows)
         nearest = np.full(len(places), "", dtype=object)
         nearest[places >= 0] = self._nearest(rows, places[places >= 0])
@@ -275,9 +275,16 @@ class CandidateTables:
         return [dict(zip(columns, row, strict=True)) for row in values]
 
     def examine(self, table: Table, others: Sequence[str] = (), template: Template | NoTemplate | None = None) -> None:
-        """Read the spectra of this table, and others, that have not been read before; put the flags into the table.
+        """Read the spectra of a table that have not been read before, and put their flags into the table.
 
-        template : of the ranking, to flag spectra that lack pixels where it looks
+        Parameters
+        ----------
+        table : astropy.table.Table
+            Made by `make`; its column `flags` is replaced.
+        others : sequence of str
+            Ids of more spectra to read, whose flags are kept for later tables.
+        template : Template or NoTemplate, optional
+            Template of the ranking, to flag spectra that lack pixels where it looks.
         """
         with self._examining:
             new = [id for id in dict.fromkeys((*table["id"].tolist(), *others)) if id not in self._flags]

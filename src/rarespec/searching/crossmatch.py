@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def numbers_of(survey: Survey, column: str) -> NDArray[np.float64]:
-    """(n,) float64, NaN where there is no number."""
+    """Read a column of the catalogue as (n,) float64, NaN where there is no number."""
     if column not in survey.catalogue:
         return np.full(len(survey), np.nan)
     values = survey.catalogue[column]
@@ -73,7 +73,7 @@ class Sky:
         return cKDTree(placed, balanced_tree=False, compact_nodes=False)
 
     def nearest(self, ra: NDArray[np.float64], dec: NDArray[np.float64]) -> Nearest:
-        """The spectra nearest to these positions, (m,) finite degrees."""
+        """Find the spectra nearest to these positions, (m,) finite degrees."""
         rows = np.flatnonzero(self.placed)
         if not len(rows) or not len(ra):
             nowhere = np.full(len(ra), np.inf)
@@ -84,13 +84,13 @@ class Sky:
 
 
 def directions(ra: NDArray[np.float64], dec: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Unit vectors, (n, 3): they know neither poles nor a jump at 360 degrees."""
+    """Turn positions into unit vectors, (n, 3), which have neither poles nor a jump at 360 degrees."""
     ra, dec = np.radians(ra), np.radians(dec)
     return np.stack([np.cos(dec) * np.cos(ra), np.cos(dec) * np.sin(ra), np.sin(dec)], axis=-1)
 
 
 def is_position(ra: NDArray[np.float64], dec: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """(n,) whether these degrees are a place on the sky; -9999 and the like are none."""
+    """Say whether these degrees, (n,), are a place on the sky; -9999 and the like are not."""
     return (np.abs(ra) <= 360) & (np.abs(dec) <= 90)
 
 

@@ -20,11 +20,11 @@ from rarespec.storage.processes import available_cores, give_back_freed
 from rarespec.survey.features.neighbours import graph_of, signal_of
 
 MAX_FOLDS = 10
-"""Up to so many known examples are hidden one at a time; more are hidden in so many groups."""
+"""Up to so many known examples are hidden one at a time, more in so many groups."""
 
 
 def ranker_for(request: SearchRequest) -> Ranker:
-    """The ranker that is asked for, unfitted."""
+    """Make the ranker that the request asks for, unfitted."""
     ranker = by_name(request.method)(**request.params)
     if "random_state" in ranker.get_params() and "random_state" not in request.params:
         ranker.set_params(random_state=request.seed)
@@ -32,14 +32,29 @@ def ranker_for(request: SearchRequest) -> Ranker:
 
 
 def prepare(ranker: Ranker, rows: SearchRows, device: str | None = None) -> Preparation:
-    """The ranker on the rows of a search, with what the survey keeps for it; on the GPU where it can learn there."""
+    """Prepare a ranker on the rows of a search, with what the survey keeps for it.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        The ranker, not fitted.
+    rows : SearchRows
+        All rows of the search.
+    device : str, optional
+        GPU that builds graphs and, where the ranker can learn there, holds the rows. By default the CPU.
+
+    Returns
+    -------
+    Preparation
+        Can be fitted many times.
+    """
     needs = ranker.needs()
     kept = Kept(
         graph=None if needs.graph is None else _graph(rows, needs.graph, device),
         signal=None if needs.signal is None else _signal(rows, needs.signal, device),
         rows_on_device=on_device(rows.X, device) if device and needs.rows_on_device else None,
     )
-    give_back_freed()
+    give_back_freed()  # building a graph frees large arrays, and the ranker is about to need memory
     return ranker.prepare(rows.X, kept)
 
 
@@ -90,5 +105,5 @@ def _graph(rows: SearchRows, k: int, device: str | None) -> Any:
 
 
 def _signal(rows: SearchRows, k: int, device: str | None) -> Signal | None:
-    """That of the survey is not that of its rows and of examples from elsewhere."""
+    """Find the signal of the survey; None if examples from elsewhere take part, as they would change it."""
     return None if rows.n_from_elsewhere else signal_of(rows.features, k, device)

@@ -47,11 +47,11 @@ class Listing:
         return self.falling(self.fit.edge_scores)
 
     def falling(self, edges: Scores) -> Scores:
-        """These edge scores, (n,) of all rows, of the listed ones."""
+        """Sort the edge scores of the listed rows, falling; `edges` is (n,), of all rows."""
         return np.sort(edges[self.order])[::-1]
 
     def hidden_places(self, seed: int | None) -> NDArray[np.int64]:
-        """The ranks of known examples when they are hidden; see `fitting.hidden_places`."""
+        """Find the ranks of known examples when they are hidden; see `fitting.hidden_places`."""
         return hidden_places(self.fit, self.rows.known, self.scores, self.listed, seed)
 
 

@@ -41,7 +41,7 @@ def ranking_html(ranking: Ranking) -> str:
 
 
 def first_candidates(table: Table) -> list[Html]:
-    """The best rows of a table of candidates, and how many more there are."""
+    """Show the best rows of a table of candidates, and how many more there are."""
     names = [name for name in COLUMNS if name in table.colnames]
     rows = ([_write(row[name], COLUMNS[name]) for name in names] for row in table[:FIRST])
     more = len(table) - FIRST

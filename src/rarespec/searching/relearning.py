@@ -107,13 +107,13 @@ class Relearning:
         self._tables.examine(ranking.table, in_survey, ranking.template)
 
     def describe(self, ranking: Ranking, ids: Ids) -> dict[str, dict[str, Any]]:
-        """Id -> what the table of candidates would say of it, but for rank and score; all ids are of the survey."""
+        """Describe spectra of the survey as the table of candidates would, by id, but without rank and score."""
         rows = self.rows_of(ids)
         facts = self._tables.describe(ranking.rows, rows)
         return dict(zip(ids, facts, strict=True))
 
     def ranks(self, ranking: Ranking, like: Ranking | None = None) -> NDArray[np.int64]:
-        """Rank of each row of the survey, (n,), 0 where it has none; among the rows that `like` lists too, if given."""
+        """Rank the rows of the survey, (n,), 0 where one has no rank; only rows that `like` lists too, if given."""
         listed = self._find_listed(ranking) & (True if like is None else self._find_listed(like))
         rows = np.flatnonzero(listed)
         ranks = np.zeros(len(self.survey), np.int64)
@@ -121,7 +121,7 @@ class Relearning:
         return ranks
 
     def rows_of(self, ids: Ids) -> NDArray[np.intp]:
-        """As `Survey.rows_of`, which looks through the whole survey; here each id is looked up once."""
+        """Find rows as `Survey.rows_of` does, which searches the whole survey; here each id is looked up once."""
         new = [id for id in ids if id not in self._row_of]
         if new:
             self._row_of |= zip(new, self.survey.rows_of(new).tolist(), strict=True)
@@ -131,14 +131,14 @@ class Relearning:
         return ranking.rows.may_be_listed(self.start.chosen.mask)
 
     def _places(self, ids: Ids) -> NDArray[np.intp]:
-        """Places of the rows; ids that the survey does not have, or has no features of, are left out."""
+        """Find the places of these ids; leave out those that the survey lacks, or has no features of."""
         places = self.start.rows.places_of(self.rows_of(ids))
         return places[places >= 0]
 
     def _marks(
         self, members: NDArray[np.intp], refused: NDArray[np.intp], unusable: NDArray[np.intp]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """(n,) each: which rows are known, and which are non-members to learn from."""
+        """Mark, (n,) each, which rows are known, and which are non-members to learn from."""
         known, non_members = self.start.rows.known.copy(), self.start.rows.refused.copy()
         for marks, places in ((known, members), (non_members, refused)):
             marks[np.concatenate([members, refused, unusable])] = False  # what was said at the start of these
@@ -163,7 +163,7 @@ class Relearning:
         return problems
 
     def _curve(self, listing: Listing) -> YieldCurve:
-        """Examples are hidden once, before the first look; see `yield_after_looks`."""
+        """Estimate the yield. Examples are hidden once, before the first look; see `yield_after_looks`."""
         if self._hidden is None:
             self._hidden = listing.hidden_places(self.start.request.seed)
         looked = self._listed_first & ~listing.listed

@@ -21,7 +21,7 @@ Numbers = NDArray[np.intp]
 
 
 class FeatureMatrix:
-    """Features of all rows, and what depends on them alone: found once, however often other rows are known."""
+    """Features of all rows, and what depends only on them: computed once, however often other rows become known."""
 
     def __init__(self, features: FeatureSet, elsewhere: NDArray[np.float32]) -> None:
         self.features = features
@@ -110,17 +110,17 @@ class SearchRows:
         return ids
 
     def places_of(self, survey_rows: Numbers) -> Numbers:
-        """Places of these rows of the survey, (k,); -1 for one without features, and for row -1."""
+        """Find the places of these rows of the survey, (k,); -1 for one without features, and for row -1."""
         return np.where(survey_rows < 0, -1, self.matrix.place_of[survey_rows])
 
     def may_be_listed(self, selected: Mask) -> Mask:
-        """(n,) which rows may be candidates; `selected` is of the survey's rows."""
+        """Find the rows that may be candidates, (n,) bool; `selected` is of the survey's rows."""
         listed: Mask = ~self.known & ~self.refused
         listed[: len(self.survey_rows)] &= selected[self.survey_rows]
         return listed
 
     def relabel(self, known: Mask, refused: Mask) -> SearchRows:
-        """The same rows, of which others are known and refused; those from elsewhere stay known."""
+        """Make the same rows with others known and refused; those from elsewhere stay known."""
         in_survey: list[str] = self.survey.ids[self.survey_rows[known[: len(self.survey_rows)]]].tolist()
         elsewhere = self.known_ids[len(self.known_ids) - self.n_from_elsewhere :]
         return replace(self, known=known, refused=refused, known_ids=in_survey + elsewhere)
@@ -174,7 +174,7 @@ def _mask(matrix: FeatureMatrix, survey_rows: Numbers) -> Mask:
 
 
 def _ids(features: FeatureSet, rows: Numbers) -> list[str]:
-    """Of these rows alone: all ids of a large survey take as much memory as its features."""
+    """Read the ids of these rows only: all ids of a large survey take as much memory as its features."""
     return features.survey.catalogue_at(rows, ["id"])["id"]
 
 

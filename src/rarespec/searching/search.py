@@ -37,7 +37,7 @@ from rarespec.survey.features.feature_set import FeatureSet
 def rank_survey(
     survey: Survey | str | os.PathLike[str], request: SearchRequest, progress: Progress | None = None
 ) -> Ranking:
-    """The ranking of a survey that is asked for.
+    """Rank a survey as the request asks.
 
     Parameters
     ----------

@@ -277,7 +277,7 @@ class Workers:
         worker.close()
 
     def close(self) -> None:
-        """End all processes, also those at work: whoever waits for one sees it die."""
+        """End all processes, also those at work; a caller that waits for one sees it die."""
         with self._lock:
             self._closed = True
             workers = [*self._idle, *self._at_work]
@@ -314,7 +314,7 @@ class _Worker:
         self._write(request)
 
     def results(self) -> Iterator[Any]:
-        """Of the first item that was asked about and not heard yet."""
+        """Yield the results of the first item that was asked about and not heard yet."""
         while True:
             succeeded, result = self._hear()
             if not succeeded:
@@ -357,14 +357,14 @@ def _widen(pipe: IO[bytes]) -> None:
 
 
 def _current_folder() -> str | None:
-    """None when someone has removed it."""
+    """Return the current folder; None when someone has removed it."""
     with suppress(FileNotFoundError):
         return os.path.realpath(os.getcwd())
     return None
 
 
 def _import_places() -> list[str]:
-    """From where a worker imports: as this process does, without the current folder, which may hold anyone's files."""
+    """List where a worker imports from: as here, without the current folder, which may hold anyone's files."""
     here, own = _current_folder(), str(Path(__file__).resolve().parents[1])
     if here is None:
         return [path for path in sys.path if os.path.isabs(path)]
@@ -438,7 +438,7 @@ def _answer(answers: IO[bytes], function: Callable[..., Any], shared: Any, item:
 
 
 def _as_it_travels(error: Exception) -> Exception:
-    """The same error, or what it says: not every library's exceptions survive the journey."""
+    """Return the error, or its words: not every library's exceptions can be pickled and read back."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -465,7 +465,7 @@ class _Clock:
 
 
 def _limit_memory(n_bytes: int | None) -> None:
-    """Of everything private that can be written; files mapped for reading do not count."""
+    """Limit all private memory that can be written; files mapped for reading do not count."""
     import resource
 
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
@@ -498,7 +498,7 @@ def _exactly(pipe: IO[bytes], n_bytes: int) -> bytes:
 
 
 def give_back_freed() -> None:
-    """The C library keeps what threads have freed for their next arrays; with glibc it can be asked to let go."""
+    """Ask glibc to give freed memory back to the system; by default it keeps it for the next arrays of each thread."""
     if sys.platform != "linux":
         return
     try:

@@ -12,7 +12,7 @@ import numpy as np
 
 
 def printable(text: str) -> str:
-    """The same text when it can be printed; otherwise with the offending characters written out."""
+    """Return the text if it can be printed; otherwise with the offending characters written out."""
     if text.isprintable():
         return text
     try:
@@ -26,7 +26,7 @@ def printable(text: str) -> str:
 
 
 def thousands(number: float, decimals: int = 0) -> str:
-    """100450 as 100 450, with narrow spaces at which no line is broken."""
+    """Write 100450 as 100 450, with narrow spaces at which no line breaks."""
     return f"{number:,.{decimals}f}".replace(",", "\u202f")
 
 
@@ -44,7 +44,7 @@ def as_json(content: Any, default: Callable[[Any], Any] | None = None) -> str:
 
 
 def plain(value: Any) -> Any:
-    """The same in types that JSON has; numbers that are not finite are None."""
+    """Bring a value to types that JSON has; numbers that are not finite become None."""
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, np.ndarray | np.generic):

@@ -17,7 +17,7 @@ AnyEngine = Any
 
 @contextmanager
 def engine_for(given: AnyEngine) -> Iterator[Engine]:
-    """A cluster that was given by its address is left at the end. What an engine cannot do is wrong use of it."""
+    """Yield the engine that the user means; its errors become UsageErrors. A cluster given by its address is left."""
     try:
         if given is None:
             yield Here()

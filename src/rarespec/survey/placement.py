@@ -42,7 +42,7 @@ def place(spectra: Spectra, grid: WavelengthGrid, rest_frame: bool = False) -> I
 
 
 def _at_rest(spectra: Spectra) -> Iterator[Spectra | Defect]:
-    """One stack per spectrum, since each has a redshift of its own."""
+    """Shift spectra to rest, one stack each, since each has a redshift of its own."""
     redshifts = spectra.catalogue.get("z") or [None] * len(spectra)
     for i, z in enumerate(redshifts):
         if z is None or not np.isfinite(z) or z <= -1:
@@ -75,7 +75,7 @@ def _why_unusable(original: Spectra, i: int) -> tuple[Reason, str]:
 
 
 def _describe(spectra: Spectra, coverage: NDArray[np.float64]) -> Spectra:
-    """With the columns every survey has: the common ones, coverage of the grid, and whether errors are known."""
+    """Add the columns that every survey has: the common ones, coverage of the grid, and whether errors are known."""
     columns: dict[str, list[Any]] = {name: [None] * len(spectra) for name in COMMON_COLUMNS}
     columns |= spectra.catalogue
     columns["snr"] = [_snr(spectra, i) if snr is None else snr for i, snr in enumerate(columns["snr"])]
@@ -85,7 +85,7 @@ def _describe(spectra: Spectra, coverage: NDArray[np.float64]) -> Spectra:
 
 
 def _snr(spectra: Spectra, i: int) -> float | None:
-    """Median signal-to-noise ratio per good pixel."""
+    """Compute the median signal-to-noise ratio per good pixel."""
     if spectra.ivar is None:
         return None
     good = ~spectra.bad[i]

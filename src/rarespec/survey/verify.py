@@ -49,12 +49,12 @@ MEND = "delete it; the next search computes it again"
 
 
 def is_kept(name: str) -> bool:
-    """Whether a file of this name, inside the survey, belongs to what is kept and not to the manifest."""
+    """Say whether a file of this name, inside the survey, belongs to what is kept and not to the manifest."""
     return name.startswith(tuple(f"{folder}/" for folder in KEPT))
 
 
 def find_kept_problems(root: Path, names: list[str]) -> Iterator[str]:
-    """What is wrong with these files, which `is_kept`; one that a search at work has just swept away is fine."""
+    """Find what is wrong with files that are kept; one that a running search has just removed is fine."""
     for name in names:
         if KNOWN.fullmatch(name):
             why = _damage(root / name)
@@ -66,7 +66,7 @@ def find_kept_problems(root: Path, names: list[str]) -> Iterator[str]:
 
 
 def _damage(path: Path) -> str:
-    """What is wrong with a kept file; nothing is the empty text."""
+    """Say what is wrong with a kept file; empty if nothing is."""
     try:
         content = plain_content_of(path)
         if path.name == CURRENT:
@@ -85,7 +85,7 @@ def _damage(path: Path) -> str:
 
 
 def _find_linked_folders(root: Path) -> Iterator[Path]:
-    """They are not walked through, so no file behind them is seen."""
+    """Find folders that are links; no file behind them is looked at."""
     if is_remote(root):
         return
     for kept in KEPT:

@@ -40,6 +40,34 @@ from rarespec.evaluation.tuning import BAG_SIZE, N_BAGS, REGULARISATION
 def collect_results(
     setting: Setting, facts: Facts, tuned: Mapping[str, Mapping[str, Any]], runner: TaskRunner, journal: Journal
 ) -> Results:
+    """Collect the outcomes of all tasks into results, and leave out what cannot be compared.
+
+    A draw on which one method failed is left out for all methods. So is a method that failed on every draw of some
+    number of known examples, and then a number of known examples of which no draw is left.
+
+    Parameters
+    ----------
+    setting : Setting
+        The setting that the tasks were planned with.
+    facts : Facts
+        What the experiment was made on.
+    tuned : mapping of str to mapping
+        Method -> the parameters that tuning chose.
+    runner : TaskRunner
+        Draws the known rows of a task again.
+    journal : Journal
+        The outcome of every task.
+
+    Returns
+    -------
+    Results
+        Their setting has only the methods and numbers of known examples that are left.
+
+    Raises
+    ------
+    SurveyError
+        If nothing is left.
+    """
     working = _working(setting, trial_tasks(setting, tuned), journal)
     tasks = trial_tasks(working, tuned)
     lost = _draws_lost(tasks, journal)

@@ -14,7 +14,7 @@ from rarespec.evaluation.places import PairedDifference
 
 
 class Verdict(StrEnum):
-    """What became of a claim of the paper."""
+    """Whether a claim of the paper holds in an experiment."""
 
     HOLDS = "holds here"
     PARTLY = "holds in part"
@@ -43,11 +43,11 @@ class Finding:
     quote: Quote | None = None
     """What the paper says, where it does."""
     where: str = ""
-    """For which numbers of known examples the claim came to what, where it came to several things."""
+    """The verdict for each number of known examples, where they differ."""
 
 
 def together(verdicts: Iterable[Verdict]) -> Verdict:
-    """Of several parts of a claim; one that holds in no part does not hold in part."""
+    """Combine the verdicts on several parts of a claim; one that holds in no part does not hold in part."""
     different = set(verdicts)
     if len(different) == 1:
         return different.pop()
@@ -55,10 +55,27 @@ def together(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def as_claimed(agree: Sequence[bool]) -> Verdict:
+    """Judge a claim by the cases that agree with it; without any it is open."""
     return together(Verdict.HOLDS if one else Verdict.FAILS for one in agree) if agree else Verdict.OPEN
 
 
 def not_run(title: str, why: str, quote: Quote) -> Finding:
+    """Make the finding of a claim that could not be checked.
+
+    Parameters
+    ----------
+    title : str
+        The claim.
+    why : str
+        The reason, to stand after "Not run:", without a full stop.
+    quote : Quote
+        What the paper says.
+
+    Returns
+    -------
+    Finding
+        With the verdict `NOT_RUN`.
+    """
     return Finding(title, (f"Not run: {why}.",), Verdict.NOT_RUN, quote)
 
 
@@ -71,7 +88,7 @@ def in_words(difference: PairedDifference, digits: int = 3) -> str:
 
 
 def by_verdict(verdicts: Mapping[int, Verdict]) -> str:
-    """For which numbers of known examples a claim came to what; empty where it came to one thing."""
+    """List the numbers of known examples by verdict; empty where there is one verdict for all."""
     if len(set(verdicts.values())) == 1:
         return ""
     numbers = {verdict: [str(n) for n, one in verdicts.items() if one == verdict] for verdict in Verdict}
@@ -91,7 +108,7 @@ def format_count(n: int, what: str) -> str:
 
 
 def join_words(words: Sequence[str]) -> str:
-    """a, b and c."""
+    """Join words as in "a, b and c"."""
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
@@ -102,7 +119,7 @@ ONE_DRAW = "one draw"
 
 
 def draws_in_words(results: Results, n_known: Collection[int] | None = None) -> str:
-    """Draws that each mean is over, of these numbers of known examples or of all: those asked for less those lost."""
+    """Say how many draws each mean is over, for these numbers of known examples or for all; draws lost do not count."""
     counts = {len(trials.auc) for (_, n), trials in results.trials.items() if n_known is None or n in n_known} or {0}
     if counts == {1}:
         return ONE_DRAW
@@ -110,7 +127,7 @@ def draws_in_words(results: Results, n_known: Collection[int] | None = None) -> 
 
 
 def parameters_in_words(results: Results, methods: Iterable[str]) -> str:
-    """What these methods were run with, to stand after "with"."""
+    """Say which parameters these methods had, to stand after "with"."""
     tuned = {name: results.tuned.get(name, {}) for name in methods}
     chosen = [f"{results.label(name)} {format_parameters(params)}" for name, params in tuned.items() if params]
     default = [results.label(name) for name, params in tuned.items() if not params]
@@ -121,12 +138,12 @@ def parameters_in_words(results: Results, methods: Iterable[str]) -> str:
 
 
 def format_parameters(params: Mapping[str, Any]) -> str:
-    """Numbers as one reads them: C = 54.5982."""
+    """Write parameters as one reads them: C = 54.5982."""
     return ", ".join(
         f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}" for name, value in params.items()
     )
 
 
 def default_of_studied(parameter: str) -> Any:
-    """What the method of figures 8 and 9 has where this parameter is not the one that is varied."""
+    """Return the value that this parameter has in figures 8 and 9 where another one is varied."""
     return method(STUDIED).make().get_params()[parameter]

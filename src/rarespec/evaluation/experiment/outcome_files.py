@@ -36,7 +36,26 @@ Ids = NDArray[Any]
 def write_parquet(
     outcomes: Iterable[tuple[Task, Outcome]], runner: TaskRunner, ids: Ids, provenance: Mapping[str, Any], folder: Path
 ) -> list[Path]:
-    """One file for each kind of task that there is; `provenance` goes into its metadata, as JSON."""
+    """Write one file for each kind of task that there is.
+
+    Parameters
+    ----------
+    outcomes : iterable of (Task, dict)
+        Tasks with their outcomes; each becomes a row.
+    runner : TaskRunner
+        Draws the known rows of a task again.
+    ids : (n,) array of str
+        Id of each ranked row: files name spectra, not rows.
+    provenance : mapping of str to object
+        Goes into the metadata of each file, as JSON.
+    folder : Path
+        Where the files go. It must exist; files of an earlier run are replaced.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
     rows: dict[Kind, list[dict[str, Any]]] = {}
     for task, outcome in outcomes:
         rows.setdefault(task.kind, []).append(_row(task, outcome, runner, ids))
@@ -80,7 +99,7 @@ def _write(path: Path, rows: list[dict[str, Any]], provenance: Mapping[str, Any]
 
 
 def identity(labelled: LabelledRows, setting: Setting) -> dict[str, Any]:
-    """What must be the same for outcomes of several runs to belong together."""
+    """List what must be the same for outcomes of several runs to belong together."""
     return cheap_identity(labelled.survey, setting) | {
         "features": fingerprint_of_rows(labelled.X),
         "rare": fingerprint_of_rows(np.flatnonzero(labelled.rare)[:, None].astype(np.float64)),
@@ -88,12 +107,12 @@ def identity(labelled: LabelledRows, setting: Setting) -> dict[str, Any]:
 
 
 def cheap_identity(survey: Survey, setting: Setting) -> dict[str, Any]:
-    """The part of the identity that is known before any features are."""
+    """List the part of the identity that is known before any features are."""
     return {"survey": survey.path.name, "seed": setting.seed, "version of rarespec": __version__}
 
 
 def provenance(labelled: LabelledRows, setting: Setting) -> dict[str, Any]:
-    """For the metadata of files and for the page."""
+    """List what the results depend on, for the metadata of files and for the page."""
     return {
         "identity": identity(labelled, setting),
         "setting": setting.as_dict(),

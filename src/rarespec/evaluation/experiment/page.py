@@ -126,7 +126,22 @@ FIGURES = (
 
 
 def figure_on_page(figure: Figure, results: Results, files: Collection[str]) -> Html:
-    """The picture with its caption and a link to the PDF; a sentence where these results have no picture."""
+    """Show a figure with its caption and a link to its PDF, or say why it is missing.
+
+    Parameters
+    ----------
+    figure : Figure
+        Which figure of the paper.
+    results : Results
+        Results of the experiment, which decide whether there is such a figure.
+    files : collection of str
+        Names of the files beside the page.
+
+    Returns
+    -------
+    Html
+        A figure, or a paragraph with the reason.
+    """
     picture, document = f"{figure.stem}.png", f"{figure.stem}.pdf"
     if not figure.exists_for(results) or picture not in files:
         why = f"{picture} was not drawn" if figure.exists_for(results) else figure.why_missing
@@ -175,11 +190,24 @@ def write_page(
 
     Parameters
     ----------
-    provenance : versions and whatever else the results depend on; mappings within it are written out.
-    command : what repeats the experiment.
-    troubles : what was left out, failed or was warned of.
-    written : tables, figures and data that belong to these results; others in the folder, of an earlier run, are
-        neither shown nor linked. None takes whatever is there.
+    results : Results
+        Results of the experiment.
+    folder : path or str
+        The folder.
+    provenance : mapping of str to object, optional
+        Versions and whatever else the results depend on; mappings within it are written out.
+    command : str, optional
+        The command that repeats the experiment.
+    troubles : sequence of str, optional
+        What was left out, failed or was warned of.
+    written : collection of Path, optional
+        Tables, figures and data that belong to these results; others in the folder, of an earlier run, are neither
+        shown nor linked. By default whatever is there.
+
+    Returns
+    -------
+    Path
+        The page.
     """
     path = Path(folder) / FILE
     files = {path.name for path in Path(folder).iterdir()}
@@ -196,7 +224,26 @@ def page(
     command: str | None,
     troubles: Sequence[str],
 ) -> str:
-    """`files` are the names of those beside the page that belong to the results."""
+    """Make the page of an experiment: findings, tables, figures, settings, and how to repeat it.
+
+    Parameters
+    ----------
+    results : Results
+        Results of the experiment.
+    files : collection of str
+        Names of the files beside the page that belong to the results; only these are shown and linked.
+    provenance : mapping of str to object
+        What the results depend on; may be empty.
+    command : str or None
+        The command that repeats the experiment; without it that section is left out.
+    troubles : sequence of str
+        What was left out, failed or was warned of; without any that section is left out.
+
+    Returns
+    -------
+    str
+        A whole HTML document.
+    """
     found = findings(results)
     title = f"Finding {results.setting.rare_in_words} in {results.facts.survey}"
     sections = {

@@ -17,13 +17,13 @@ CONFIDENCE = 0.95
 
 
 def reference_method(results: Results) -> str:
-    """The method that the others are compared with: the paper's, or the first."""
+    """Return the method that the others are compared with: the paper's, or the first."""
     methods = results.setting.methods
     return STUDIED if STUDIED in methods else methods[0]
 
 
 def best_method(results: Results, metric: Metric) -> str:
-    """The one with the best mean, averaged over the numbers of known examples."""
+    """Return the method with the best mean, averaged over the numbers of known examples."""
 
     def average(name: str) -> float:
         return float(np.mean([metric.of(results.trials[name, n]).mean() for n in results.setting.n_known]))
@@ -32,7 +32,7 @@ def best_method(results: Results, metric: Metric) -> str:
 
 
 def paired_csv(results: Results) -> str:
-    """A line for each metric, number of known examples and pair of methods: `method` less `other`."""
+    """Write a line for each metric, number of known examples and pair of methods: `method` minus `other`."""
     header = ["metric", "n_known", "method", "other", "difference", "low", "high", "confidence", "share_better"]
     reference = reference_method(results)
     pairs = list(combinations([reference, *_others(results, reference)], 2))
@@ -47,7 +47,7 @@ def paired_csv(results: Results) -> str:
 
 
 def paired_markdown(results: Results) -> str:
-    """For each metric a table of the reference method, and one of the best where that is another."""
+    """Write, for each metric, a table of the reference method, and one of the best where that is another."""
     reference = reference_method(results)
     if not _others(results, reference):
         return f"There is no other method to compare with {results.label(reference)}.\n"
@@ -60,11 +60,43 @@ def paired_markdown(results: Results) -> str:
 
 
 def paired_title(results: Results, metric: Metric, name: str) -> str:
+    """Write the title of a table of differences.
+
+    Parameters
+    ----------
+    results : Results
+        Results of the experiment.
+    metric : Metric
+        What is compared.
+    name : str
+        The method that the others are subtracted from.
+
+    Returns
+    -------
+    str
+        The title, without a full stop.
+    """
     return f"{results.label(name)} minus the others: {metric.title}"
 
 
 def paired_table(results: Results, metric: Metric, name: str) -> Table:
-    """A method less each other, for each number of known examples."""
+    """Make a table of one method minus each other, on the same draws.
+
+    Parameters
+    ----------
+    results : Results
+        Results of the experiment, with draws of every method for each number of known examples.
+    metric : Metric
+        What is compared.
+    name : str
+        The method that the others are subtracted from.
+
+    Returns
+    -------
+    Table
+        A row for each number of known examples and a column for each other method: the mean difference with its 95 %
+        interval, bold where that excludes 0.
+    """
     others = _others(results, name)
     rows = [
         [Entry(str(n)), *(_entry(_difference(results, metric, n, name, other), metric.digits) for other in others)]

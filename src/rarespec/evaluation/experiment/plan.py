@@ -50,11 +50,26 @@ class Task:
         return parameters
 
     def known(self, rare_rows: NDArray[np.intp], seed: int, attempt: int = 0) -> NDArray[np.intp]:
-        """Rows of the known examples, drawn from the rare ones; the same for every method."""
+        """Draw the known examples of this task, the same for every method.
+
+        Parameters
+        ----------
+        rare_rows : (r,) int
+            Rows of the rare class, at least as many as are known.
+        seed : int
+            Seed of the experiment.
+        attempt : int, default 0
+            Another number gives another draw, for a task whose draw must not be one that is reported.
+
+        Returns
+        -------
+        (n_known,) int
+            Rows, rising.
+        """
         return np.sort(self._random(seed, purpose=2 * attempt).choice(rare_rows, self.n_known, replace=False))
 
     def ranker_seed(self, seed: int) -> int:
-        """For what a method draws itself; another one with every draw of known examples."""
+        """Return the seed of what a method draws itself, another one with every draw of known examples."""
         return int(self._random(seed, purpose=1).integers(2**31))
 
     def _random(self, seed: int, purpose: int = 0) -> np.random.Generator:
@@ -87,7 +102,7 @@ USED_UP = {"matched_filter": ("method",)}
 
 
 def choose_shown_numbers(available: Collection[int]) -> list[int]:
-    """The paper's 1, 10 and 30 known examples; where one is not available, the smallest, a middle and the largest."""
+    """Choose the paper's 1, 10 and 30 known examples; where one is missing, the smallest, a middle and the largest."""
     numbers = sorted(available)
     if set(SHOWN_N_KNOWN) <= set(numbers):
         return list(SHOWN_N_KNOWN)
@@ -106,7 +121,7 @@ def tuning_tasks(setting: Setting) -> list[Task]:
 
 
 def combinations(name: str, tune: Tune) -> list[dict[str, Any]]:
-    """What tuning tries: the method's own parameters, and those of its grid (`paper_grids`), one at a time."""
+    """List what tuning tries: the method's own parameters, and those of its grid (`paper_grid`), one at a time."""
     own = method(name).make().get_params()
     grid = _grid(name, tune)
     tried: list[dict[str, Any]] = [{}]
@@ -137,7 +152,7 @@ def trial_tasks(setting: Setting, tuned: Mapping[str, Mapping[str, Any]]) -> lis
 
 
 def further_tasks(setting: Setting) -> list[Task]:
-    """For figures 7, 8 and 9."""
+    """Plan the tasks for figures 8 and 9."""
     draws = range(setting.sensitivity_draws if STUDIED in setting.methods else 0)
     bags = [
         Task("bags", STUDIED, as_text({"bag_size": size}), n_known, draw)
@@ -160,7 +175,7 @@ def timing_tasks(setting: Setting, tuned: Mapping[str, Mapping[str, Any]]) -> li
 
 
 def cost_tasks(setting: Setting) -> list[Task]:
-    """Timings of BaggingTopPush over each of its parameters, and of the published solver over lambda."""
+    """Plan timings of BaggingTopPush over each of its parameters, and of the published solver over lambda."""
     if STUDIED not in setting.methods or not setting.sensitivity_draws:
         return []
     varied = [(STUDIED, {name: value}) for name, values in STUDIED_GRID.items() for value in values]
@@ -174,7 +189,7 @@ def _choose_timed_number(setting: Setting) -> int:
 
 
 def portions(tasks: Iterable[Task]) -> Iterator[list[Task]]:
-    """Tasks of one kind, method and parameters; several at once only where a ranker gains by it."""
+    """Group tasks of one kind, method and parameters; several at once only where a ranker gains by it."""
 
     def same(task: Task) -> tuple[Kind, str, str]:
         return task.kind, task.method, task.params
@@ -186,7 +201,7 @@ def portions(tasks: Iterable[Task]) -> Iterator[list[Task]]:
 
 
 def most_neighbours(tasks: Iterable[Task]) -> int | None:
-    """Neighbours that the most demanding ranker on a graph asks for; None where none does."""
+    """Return how many neighbours the most demanding ranker needs; None where none needs a graph."""
     different = {(task.method, task.params): task for task in tasks}.values()
     needed = [method(task.method).make().set_params(**task.parameters).needs().graph for task in different]
     return max((k for k in needed if k is not None), default=None)

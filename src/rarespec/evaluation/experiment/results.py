@@ -40,7 +40,7 @@ class Trials:
     """All trials of one method with one number of known examples, in the order of the draws."""
 
     places: Places
-    """Where the hidden rare objects came to stand among the unlabelled; ties in the worst order."""
+    """Places of the hidden rare objects among the unlabelled; ties in the worst order."""
     auc: NDArray[np.float64]
     """(trials,), ties counted one half."""
     params: Mapping[str, Any]
@@ -95,9 +95,9 @@ class Results:
     shown: Mapping[Cell, Shown]
     timings: Mapping[Cell, Timing] = field(default_factory=dict)
     bags: Mapping[int, Sensitivity] = field(default_factory=dict)
-    """Number of known -> (values of K, values of T, draws), for `paper_grids.BAG_SIZE` and `N_BAGS`."""
+    """Number of known -> (values of K, values of T, draws), for `tuning.BAG_SIZE` and `tuning.N_BAGS`."""
     strengths: Mapping[int, Sensitivity] = field(default_factory=dict)
-    """Number of known -> (values of lambda, draws), for `paper_grids.REGULARISATION`."""
+    """Number of known -> (values of lambda, draws), for `tuning.REGULARISATION`."""
     tuned: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Method -> the parameters that tuning chose; without those it left at their defaults."""
     costs: Mapping[CostCell, float] = field(default_factory=dict)

@@ -43,17 +43,35 @@ class Count:
     done: int = 0
 
     def count_earlier(self, n: int) -> None:
+        """Take tasks of an earlier run off the total."""
         self.total -= n
         self.count_finished(0)
 
     def count_finished(self, n: int) -> None:
+        """Add tasks that are done, and report."""
         self.done += n
         if self.progress:
             self.progress(self.done, self.total)
 
 
 def run_tasks(tasks: Sequence[Task], runner: TaskRunner, journal: Journal, jobs: int, count: Count) -> None:
-    """Carry out what the journal does not have; a task whose process is killed has failed, and the others go on."""
+    """Carry out the tasks that the journal does not have, and write each outcome there at once.
+
+    A task whose process is killed has failed; the others go on.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        What to carry out. Neighbours of one kind, method and parameters may go to a process together.
+    runner : TaskRunner
+        Travels once to each process.
+    journal : Journal
+        Gets the outcomes, as they come.
+    jobs : int
+        Processes.
+    count : Count
+        Counts the tasks for the progress bar; those of an earlier run are taken off its total.
+    """
     missing = [task for task in tasks if task not in journal]
     count.count_earlier(len(tasks) - len(missing))
     if not missing:
@@ -71,7 +89,7 @@ def run_tasks(tasks: Sequence[Task], runner: TaskRunner, journal: Journal, jobs:
 
 
 def choose_parameters(tried: Iterable[tuple[Task, Outcome]]) -> dict[str, dict[str, Any]]:
-    """Method -> parameters that differ from its own; empty where its own did best.
+    """Choose, for each method, the parameters that differ from its own; none where its own did best.
 
     One choice for all numbers of known examples, as in the paper. Of equally good ones the first tried is taken; a
     combination that failed anywhere is not.
@@ -110,7 +128,34 @@ class Experiment:
 def run_experiment(
     labelled: LabelledRows, setting: Setting, folder: Path, jobs: int | None = None, progress: Progress | None = None
 ) -> Experiment:
-    """Run what the folder does not have yet, and write every outcome to Parquet files there."""
+    """Run what the folder does not have yet, and write every outcome to Parquet files there.
+
+    Parameters
+    ----------
+    labelled : LabelledRows
+        The rows to rank, and which of them are rare.
+    setting : Setting
+        What to run. Numbers of known examples for which the class is too small are left out.
+    folder : Path
+        Holds the journal and the files; it is made where it does not exist.
+    jobs : int, optional
+        Processes; by default one for each processor. Timings always run one at a time.
+    progress : callable, optional
+        Called with the number of tasks done and in all.
+
+    Returns
+    -------
+    Experiment
+        Results, files, and what failed or was left out.
+
+    Raises
+    ------
+    UsageError
+        If the class is too small for every number of known examples, or the folder is in use, damaged, or holds another
+        experiment.
+    SurveyError
+        If too many tasks failed to compare any methods.
+    """
     setting, left_out = _possible(setting, labelled)
     runner = TaskRunner(labelled.X, labelled.rare, setting.seed, setting.trials, _graph(labelled, setting))
     jobs, made_with = jobs or available_cores(), provenance(labelled, setting)

@@ -65,10 +65,29 @@ class LabelledRows:
 
 
 def label_survey(survey: Survey, rare: str, progress: Progress | None = None) -> LabelledRows:
-    """The paper's features, learned from all spectra of the survey, and the members of the rare class.
+    """Compute the paper's features of a survey, and find the members of the rare class.
 
-    Their components are the exact ones: those of the randomised solver, which a search takes, would be others where
-    components are nearly equally strong.
+    The components are learned from all spectra of the survey, by the exact solver. The randomised one, which a search
+    takes, could find others where components are nearly equally strong.
+
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    rare : str
+        The rare class, or several with commas between them; see `rare_class`.
+    progress : callable, optional
+        Called while the features are computed.
+
+    Returns
+    -------
+    LabelledRows
+        The spectra that have features, and which of them are rare.
+
+    Raises
+    ------
+    UsageError
+        If no spectrum is of the class, or all are.
     """
     members = rare_class(survey, rare)
     features = features_of(survey, PaperFeatures(solver="exact"), progress=progress)
@@ -81,12 +100,13 @@ def label_survey(survey: Survey, rare: str, progress: Progress | None = None) ->
 
 
 def pack_places(places: NDArray[np.integer]) -> str:
-    """Of rising places: their differences, compressed."""
+    """Compress rising places, by their differences, to text."""
     steps = np.diff(places, prepend=0).astype("<u4")
     return base64.b64encode(zlib.compress(steps.tobytes())).decode()
 
 
 def unpack_places(text: str) -> NDArray[np.int64]:
+    """Turn the text of `pack_places` back into places."""
     steps = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<u4")
     return np.cumsum(steps, dtype=np.int64)
 
@@ -130,7 +150,7 @@ class TaskRunner:
         return np.flatnonzero(self.rare)
 
     def known(self, task: Task) -> NDArray[np.intp]:
-        """Rows of the known examples of a task. What is tuned on is drawn again when it is among what is reported."""
+        """Draw the known rows of a task. A draw for tuning is drawn again when it is among those that are reported."""
         if task.kind != "tuning":
             return task.known(self.rare_rows, self.seed)
         reported = self._reported_draws(task.n_known)
@@ -141,7 +161,7 @@ class TaskRunner:
         return drawn
 
     def count_tuned_on_reported(self, tasks: Iterable[Task]) -> int:
-        """How many tuning tasks had to be given a reported draw: a class of few members has no others."""
+        """Count the tuning tasks that share their draw with a reported one: a class of few members has no others."""
         tuning = (task for task in tasks if task.kind == "tuning")
         return sum(tuple(self.known(task)) in self._reported_draws(task.n_known) for task in tuning)
 
@@ -151,19 +171,19 @@ class TaskRunner:
         return frozenset(tuple(task.known(self.rare_rows, self.seed)) for task in trials)
 
     def preparation(self, task: Task) -> Preparation:
-        """The task's ranker on the rows; the last one is kept. Fits draw by the seed of their own task."""
+        """Prepare the task's ranker on the rows, and keep the last one. Fits draw by the seed of their own task."""
         key = (task.method, task.params)
         if key not in self._prepared:
             self._prepared = {key: self.ranker(task).prepare(self.X, Kept(graph=self.graph))}
         return self._prepared[key]
 
     def ranker(self, task: Task) -> Ranker:
-        """Not fitted."""
+        """Make the task's ranker, not fitted."""
         ranker = method(task.method).ranker(self.seed).set_params(**task.parameters)
         return ranker.set_params(n_jobs=1) if "n_jobs" in ranker.get_params() else ranker
 
     def marks(self, tasks: Sequence[Task]) -> NDArray[np.float64]:
-        """(n, tasks), 1 on the known rows of each task."""
+        """Mark the known rows of each task with 1, (n, tasks)."""
         Y = np.zeros((len(self.X), len(tasks)))
         for column, task in zip(Y.T, tasks, strict=True):
             column[self.known(task)] = 1
@@ -171,7 +191,7 @@ class TaskRunner:
 
 
 def carry_out(runner: TaskRunner, tasks: list[Task]) -> list[Outcome]:
-    """The outcome of each task; all are of one kind, method and parameters. One that fails says why."""
+    """Carry out tasks of one kind, method and parameters. The outcome of one that fails says why."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         try:

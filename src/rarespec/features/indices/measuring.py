@@ -47,7 +47,7 @@ class Strip:
     overlap: tuple[Array, ...]
 
     def values_of(self, flux: Array, xp: Any) -> Array:
-        """(n, k) float64: what is in these pixels of the (n, p) spectra."""
+        """Take these pixels of the (n, p) spectra, (n, k) float64."""
         n, p = flux.shape
         if self.pixels.shape[0] == 1:
             taken = xp.take(flux, self.pixels[0, :], axis=1)
@@ -75,7 +75,24 @@ class _Run:
 
 
 def strip_of(windows: tuple[Window, ...], grid: WavelengthGrid, stretch: Array, xp: Any) -> Strip:
-    """Where the windows of one index fall; `stretch` is 1 + z, (rows, 1) float64."""
+    """Find the pixels that the windows of one index touch, and how much of each lies in each window.
+
+    Parameters
+    ----------
+    windows : tuple of (float, float)
+        Lower and upper wavelength of each window, rest-frame vacuum Angstrom.
+    grid : WavelengthGrid
+        Observed wavelengths of the pixels.
+    stretch : (rows, 1) float64
+        1 + z, one for each spectrum, or one row for all of them.
+    xp : module
+        Array library of stretch, on whose device the result is.
+
+    Returns
+    -------
+    Strip
+        The pixels, with the windows in the order given.
+    """
     edges = xp.asarray(grid.edges, dtype=xp.float64, device=device(stretch))
     groups = neighbours(windows, grid)
     runs = [_run([windows[i] for i in group], grid, edges, stretch, xp) for group in groups]
@@ -96,7 +113,7 @@ def strip_of(windows: tuple[Window, ...], grid: WavelengthGrid, stretch: Array, 
 
 
 def neighbours(windows: tuple[Window, ...], grid: WavelengthGrid) -> list[list[int]]:
-    """Numbers of the windows, grouped so that no two groups can share a pixel."""
+    """Group the numbers of the windows so that no two groups can share a pixel."""
     gap = NEIGHBOURS * float(np.diff(grid.edges).max())
     order = sorted(range(len(windows)), key=lambda i: windows[i])
     groups, reached = [[order[0]]], windows[order[0]][1]
@@ -190,7 +207,7 @@ class Mean:
     usable: Array
 
     def of(self, values: Array, xp: Any) -> Array:
-        """(n, 1) mean of what the (n, k) or (1, k) values are in the window."""
+        """Take the mean of (n, k) or (1, k) values over the window, (n, 1)."""
         return xp.sum(self.weights * values[:, self.columns], axis=1, keepdims=True)
 
 
@@ -199,7 +216,24 @@ Gradient = list[tuple[Mean, Array]]
 
 
 def light_in(strip: Strip, flux: Array, ivar: Array | None, xp: Any) -> Light:
-    """What these (n, p) spectra show in the strip."""
+    """Read the flux of spectra, and its variance, in the pixels of a strip.
+
+    Parameters
+    ----------
+    strip : Strip
+        The pixels.
+    flux : (n, p) array
+        Spectra; pixels that are not finite are bad.
+    ivar : (n, p) array or None
+        Inverse variance; None when there is none.
+    xp : module
+        Array library of flux.
+
+    Returns
+    -------
+    Light
+        In float64. The variance is NaN where ivar is not a positive number.
+    """
     values = strip.values_of(flux, xp)
     good = xp.isfinite(values)
     variance = None
@@ -211,7 +245,26 @@ def light_in(strip: Strip, flux: Array, ivar: Array | None, xp: Any) -> Light:
 
 
 def value_and_error(definition: IndexDefinition, strip: Strip, light: Light, xp: Any) -> tuple[Array, Array]:
-    """The index of each spectrum and its standard error, (n, 1) float64; NaN where it cannot be measured."""
+    """Measure an index of each spectrum, and its standard error.
+
+    Parameters
+    ----------
+    definition : IndexDefinition
+        The index.
+    strip : Strip
+        Its pixels, as `strip_of` finds them for its windows.
+    light : Light
+        The n spectra in these pixels.
+    xp : module
+        Array library of all of them.
+
+    Returns
+    -------
+    value : (n, 1) float64
+        The index; NaN where windows have too few good pixels or the continuum is not positive.
+    error : (n, 1) float64
+        Its standard error; NaN without a value or without variances.
+    """
     means = [_mean(definition, strip, light, i, xp) for i in range(len(definition.windows))]
     relative = _ratio if definition.kind == "ratio" else _against_line
     q, gradient, usable = relative(definition, means, strip, light, xp)

@@ -98,7 +98,19 @@ class _BoundProgram:
 
 
 def load_phase(register: Flux, flux: Flux, first_pixel: int, n_phases: int) -> None:
-    """register[:, t] <- flux[:, first_pixel + n_phases * t]; beyond the ends of a row its first or last pixel."""
+    """Copy every n_phases-th pixel of rows into a register; beyond the ends of a row its first or last pixel.
+
+    Parameters
+    ----------
+    register : (n, t) array
+        Written: tile i gets pixel first_pixel + n_phases * i.
+    flux : (n, p) array
+        The rows.
+    first_pixel : int
+        Pixel of the first tile; it may lie before the row or behind it.
+    n_phases : int
+        Pixels from one tile to the next.
+    """
     n_pixels, n_tiles = flux.shape[1], register.shape[1]
     start = min(max(-(first_pixel // n_phases), 0), n_tiles)
     stop = min(max(-((first_pixel - n_pixels) // n_phases), start), n_tiles)
@@ -118,7 +130,26 @@ Array = Any
 
 
 def segment_medians(xp: Any, program: MedianProgram, flux: Array, start: int, stop: int) -> Array:
-    """Medians of the pixels start .. stop-1 of each row of finite flux (n, p), all with one window width."""
+    """Take the running median of the pixels start .. stop-1 of each row, all with one window width.
+
+    Parameters
+    ----------
+    xp : module
+        Array library of flux.
+    program : MedianProgram
+        The network for this width.
+    flux : (n, p) array
+        Rows, all finite.
+    start : int
+        First pixel.
+    stop : int
+        The pixel after the last.
+
+    Returns
+    -------
+    (n, stop - start) array
+        The medians. Beyond the ends of a row its first or last pixel is repeated.
+    """
     n_tiles = -(-(stop - start) // program.n_phases)
     row_length = n_tiles + program.reach
     first_pixel = start - program.width // 2

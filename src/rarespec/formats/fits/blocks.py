@@ -106,11 +106,11 @@ class Hdu:
         return {name.lower(): name for name in reversed(self.columns)}
 
     def has_column(self, name: str) -> bool:
-        """Whether the table has this column, in upper or lower case."""
+        """Say whether the table has this column, in upper or lower case."""
         return name.lower() in self._names_by_lower_case
 
     def column_named(self, name: str) -> str:
-        """The file's own spelling of this column, which must be there."""
+        """Return the file's own spelling of this column, which must be there."""
         if not self.has_column(name):
             there = ", ".join(self.columns[:12]) + (", ..." if len(self.columns) > 12 else "")
             raise DefectError(
@@ -134,7 +134,7 @@ class Hdu:
         return table_layout(self.header)
 
     def table(self, start: int = 0, stop: int | None = None) -> NDArray[Any]:
-        """Rows `start` to `stop` of a table, structured, (stop - start,); read-only, big-endian as stored."""
+        """Read rows `start` to `stop` of a table, structured, (stop - start,); read-only, big-endian as stored."""
         if not self.is_table:
             raise DefectError(Reason.LAYOUT, f"{self.label} is not a table")
         if self._extension == "TABLE" or not self._layout.plain:
@@ -159,7 +159,7 @@ class Hdu:
         return table_by_astropy(self._raw(), self._stored_rows(0, None), self._layout, self.header)
 
     def image(self, start: int = 0, stop: int | None = None) -> NDArray[Any]:
-        """Slices `start` to `stop` along the first NumPy axis of an image; read-only, big-endian as stored."""
+        """Read slices `start` to `stop` along the first NumPy axis of an image; read-only, big-endian as stored."""
         if not self.is_image:
             raise DefectError(Reason.LAYOUT, f"{self.label} is not an image")
         dtype = None if self._is_compressed_image else self._plain_pixels
@@ -255,7 +255,7 @@ def _data_length(header: Header, axes: tuple[int, ...]) -> int:
 
 
 def open_hdus(source: Source) -> list[Hdu]:
-    """The HDUs of a FITS file. All are verified when the file is in memory, else each when its data are read."""
+    """Open the HDUs of a FITS file. All are verified if the file is in memory, else each when its data are read."""
     hdus: list[Hdu] = []
     offset = 0
     while offset < source.length and _another_starts(source, offset, len(hdus)):

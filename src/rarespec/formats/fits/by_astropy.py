@@ -38,7 +38,7 @@ def _hdu_data(raw: bytes) -> Any:
 
 
 def image_by_astropy(raw: bytes, header: Header) -> NDArray[Any]:
-    """A scaled image, in physical values."""
+    """Read a scaled image, in physical values."""
     return _image(raw, header)
 
 
@@ -80,7 +80,7 @@ def _image(raw: bytes, header: Header) -> NDArray[Any]:
 
 
 def _check_declared_size(header: Header, stored: int) -> None:
-    """Of the image, and of a tile, of which there may be less than one."""
+    """Check the size of the image, and of a tile, which may be larger than the image."""
     axes = range(1, header.integer("ZNAXIS") + 1)
     lengths = [header.integer(f"ZNAXIS{n}") for n in axes]
     tile = [header.integer(f"ZTILE{n}", lengths[0] if n == 1 else 1) for n in axes]
@@ -91,7 +91,7 @@ def _check_declared_size(header: Header, stored: int) -> None:
 
 
 def _check_tile(packed: bytes, stored: int, header: Header) -> None:
-    """astropy unfolds a gzipped tile to its end, whatever the header declares."""
+    """Check how far a gzipped tile unfolds: astropy unfolds it to its end, whatever the header declares."""
     if packed.startswith(b"\x1f\x8b"):
         try:
             check_deflated(packed, largest_inflated(stored), gzip=True)

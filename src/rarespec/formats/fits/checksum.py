@@ -33,7 +33,22 @@ def carries_one(header: Header) -> bool:
 
 
 def verify(header: Header, header_bytes: bytes, data: Iterable[bytes]) -> None:
-    """Compare whatever checksums the header carries with the bytes of the HDU; an empty value means 'not computed'."""
+    """Compare the checksums in a header with the bytes of its HDU; an empty value means "not computed".
+
+    Parameters
+    ----------
+    header : Header
+        The header; its label names the HDU in messages.
+    header_bytes : bytes
+        Its blocks as they are in the file.
+    data : iterable of bytes
+        The data with their padding, in pieces. It is not read if there is no checksum.
+
+    Raises
+    ------
+    DefectError
+        If DATASUM or CHECKSUM does not match, or DATASUM is not a number.
+    """
     expected = _datasum(header)
     whole = header.string("CHECKSUM")
     if expected is None and not whole:

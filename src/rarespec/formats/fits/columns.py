@@ -60,7 +60,7 @@ class TableLayout:
         return self.raw == self.final
 
     def convert(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Rows in the `raw` dtype, as rows in the `final` one."""
+        """Turn rows in the `raw` dtype into rows in the `final` one."""
         if self._is_final:
             return rows
         result = np.empty(rows.shape, self.final)
@@ -81,7 +81,7 @@ def _convert_column(column: NDArray[Any], final: np.dtype[Any]) -> NDArray[Any]:
 
 
 def table_layout(header: Header) -> TableLayout:
-    """The layout this header describes, checked against NAXIS1; cached, since the files of a survey share theirs."""
+    """Read the layout that a header describes, checked against NAXIS1; cached, since the files of a survey share it."""
     n_columns = header.integer("TFIELDS")
     if not 0 <= n_columns <= LARGEST_TABLE:
         raise DefectError(Reason.CORRUPT, f"{header.label}: TFIELDS = {n_columns} is impossible; fetch it again")

@@ -37,12 +37,34 @@ _NOT_A_NUMBER = {"NAN", "+NAN", "-NAN", "INF", "+INF", "-INF", "INFINITY", "-INF
 
 
 def pad_length(length: int) -> int:
-    """This many bytes, rounded up to whole FITS blocks."""
+    """Round a number of bytes up to whole FITS blocks."""
     return -(-length // BLOCK) * BLOCK
 
 
 def read_header(source: Source, offset: int, label: str) -> tuple[bytes, Header]:
-    """The raw blocks of the header that starts here, and its cards. The padding of the last one may be cut off."""
+    """Read the header that starts at an offset.
+
+    Parameters
+    ----------
+    source : Source
+        The open file.
+    offset : int
+        Byte at which the header starts.
+    label : str
+        What messages call this header.
+
+    Returns
+    -------
+    raw : bytes
+        Its blocks; the padding of the last one may be cut off.
+    header : Header
+        Its cards.
+
+    Raises
+    ------
+    DefectError
+        If there is no END card, or a byte that a card cannot hold.
+    """
     window = FIRST_WINDOW
     while True:
         raw = source.read(offset, min(window, source.length - offset))
@@ -105,7 +127,7 @@ class Header(Mapping[str, Any]):
         return "HIERARCH" in self._positions
 
     def position_of(self, keyword: str) -> int | None:
-        """Where the card with this keyword and a value starts in `text`."""
+        """Find where the card with this keyword and a value starts in `text`."""
         at = self._positions.get(keyword.ljust(8))
         return at if at is not None and self.text[at + 8 : at + 10] == "= " else None
 
@@ -139,7 +161,7 @@ class Header(Mapping[str, Any]):
         return value
 
     def cards(self) -> Iterator[tuple[str, Any]]:
-        """Keywords and values in the order of the file, in one pass; text without blanks around it, no HIERARCH."""
+        """Yield keywords and values in the order of the file, in one pass; text is stripped, HIERARCH left out."""
         text = self.text
         lines = "\n".join(["", *[text[at : at + CARD] for at in range(0, len(text), CARD)], ""])
         for padded_key, string, whole, fraction, truth in _PLAIN_CARDS.findall(lines):
@@ -166,12 +188,12 @@ class Header(Mapping[str, Any]):
         return sum(1 for _ in self)
 
     def string(self, keyword: str, default: str = "") -> str:
-        """The value as text without blanks around it; `default` when there is none."""
+        """Read a value as text without blanks around it; `default` when there is none."""
         value = self.get(keyword)
         return default if value is None else str(value).strip()
 
     def integer(self, keyword: str, default: int | None = None) -> int:
-        """The value, which must be a whole number; without `default` the card must be there."""
+        """Read a value that must be a whole number; without `default` the card must be there."""
         value = self.get(keyword, default)
         if isinstance(value, bool) or not isinstance(value, int):
             found = "is missing" if value is None else f"= {value!r} is not a whole number"
@@ -179,7 +201,7 @@ class Header(Mapping[str, Any]):
         return value
 
     def number(self, keyword: str) -> float | None:
-        """The value as a float, or None when there is none; other kinds of value are a defect."""
+        """Read a value as a float, or None when there is none; other kinds of value are a defect."""
         value = self.get(keyword)
         if value is None:
             return None
@@ -189,7 +211,7 @@ class Header(Mapping[str, Any]):
 
 
 def value_of(card: str, label: str) -> Any:
-    """The value of one 80-character card that has a value."""
+    """Read the value of one 80-character card that has a value."""
     if card[10] == "'":
         end = card.find("'", 11)
         if end > 0 and card[end + 1 :].lstrip()[:1] in _AFTER_STRING:

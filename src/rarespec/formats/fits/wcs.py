@@ -41,7 +41,7 @@ LARGEST_LOGARITHM = 10.0
 
 
 def has_wavelength_wcs(header: Header) -> bool:
-    """Whether the first axis of this header is, or may be, a wavelength."""
+    """Say whether the first axis of this header is, or may be, a wavelength."""
     if "COEFF0" in header and "COEFF1" in header:
         return True
     has_axis = "CRVAL1" in header and ("CD1_1" in header or "CDELT1" in header)
@@ -49,7 +49,27 @@ def has_wavelength_wcs(header: Header) -> bool:
 
 
 def wcs_axis(header: Header, n_pixels: int, air: bool) -> Axis:
-    """The wavelengths of `n_pixels` pixels."""
+    """Compute wavelengths from the keywords of a header.
+
+    Parameters
+    ----------
+    header : Header
+        With CRVAL1 and CD1_1 or CDELT1 (CRPIX1 is 1 where it is absent), or with COEFF0 and COEFF1.
+    n_pixels : int
+        How many wavelengths.
+    air : bool
+        Whether they are in air.
+
+    Returns
+    -------
+    Axis
+        In vacuum Angstrom.
+
+    Raises
+    ------
+    DefectError
+        If keywords are missing, or the wavelengths make no sense.
+    """
     start, step = header.number("CRVAL1"), header.number("CD1_1") or header.number("CDELT1")
     if start is None or step is None:
         start, step = header.number("COEFF0"), header.number("COEFF1")
@@ -67,7 +87,7 @@ def wcs_axis(header: Header, n_pixels: int, air: bool) -> Axis:
 
 
 def _is_log10(header: Header, start: float, unit: str) -> bool:
-    """The convention of IRAF and SDSS. WAVE-LOG with a wavelength as CRVAL1 is that of the FITS standard instead."""
+    """Recognise the convention of IRAF and SDSS. WAVE-LOG with a wavelength as CRVAL1 is that of the FITS standard."""
     if header.get("DC-FLAG") == 1 or header.string("CTYPE1").upper() in ("LOGLAM", "LOG-LINEAR"):
         return True
     is_length = bool(unit) and "log" not in unit.lower() and angstroms_per(unit) > 0

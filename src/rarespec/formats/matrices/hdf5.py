@@ -110,7 +110,7 @@ def _rows(dataset: h5py.Dataset, rows: slice) -> NDArray[Any]:
 
 
 def _check_written(name: str, dataset: h5py.Dataset) -> None:
-    """What was never written would be read as zeros."""
+    """Check that the data were written: otherwise they would be read as zeros."""
     if dataset.size and dataset.chunks:
         chunks = math.prod(-(-n // size) for n, size in zip(dataset.shape, dataset.chunks, strict=True))
         absent = chunks - dataset.id.get_num_chunks()

@@ -48,12 +48,12 @@ class Lazy:
 
     @classmethod
     def one_row(cls, array: Sliceable) -> Lazy:
-        """A vector of pixels as the only row of a matrix."""
+        """Make a vector of pixels the only row of a matrix."""
         return cls((1, *array.shape), array.dtype, lambda rows: np.asarray(array[: array.shape[0]])[np.newaxis][rows])
 
 
 def with_fields(arrays: Mapping[str, Sliceable]) -> dict[str, Sliceable]:
-    """Structured arrays replaced by their fields."""
+    """Replace structured arrays by their fields."""
     flat: dict[str, Sliceable] = {}
     for name, array in arrays.items():
         for field in getattr(array.dtype, "names", None) or ():
@@ -119,7 +119,7 @@ def _check_shape(arrays: Mapping[str, Sliceable], roles: Roles, wavelength: tupl
 
 
 def wavelength_unit(arrays: Mapping[str, Any]) -> str | None:
-    """What the attributes `units` or `unit` of the wavelength array say (HDF5, Zarr)."""
+    """Read the unit of the wavelengths from the attributes `units` or `unit` of their array (HDF5, Zarr)."""
     name = find(arrays, ANY_WAVELENGTH)
     if name is None:
         return None

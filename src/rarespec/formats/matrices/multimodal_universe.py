@@ -62,7 +62,22 @@ class Layout:
         return cls(survey, _roles(schema.field("spectrum").type, survey), scalar_columns(schema))
 
     def spectra(self, batch: pa.RecordBatch, origin: Origin, first: int) -> Iterator[Spectra | Defect]:
-        """Of these rows, of which the first has this number in its table."""
+        """Make spectra of some rows of the table.
+
+        Parameters
+        ----------
+        batch : pyarrow.RecordBatch
+            The rows, with the column `spectrum` and those of `scalars`.
+        origin : Origin
+            Where the rows come from, and how the user wants them read.
+        first : int
+            Number of the first of these rows in the table; ids count from it where rows have none.
+
+        Yields
+        ------
+        Spectra or Defect
+            In the order of the rows.
+        """
         block = _without_padding(_vectors(batch["spectrum"], self.roles), self.roles)
         block |= _correct({name: batch[name].to_pylist() for name in self.scalars}, self.survey, len(batch))
         yield from stacks_of_rows(block, self.roles, origin, first)
@@ -120,7 +135,7 @@ def _correct(columns: dict[str, Column], survey: str, n: int) -> dict[str, Colum
 
 
 def plain_id(value: Any) -> Any:
-    """`b' 1234'` written out as text is 1234."""
+    """Undo the text of a bytes object: `b' 1234'` is 1234."""
     match = TEXT_OF_BYTES.fullmatch(value.strip()) if isinstance(value, str) else None
     return match[2].strip() if match else value
 

@@ -30,7 +30,7 @@ More of these descriptions is not looked at here: on damaged ones (`RowGroupMeta
 
 
 def open_parquet(source: Source) -> pq.ParquetFile:
-    """The file, with page checksums verified where it has them."""
+    """Open the file, with page checksums verified where it has them."""
     with faults_of("Parquet"):
         file = pa.PythonFile(SourceFile(source), mode="r")
         parquet = pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True)
@@ -43,7 +43,29 @@ def open_parquet(source: Source) -> pq.ParquetFile:
 def row_batches(
     parquet: pq.ParquetFile, columns: list[str], n_rows: int = MAX_ROWS
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Number of the first row, and at most `n_rows` rows."""
+    """Read a table in batches of rows.
+
+    Parameters
+    ----------
+    parquet : pyarrow.parquet.ParquetFile
+        The open file.
+    columns : list of str
+        Columns to read.
+    n_rows : int
+        Most rows of a batch.
+
+    Yields
+    ------
+    first : int
+        Number of the batch's first row in the table.
+    batch : pyarrow.RecordBatch
+        The rows, validated.
+
+    Raises
+    ------
+    DefectError
+        If a batch is damaged, or there are not as many rows as the file declares.
+    """
     with faults_of("Parquet"):
         batches = parquet.iter_batches(n_rows, columns=columns, use_threads=False)
     first = 0
@@ -65,7 +87,7 @@ def is_vector(kind: pa.DataType) -> bool:
 
 
 def vectors(column: pa.Array) -> Column:
-    """(n, p) when all lists are of one length, else a list of vectors, None where the list is null."""
+    """Read lists as (n, p) if all have one length, else as a list of vectors, None where the list is null."""
     lengths = set(pc.list_value_length(column).to_pylist())
     if len(lengths) == 1 and None not in lengths:
         return _values(column.flatten()).reshape(len(column), lengths.pop())
@@ -73,7 +95,7 @@ def vectors(column: pa.Array) -> Column:
 
 
 def _values(column: pa.Array) -> NDArray[Any]:
-    """Elements as numbers; a null is NaN, and True in a mask."""
+    """Read elements as numbers; a null is NaN, and True in a mask."""
     if pa.types.is_boolean(column.type):
         column = pc.fill_null(column, True)
     if pa.types.is_floating(column.type):

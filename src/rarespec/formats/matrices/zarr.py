@@ -77,7 +77,7 @@ def _array_directories(group: Path) -> list[Path]:
 
 
 def _open(directory: Path) -> zarr.Array:
-    """The array in this directory, after a look at all that its decoding would do."""
+    """Open the array in this directory, after a check of all that decoding it would do."""
     metadata = _metadata_file(directory)
     codecs = _codecs(_json(metadata)) if metadata else []
     if unknown := sorted(set(codecs) - HARMLESS):
@@ -123,7 +123,7 @@ def _check_chunks(directory: Path, array: zarr.Array, compressor: str | None) ->
 
 
 def chunk_files(directory: Path) -> Iterator[Path]:
-    """All files of an array but its metadata."""
+    """List all files of an array but its metadata."""
     for top, _, names in os.walk(directory):
         yield from (Path(top, name) for name in names if name not in NOT_CHUNKS)
 
@@ -140,7 +140,7 @@ def _rows(name: str, array: zarr.Array, rows: slice) -> NDArray[Any]:
 
 
 def _check_written(name: str, array: zarr.Array, directory: Path) -> None:
-    """What was never written, or was lost, would be read as zeros. The work is linear in the files that are there."""
+    """Check that every chunk is there: a lost one would be read as zeros. The work is linear in the files."""
     grid = [-(-n // size) for n, size in zip(array.shape, array.shards or array.chunks, strict=True)]
     there = {path.relative_to(directory).as_posix() for path in chunk_files(directory)}
     expected, absent = math.prod(grid), math.prod(grid) - len(there)

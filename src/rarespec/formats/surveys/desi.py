@@ -41,7 +41,7 @@ class CameraRows:
 
 
 def join_wavelengths(cameras: list[NDArray[np.float64]]) -> tuple[NDArray[np.float64], list[int]]:
-    """The union of the cameras' pixels, bluest camera first, and where each camera starts in it."""
+    """Join the cameras' pixels, bluest camera first, and find where each camera starts among them."""
     joined, starts = cameras[0], [0]
     for wavelength in cameras[1:]:
         n_shared = int(np.searchsorted(wavelength, joined[-1] + SAME_WAVELENGTH))
@@ -57,7 +57,26 @@ def join_wavelengths(cameras: list[NDArray[np.float64]]) -> tuple[NDArray[np.flo
 def join_cameras(
     cameras: list[CameraRows], starts: list[int], n_pixels: int
 ) -> tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.bool_]]:
-    """flux, ivar and bad, each (n, n_pixels). Pixels seen by one camera only are copied as they stand."""
+    """Join the cameras of some targets: the inverse-variance mean where two overlap, a plain copy elsewhere.
+
+    Parameters
+    ----------
+    cameras : list of CameraRows
+        The same n rows of each camera, bluest camera first.
+    starts : list of int
+        Pixel of the joined spectrum at which each camera starts, from `join_wavelengths`.
+    n_pixels : int
+        Pixels of the joined spectrum.
+
+    Returns
+    -------
+    flux : (n, n_pixels) float32 array
+        The flux.
+    ivar : (n, n_pixels) float32 array
+        Its inverse variance; where two good pixels overlap, the sum of both.
+    bad : (n, n_pixels) bool array
+        True where no camera has a good pixel.
+    """
     n = len(cameras[0].flux)
     flux, ivar = np.zeros((n, n_pixels), np.float32), np.zeros((n, n_pixels), np.float32)
     bad = np.ones((n, n_pixels), bool)
@@ -65,6 +84,7 @@ def join_cameras(
     for camera, start in zip(cameras, starts, strict=True):
         new_flux, new_ivar = native(camera.flux), native(camera.ivar)
         new_bad = bad_pixels(new_flux, new_ivar, camera.mask != 0)
+        # Cameras come bluest first, so only the first pixels of a camera can overlap what is joined already.
         n_shared = max(done - start, 0)
         both = slice(start, start + n_shared)
         if n_shared:
@@ -121,13 +141,13 @@ class Redshifts:
     columns: dict[str, list[Any]]
 
     def of(self, targets: list[int]) -> Catalogue:
-        """The columns for these targets; None for those that redrock does not have."""
+        """Take the columns for these targets; None for targets that redrock does not have."""
         rows = [self.row_of.get(target) for target in targets]
         return {name: [None if row is None else column[row] for row in rows] for name, column in self.columns.items()}
 
 
 def redshifts_beside(coadd: Path) -> Redshifts | None:
-    """From the file with `redrock-` for `coadd-` in its name, gzipped or not; None when there is none."""
+    """Read the file with `redrock-` for `coadd-` in its name, gzipped or not; None when there is none."""
     if not coadd.name.startswith("coadd-"):
         return None
     name = "redrock-" + coadd.name.removeprefix("coadd-")
@@ -159,7 +179,7 @@ _KINDS = ("WAVELENGTH", "FLUX", "IVAR", "MASK")
 
 
 def recognises(source: Source) -> bool:
-    """By the fibre map, also when the images behind it were cut off."""
+    """Recognise the file by its fibre map, also if the images behind it were cut off."""
     fibermap = next((hdu for hdu in source.hdus if hdu.name == "FIBERMAP"), None)
     has_flux = any(hdu.name.endswith("_FLUX") for hdu in source.hdus)
     return fibermap is not None and (has_flux or (fibermap.has_column("TARGETID") and not is_catalogue(source)))

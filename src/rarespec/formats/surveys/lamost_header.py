@@ -25,14 +25,40 @@ _TAKEN = ("ra", "dec", "z", "class", "subclass")
 
 
 def is_lamost(header: Header) -> bool:
-    """By the cards that only LAMOST has: local Julian day and plan."""
+    """Recognise LAMOST by the cards that only it has: local Julian day and plan."""
     return "LMJD" in header and ("PLANID" in header or "OBSID" in header)
 
 
 def lamost_spectrum(
     source: Source, flux: NDArray[Any], ivar: NDArray[Any], andmask: NDArray[Any], options: ReadOptions
 ) -> Spectra:
-    """One spectrum, all arrays (p,). The wavelengths are computed: those in the files are float32, or not there."""
+    """Make the spectrum of a LAMOST file of any era.
+
+    Its wavelengths are computed from the header: those in the files are float32, or not there.
+
+    Parameters
+    ----------
+    source : Source
+        The open file; its primary header gives wavelengths and catalogue.
+    flux : (p,) array
+        Flux.
+    ivar : (p,) array
+        Inverse variance.
+    andmask : (p,) array
+        A pixel is bad where this is not 0.
+    options : ReadOptions
+        Tells whether the user says that wavelengths are in air.
+
+    Returns
+    -------
+    Spectra
+        A stack of one.
+
+    Raises
+    ------
+    DefectError
+        If the header lacks the wavelengths or an id.
+    """
     header = source.hdus[0].header
     flux, ivar = native(flux)[None], native(ivar)[None]
     wavelength = log_linear(*coefficients(header), flux.shape[1])

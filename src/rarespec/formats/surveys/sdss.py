@@ -24,7 +24,7 @@ ENOUGH_COLUMNS = 5
 
 
 def has_coadd(source: Source) -> bool:
-    """Whether the first extension is an SDSS coadd; it is not always named."""
+    """Say whether the first extension is an SDSS coadd; it is not always named."""
     hdus = source.hdus
     if len(hdus) < 2 or not hdus[1].is_table:
         return False
@@ -32,7 +32,7 @@ def has_coadd(source: Source) -> bool:
 
 
 def object_table(source: Source) -> Hdu:
-    """HDU 2, which holds one row about the object."""
+    """Find HDU 2, which holds one row about the object."""
     hdus = source.hdus
     if len(hdus) < 3 or not hdus[2].is_table:
         raise DefectError(Reason.TRUNCATED, "HDU 2, the table with class and redshift, is missing; fetch it again")
@@ -42,7 +42,27 @@ def object_table(source: Source) -> Hdu:
 
 
 def read_coadd(source: Source, catalogue: dict[str, Any], options: ReadOptions) -> Spectra:
-    """The single spectrum of this file as a stack."""
+    """Read the single spectrum of an SDSS spec file from its COADD table.
+
+    Parameters
+    ----------
+    source : Source
+        The open file.
+    catalogue : dict
+        Column -> value of this spectrum.
+    options : ReadOptions
+        Which and_mask bits make a pixel bad, and whether wavelengths are in air.
+
+    Returns
+    -------
+    Spectra
+        A stack of one.
+
+    Raises
+    ------
+    DefectError
+        If a column is missing, or the wavelengths do not increase.
+    """
     hdu = source.hdus[1]
     flux_name, loglam, ivar_name, mask = (hdu.column_named(n) for n in ("flux", "loglam", "ivar", "and_mask"))
     table = hdu.table()
@@ -61,12 +81,54 @@ BOSS_FIRST_MJD = 55100
 
 
 def plate_mjd_fiber(plate: int, mjd: int, fiber: int) -> str:
-    """SDSS I-IV: 0355-51788-0579, as in the names of its files; later plates have five digits."""
+    """Build the id of an SDSS I-IV spectrum, as in the name of its file: 0355-51788-0579.
+
+    Parameters
+    ----------
+    plate : int
+        Plate; later ones have five digits.
+    mjd : int
+        Modified Julian date of the observation.
+    fiber : int
+        Fibre, from 1.
+
+    Returns
+    -------
+    str
+        The id.
+
+    Examples
+    --------
+    >>> from rarespec.formats.surveys.sdss import plate_mjd_fiber
+    >>> plate_mjd_fiber(355, 51788, 579)
+    '0355-51788-0579'
+    """
     return f"{plate:04d}-{mjd:05d}-{fiber:04d}"
 
 
 def field_mjd_catalogid(field: int, mjd: int, catalogid: int | str) -> str:
-    """SDSS-V: 015004-59191-4402835442, as in the names of its files."""
+    """Build the id of an SDSS-V spectrum, as in the name of its file: 015004-59191-4402835442.
+
+    Parameters
+    ----------
+    field : int
+        Field.
+    mjd : int
+        Modified Julian date of the observation.
+    catalogid : int or str
+        CATALOGID of the object; never a float, which would round it.
+
+    Returns
+    -------
+    str
+        The id.
+
+    Examples
+    --------
+    >>> from rarespec.formats.surveys.sdss import field_mjd_catalogid
+    >>> field_mjd_catalogid(15004, 59191, 4402835442)
+    '015004-59191-4402835442'
+    """
     return f"{field:06d}-{mjd:05d}-{str(catalogid).strip()}"
 
 
@@ -128,7 +190,7 @@ def _integer(source: Source, own: dict[str, Any], column: str, card: str) -> int
 
 
 def _position(source: Source, own: dict[str, Any], column: str) -> float | None:
-    """Of the object. RA and DEC of the primary header are where the telescope pointed."""
+    """Read the position of the object. RA and DEC of the primary header are where the telescope pointed."""
     value = own.get(column)
     return value if value is not None else source.hdus[0].header.number(column.upper())
 

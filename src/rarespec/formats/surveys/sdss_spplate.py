@@ -23,7 +23,7 @@ from rarespec.spectrum.spectra import Catalogue
 
 
 def recognises(source: Source) -> bool:
-    """A primary image of a whole plate: unlike spSpec it names no fibre."""
+    """Recognise a primary image of a whole plate: unlike spSpec, it names no fibre."""
     primary = source.hdus[0]
     header = primary.header
     is_plate = primary.is_image and len(primary.image_shape) == 2 and "PLATEID" in header and "FIBERID" not in header
@@ -52,7 +52,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Spectra]:
 
 
 def _image_like(source: Source, index: int, name: str) -> Hdu:
-    """The extension of this name, or at its usual place, which must have the shape of the flux."""
+    """Find the extension of this name, or at its usual place; it must have the shape of the flux."""
     shape = source.hdus[0].image_shape
     named = [hdu for hdu in source.hdus if hdu.name == name]
     hdu = named[0] if named else source.hdus[min(index, len(source.hdus) - 1)]

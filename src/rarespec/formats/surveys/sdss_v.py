@@ -54,7 +54,7 @@ def _id(source: Source, own: dict[str, Any]) -> str:
 
 
 def _whole(value: Any, header: Header, *cards: str) -> int | None:
-    """A whole number from the row, else from the first of these cards that has one (some write it as text)."""
+    """Read a whole number from the row, else from the first of these cards that has one (some write it as text)."""
     for candidate in (value, *(header.get(card) for card in cards)):
         text = str(candidate).strip()
         if text.isascii() and text.isdigit():

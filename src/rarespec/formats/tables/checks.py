@@ -19,7 +19,7 @@ _SHAPE = re.compile(r"\[([\d, ]{1,200})")
 
 
 def check_ecsv(text: str) -> None:
-    """Refuse, by a DefectError, a header that unfolds without measure, and shapes that the rows cannot fill."""
+    """Refuse, with a DefectError, a header that unfolds without limit, or shapes that the rows cannot fill."""
     n_head = _length_of_header(text)
     header = text[:n_head]
     if not _UNUSUAL.search(header):
@@ -31,7 +31,7 @@ def check_ecsv(text: str) -> None:
 
 
 def _length_of_header(text: str) -> int:
-    """Characters up to the first line that is no comment."""
+    """Count the characters up to the first line that is not a comment."""
     at = 0
     while text.startswith("#", at):
         end = text.find("\n", at)
@@ -42,7 +42,7 @@ def _length_of_header(text: str) -> int:
 
 
 def _elements(value: str) -> int:
-    """Of the array in a cell, by its type, as `float64[3,4]`; 0 for what is no such type."""
+    """Count the elements of the array in a cell by its type, such as `float64[3,4]`; 0 for any other text."""
     shape = _SHAPE.search(value)
     return math.prod(int(length[:18]) for length in re.findall(r"\d+", shape[1])) if shape else 0
 
@@ -178,7 +178,7 @@ class _Document:
         self._declared_rows = _whole_number(attributes.get("nrows", ""))
 
     def _add_field(self, attributes: dict[str, str]) -> None:
-        """astropy's work grows with the square of the fields, and with the cube of those that share a name."""
+        """Count a field: astropy's work grows with the square of the fields, and the cube of those of one name."""
         self._n_fields += 1
         self._names.add(attributes.get("name", ""))
         if self._n_fields > MOST_FIELDS or self._n_fields - len(self._names) > MOST_REPEATED:
@@ -194,7 +194,7 @@ class _Document:
 
 
 def _bytes_of(field: dict[str, str]) -> int:
-    """Of one cell with its mask. Numbers of any count (`*`) take memory when they come, text takes it at once."""
+    """Estimate one cell with its mask. Numbers of any count (`*`) take memory when they come, text takes it at once."""
     kind, arraysize = field.get("datatype", ""), field.get("arraysize", "")
     if arraysize.endswith("*") and kind not in ("char", "unicodeChar"):
         arraysize = arraysize.rpartition("x")[0]
@@ -202,6 +202,6 @@ def _bytes_of(field: dict[str, str]) -> int:
 
 
 def _whole_number(text: str) -> int:
-    """At most 18 digits of it, which is beyond any limit."""
+    """Read at most 18 digits of a number, which is beyond any limit."""
     digits = text.strip()[:18]
     return int(digits) if digits.isascii() and digits.isdigit() else 0

@@ -29,7 +29,7 @@ TRUTH = {"true": 1.0, "false": 0.0, "t": 1.0, "f": 0.0, "yes": 1.0, "no": 0.0}
 
 
 def kind_of(cell: str) -> str:
-    """One of the keys of `VALUE_OF`."""
+    """Find the kind of a cell, a key of `VALUE_OF`."""
     cell = cell.strip()
     if cell.lower() in BLANKS:
         return "blank"
@@ -41,7 +41,7 @@ def kind_of(cell: str) -> str:
 
 
 def wider(one: str, other: str) -> str:
-    """The kind of a column that holds both."""
+    """Choose the kind of a column that holds both."""
     if one == other or other == "blank":
         return one
     if one == "blank":
@@ -63,7 +63,7 @@ VALUE_OF: dict[str, Callable[[str], Any]] = {
 
 
 def value_of(cell: str) -> Any:
-    """The value of a cell that stands alone."""
+    """Read the value of a single cell, by its own kind."""
     return VALUE_OF[kind_of(cell)](cell)
 
 
@@ -75,7 +75,7 @@ def all_numbers(cells: list[str]) -> bool:
 
 
 def numbers_in(cells: Sequence[str], name: str) -> NDArray[np.float64]:
-    """Blank cells are NaN, and words for yes and no are 1 and 0 in a mask."""
+    """Read cells as numbers: blank ones are NaN, and in a mask words for yes and no are 1 and 0."""
     try:
         return np.array(cells, dtype=np.float64)
     except ValueError:

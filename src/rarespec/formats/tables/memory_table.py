@@ -64,6 +64,27 @@ class Wide:
         return Roles("<flux>", ivar=ivar, error=None if ivar else error, mask=mask)
 
     def axis(self, meta: Mapping[str, Any], air: bool, names: Iterable[str]) -> Axis:
+        """Find the wavelengths: in the metadata, else in the names of the columns.
+
+        Parameters
+        ----------
+        meta : mapping
+            What the header of the table says; `wavelength_unit` is the unit of the names too.
+        air : bool
+            Whether wavelengths are in air.
+        names : iterable of str
+            Columns of the table, for the message if there are no wavelengths.
+
+        Returns
+        -------
+        Axis
+            In vacuum Angstrom.
+
+        Raises
+        ------
+        DefectError
+            If columns are only numbered and the metadata have no wavelengths, or these make no sense.
+        """
         if find(meta, ANY_WAVELENGTH) or self.wavelength is None:
             return Axis.in_metadata(meta, air, names)
         return Axis.of(self.wavelength, unit=meta.get("wavelength_unit"), air=air)
@@ -91,6 +112,27 @@ class Table:
 
 
 def spectra_of_table(table: Table, source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+    """Find the spectra in a table: one, one per row, or one per row with a column for each wavelength.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    source : Source
+        The file that it was read from.
+    options : ReadOptions
+        How the user wants it read.
+
+    Yields
+    ------
+    Spectra or Defect
+        In the order of the rows.
+
+    Raises
+    ------
+    DefectError
+        If the table has no rows, no flux or no wavelengths.
+    """
     if table.n_rows == 0:
         raise DefectError(Reason.EMPTY, "a table without rows")
     if find(table.columns, FLUX) is None:

@@ -47,7 +47,7 @@ def ecsv(content: bytes) -> Table:
 
 
 def read_delimited(content: bytes) -> Table:
-    """CSV with any of the usual separators."""
+    """Read CSV with any of the usual separators."""
     from astropy.io import ascii
 
     with faults_of("CSV"):

@@ -33,7 +33,7 @@ def with_one_more(text: str) -> str:
 
 
 def without_added(text: str) -> str:
-    """A cell of CSV as it was before it was written."""
+    """Return a cell of CSV as it was before it was written."""
     return _ADDED.sub("", text)
 
 
@@ -203,6 +203,6 @@ def labels_of(
 
 
 def with_id(event: LabelEvent) -> LabelEvent:
-    """The same content always gets the same id, so that a table read twice counts once."""
+    """Give an event without an id one that is made from its content, so that a table read twice counts once."""
     content = json.dumps(astuple(event)[1:], ensure_ascii=True)
     return check_event(event if event.event_id else replace(event, event_id=str(uuid5(ROWS, content))))

@@ -38,7 +38,22 @@ UINT32_ZERO = 1 << 31
 
 
 def write(spectra: Spectra, targets: Sequence[Target], directory: Path) -> list[Path]:
-    """One file per 100 targets; a sky fibre comes first and a broken fibre in the middle of each."""
+    """Write one coadd and one redrock file per 100 targets; a sky fibre comes first, a broken one in the middle.
+
+    Parameters
+    ----------
+    spectra : Spectra
+        Spectra on `GRID`, with inverse variances.
+    targets : sequence of Target
+        One for each row.
+    directory : Path
+        An existing directory.
+
+    Returns
+    -------
+    list of Path
+        The coadd files; each redrock file is beside its coadd.
+    """
     starts = range(0, len(targets), TARGETS_PER_FILE)
     chunks = [np.arange(start, min(start + TARGETS_PER_FILE, len(targets))) for start in starts]
     return [_write_petal(spectra.take(rows), [targets[int(i)] for i in rows], directory) for rows in chunks]

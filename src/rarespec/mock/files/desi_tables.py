@@ -101,6 +101,22 @@ def target_id(target: Target) -> int:
 
 
 def fibermap(fibres: Sequence[Fibre], petal: int, tile: int) -> NDArray[np.void]:
+    """Fill the FIBERMAP table of a coadd file.
+
+    Parameters
+    ----------
+    fibres : sequence of Fibre
+        The rows; at least one has a target.
+    petal : int
+        Number of the petal, 0 to 9.
+    tile : int
+        TILEID.
+
+    Returns
+    -------
+    (n,) structured array
+        One row per fibre, with the columns of `fibermap_columns`.
+    """
     rows = np.zeros(len(fibres), row_dtype(fibermap_columns()))
     rows["TARGETID"] = [fibre.targetid for fibre in fibres]
     rows["OBJTYPE"] = [fibre.objtype for fibre in fibres]

@@ -46,7 +46,27 @@ class Header:
 
 
 def format_card(keyword: str, value: Value, comment: str = "") -> bytes:
-    """One 80-byte card in the standard's fixed format; a comment that does not fit is cut."""
+    """Format one 80-byte card in the standard's fixed format; a comment that does not fit is cut.
+
+    Parameters
+    ----------
+    keyword : str
+        At most 8 characters; "COMMENT" and "" make cards without a value indicator.
+    value : str, bool, int or float
+        The value; of a COMMENT card, its text.
+    comment : str
+        Follows the value.
+
+    Returns
+    -------
+    bytes
+        The card.
+
+    Raises
+    ------
+    ValueError
+        If text is too long for one card, or a number is not finite.
+    """
     if keyword in ("COMMENT", ""):
         return f"{keyword:8}{value}".ljust(80).encode("ascii")
     text = f"{keyword:8}= {_format_value(value)}"
@@ -155,7 +175,22 @@ def image_cards(array: NDArray[np.generic], name: str) -> list[Card]:
 
 
 def image_hdu(array: NDArray[np.generic], name: str, extra: Sequence[Card] = ()) -> bytes:
-    """An image extension of this array, stored big-endian."""
+    """Make an image extension, stored big-endian.
+
+    Parameters
+    ----------
+    array : array
+        The image; float32, float64, int32, int16 or uint8.
+    name : str
+        EXTNAME.
+    extra : sequence of (keyword, value, comment)
+        Cards that follow the mandatory ones.
+
+    Returns
+    -------
+    bytes
+        The HDU, with its checksums.
+    """
     return hdu(Header([*image_cards(array, name), *extra]), big_endian(array))
 
 
@@ -201,7 +236,22 @@ def row_dtype(columns: Iterable[Column]) -> np.dtype[np.void]:
 
 
 def table_cards(columns: tuple[Column, ...], n_rows: int, name: str) -> list[Card]:
-    """All cards of a binary table, EXTNAME last."""
+    """List all cards of a binary table, EXTNAME last.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        The columns.
+    n_rows : int
+        Rows of the table (NAXIS2).
+    name : str
+        EXTNAME.
+
+    Returns
+    -------
+    list of (keyword, value, comment)
+        The cards.
+    """
     cards: list[Card] = [
         ("XTENSION", "BINTABLE", "binary table extension"),
         ("BITPIX", 8, "array data type"),
@@ -220,7 +270,22 @@ def table_cards(columns: tuple[Column, ...], n_rows: int, name: str) -> list[Car
 
 
 def table_hdu(columns: tuple[Column, ...], rows: NDArray[np.void], name: str) -> bytes:
-    """A binary table extension of these rows."""
+    """Make a binary table extension.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        The columns.
+    rows : (n,) structured array
+        The rows, of the type that `row_dtype(columns)` gives.
+    name : str
+        EXTNAME.
+
+    Returns
+    -------
+    bytes
+        The HDU, with its checksums.
+    """
     return hdu(Header(table_cards(columns, len(rows), name)), rows.tobytes())
 
 

@@ -25,7 +25,22 @@ from rarespec.spectrum import Spectra
 
 
 def write(spectra: Spectra, targets: Sequence[Target], directory: Path) -> list[Path]:
-    """One file per spectrum."""
+    """Write one file per spectrum.
+
+    Parameters
+    ----------
+    spectra : Spectra
+        Spectra on `GRID`, with inverse variances.
+    targets : sequence of Target
+        One for each row.
+    directory : Path
+        An existing directory.
+
+    Returns
+    -------
+    list of Path
+        The files, in the order of the rows.
+    """
     return [_write_one(spectra, row, target, directory) for row, target in enumerate(targets)]
 
 

@@ -28,7 +28,22 @@ NOT_NORMALISED = -9999.0
 
 
 def write(spectra: Spectra, targets: Sequence[Target], directory: Path) -> list[Path]:
-    """One file per spectrum."""
+    """Write one gzipped file per spectrum.
+
+    Parameters
+    ----------
+    spectra : Spectra
+        Spectra on `GRID`, with inverse variances.
+    targets : sequence of Target
+        One for each row.
+    directory : Path
+        An existing directory.
+
+    Returns
+    -------
+    list of Path
+        The files, in the order of the rows.
+    """
     return [_write_one(spectra, row, target, directory) for row, target in enumerate(targets)]
 
 

@@ -23,12 +23,27 @@ LMJD = 55859
 
 
 def varying_end(target: Target) -> slice:
-    """Every file starts at the same wavelength and ends at another: 3904 to 3909 pixels."""
+    """Choose the pixels of a file: all start at the same wavelength, and end after 3904 to 3909 pixels."""
     return slice(0, GRID.n_pixels - target.scramble % 6)
 
 
 def pixel_rows(spectra: Spectra, row: int, target: Target) -> dict[str, NDArray[Any]]:
-    """flux, ivar, wavelength, andmask and ormask of one row, all (p,)."""
+    """Take the pixels of one spectrum as LAMOST stores them.
+
+    Parameters
+    ----------
+    spectra : Spectra
+        Spectra on `GRID`, with inverse variances.
+    row : int
+        Which of them.
+    target : Target
+        Decides where the file ends.
+
+    Returns
+    -------
+    dict
+        flux, ivar, wavelength, andmask and ormask, each (p,), p from 3904 to 3909.
+    """
     keep = varying_end(target)
     bad = spectra.bad[row, keep]
     mask = np.where(bad, NODATA, 0)
@@ -67,6 +82,22 @@ def file_stem(target: Target) -> str:
 
 
 def file_path(directory: Path, target: Target, suffix: str) -> Path:
+    """Name the file of a target as LAMOST does.
+
+    Parameters
+    ----------
+    directory : Path
+        Where it goes.
+    target : Target
+        Gives plan, spectrograph and fibre.
+    suffix : str
+        ".fits" or ".fits.gz".
+
+    Returns
+    -------
+    Path
+        The path of the file.
+    """
     return directory / (file_stem(target) + suffix)
 
 

@@ -21,7 +21,24 @@ SKY_LINES = (5578.9, 5891.6, 6302.0, 6365.5, 7278.3, 7342.9, 7752.6, 7823.3, 834
 
 
 def pixel_columns(spectra: Spectra, row: int, target: Target, keep: slice) -> dict[str, NDArray[Any]]:
-    """flux, loglam, ivar, and_mask, or_mask, wdisp, sky and model of one row, all (p,)."""
+    """Take the pixels of one spectrum as SDSS stores them.
+
+    Parameters
+    ----------
+    spectra : Spectra
+        Spectra on the grid of the layout, with inverse variances.
+    row : int
+        Which of them.
+    target : Target
+        Decides whether the fibre is flagged.
+    keep : slice
+        Pixels that the file holds, from `varying_ends`.
+
+    Returns
+    -------
+    dict
+        flux, loglam, ivar, and_mask, or_mask, wdisp, sky and model, each (p,).
+    """
     wavelength, flux, bad = spectra.wavelength[keep], spectra.flux[row, keep], spectra.bad[row, keep]
     and_mask, or_mask = masks(bad, wavelength, target)
     return {
@@ -43,14 +60,33 @@ def inverse_variance(spectra: Spectra) -> NDArray[np.floating]:
 
 
 def varying_ends(n_pixels: int, target: Target) -> slice:
-    """Real files lose a few pixels at either end, another number each."""
+    """Choose the pixels of a file: real ones lose a few at either end, each another number."""
     return slice(target.scramble % 13, n_pixels - (target.scramble >> 8) % 13)
 
 
 def masks(
     bad: NDArray[np.bool_], wavelength: NDArray[np.float64], target: Target
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """and_mask and or_mask: bits of 16 and up in bad pixels, in a third of the spectra a fibre bit in good ones."""
+    """Make the masks of one spectrum.
+
+    Bad pixels have a bit of 16 and up. In a third of the spectra, good pixels have a bit about the whole fibre.
+
+    Parameters
+    ----------
+    bad : (p,) bool array
+        Bad pixels.
+    wavelength : (p,) float64 array
+        Vacuum Angstrom.
+    target : Target
+        Decides whether the fibre is flagged.
+
+    Returns
+    -------
+    and_mask : (p,) int32 array
+        Bits that all exposures have.
+    or_mask : (p,) int32 array
+        Bits that any exposure has: the same, and bright sky.
+    """
     and_mask = np.where(bad, COMBINEREJ, 0).astype(np.int32)
     if target.scramble % 3 == 0:
         and_mask[wavelength > 6000.0] |= WHOPPER
@@ -59,7 +95,7 @@ def masks(
 
 
 def smooth_flux(flux: NDArray[np.floating], bad: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """A running mean over the good pixels, standing for the pipeline's best fit; 0 where there are none."""
+    """Average over the good pixels around each, in place of the pipeline's best fit; 0 where there are none."""
     good = ~bad & np.isfinite(flux)
     total = _running_sum(np.where(good, flux, 0.0))
     count = _running_sum(good.astype(np.float64))

@@ -17,7 +17,22 @@ FIBRES_PER_PLATE = 640
 
 
 def write(spectra: Spectra, targets: Sequence[Target], directory: Path) -> list[Path]:
-    """One plate per 640 rows; row i of a plate is fibre i + 1."""
+    """Write one plate, spPlate and spZbest, per 640 rows; row i of a plate is fibre i + 1.
+
+    Parameters
+    ----------
+    spectra : Spectra
+        Spectra on `GRID`, with inverse variances.
+    targets : sequence of Target
+        One for each row.
+    directory : Path
+        An existing directory.
+
+    Returns
+    -------
+    list of Path
+        The spPlate files; each spZbest file is beside its plate.
+    """
     starts = range(0, len(targets), FIBRES_PER_PLATE)
     chunks = [np.arange(start, min(start + FIBRES_PER_PLATE, len(targets))) for start in starts]
     return [_write_plate(spectra.take(rows), [targets[int(i)] for i in rows], directory) for rows in chunks]

@@ -70,6 +70,22 @@ SUBTYPE_RUNGS = {
 
 
 def draw(rng: np.random.Generator, n: int, letter: str) -> Population:
+    """Draw stars of one class: dwarfs, giants and metal-poor stars.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Gives everything that varies from star to star.
+    n : int
+        How many stars.
+    letter : str
+        The class, from O to K.
+
+    Returns
+    -------
+    Population
+        The stars.
+    """
     teff = _temperatures(rng, n, letter)
     metallicity = np.clip(np.where(rng.random(n) < 0.35, rng.normal(-1.5, 0.5, n), rng.normal(-0.3, 0.35, n)), -3, 0.5)
     giant = _giants(rng, n, letter)
@@ -99,7 +115,24 @@ def _name(kind: str, giant: bool, metallicity: float) -> str:
 
 
 def photosphere(rng: np.random.Generator, teff: Values, metallicity: Values, giant: Values) -> Amounts:
-    """Amounts for stars of these temperatures, [Fe/H] and gravity, each with abundances of its own."""
+    """Find the absorbers of stars, each with abundances of its own.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Gives the scatter of the abundances.
+    teff : (n,) float64 array
+        Effective temperature in kelvin.
+    metallicity : (n,) float64 array
+        [Fe/H].
+    giant : (n,) float64 array
+        From 0, a dwarf, to 1, a bright giant.
+
+    Returns
+    -------
+    dict
+        Absorber -> (n,) float64 amounts.
+    """
     n = len(teff)
     amounts = climb(teff, TEFF, LADDER)
     scale(amounts, METALS, 10 ** (0.2 * metallicity))

@@ -51,17 +51,17 @@ AVERAGE_PRECISION = Curve("average precision AP@k", Places.average_precision)
 
 
 def draw_figure_2(results: Results, folder: str | os.PathLike[str]) -> list[Path]:
-    """P@k; the files that were written, none when there are no trials."""
+    """Draw Figure 2, P@k; return the files, none when there are no trials."""
     return _draw(results, PRECISION, folder, "figure-2")
 
 
 def draw_figure_3(results: Results, folder: str | os.PathLike[str]) -> list[Path]:
-    """R@k; the files that were written, none when there are no trials."""
+    """Draw Figure 3, R@k; return the files, none when there are no trials."""
     return _draw(results, RECALL, folder, "figure-3")
 
 
 def draw_figure_4(results: Results, folder: str | os.PathLike[str]) -> list[Path]:
-    """AP@k; the files that were written, none when there are no trials."""
+    """Draw Figure 4, AP@k; return the files, none when there are no trials."""
     return _draw(results, AVERAGE_PRECISION, folder, "figure-4")
 
 
@@ -70,7 +70,7 @@ def _draw(results: Results, curve: Curve, folder: str | os.PathLike[str], stem: 
 
 
 def curves_figure(results: Results, curve: Curve) -> Figure:
-    """One panel for each number of known examples, one line for each method."""
+    """Make a figure with one panel for each number of known examples, one line for each method."""
     numbers = choose_shown_numbers({n_known for _, n_known in results.trials})
     columns = _legend_columns(results)
     height = 2.75 + 0.15 * ceil((len(results.setting.methods) + 1) / columns)
@@ -91,9 +91,24 @@ def examples(n_known: int) -> str:
 def line_with_bars(
     panel: Axes, x: NDArray[Any], values: NDArray[np.float64], at: slice, color: Any, **line: Any
 ) -> None:
-    """Mean of values (repeats, len(x)) as a line, their standard deviation within 0 to 1 as bars at some of its points.
+    """Draw a mean as a line, with the standard deviation as bars at some of its points.
 
-    Bands of ten methods would blend into one grey. One repeat has no spread and no bars.
+    Bars, not bands: those of ten methods would blend into one grey.
+
+    Parameters
+    ----------
+    panel : matplotlib.axes.Axes
+        Where to draw.
+    x : (k,) array
+        Places along the axis.
+    values : (repeats, k) float64
+        Values from 0 to 1. One repeat has no spread and no bars.
+    at : slice
+        The points that get a marker and a bar.
+    color : color
+        Colour of the line and the bars.
+    **line : object
+        How else the line looks, for matplotlib's `Axes.plot`.
     """
     mean = values.mean(axis=0)
     panel.plot(x, mean, color=color, markevery=at, **line)

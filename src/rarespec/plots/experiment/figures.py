@@ -14,7 +14,24 @@ from rarespec.progress import Progress
 def draw_figures(
     labelled: LabelledRows, results: Results, folder: Path, progress: Progress | None = None
 ) -> list[Path]:
-    """Figures 1 to 9 as PNG and PDF; those that the results have no data for are left out."""
+    """Draw Figures 1 to 9 as PNG and PDF.
+
+    Parameters
+    ----------
+    labelled : LabelledRows
+        The rows that were ranked, and which of them are rare.
+    results : Results
+        Results of the experiment.
+    folder : Path
+        Where the files go.
+    progress : callable, optional
+        Called with the number of figures done and in all.
+
+    Returns
+    -------
+    list of Path
+        The files; figures that the results have no data for are left out.
+    """
     from rarespec.plots.experiment.curves import draw_figure_2, draw_figure_3, draw_figure_4
     from rarespec.plots.experiment.filtering import draw_figure_1, row_to_show
     from rarespec.plots.experiment.sensitivity import draw_figure_8, draw_figure_9

@@ -31,7 +31,22 @@ HEADROOM = 0.5
 
 
 def draw_figure_1(survey: Survey, row: int, folder: str | os.PathLike[str]) -> list[Path]:
-    """The spectrum in this row as observed and filtered: whole, and around the pixel that the filter changes most."""
+    """Draw Figure 1: a spectrum as observed and filtered, whole and around the pixel that the filter changes most.
+
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    row : int
+        Row of the spectrum in the survey.
+    folder : path or str
+        Where the files go.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
     return save_both(filtering_figure(survey, row), folder, "figure-1")
 
 
@@ -56,7 +71,7 @@ def filtering_figure(survey: Survey, row: int) -> Figure:
 
 
 def row_to_show(survey: Survey, rare_rows: NDArray[np.intp]) -> int:
-    """Of these rows of the survey the one of middling S/N: its bands and its noise can both be seen.
+    """Choose the row of middling S/N among these of the survey: its bands and its noise can both be seen.
 
     Where no S/N is known it is the middle one of all.
     """

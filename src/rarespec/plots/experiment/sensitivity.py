@@ -36,23 +36,23 @@ LOOKS = tuple(
         ("#cc79a7", "v", "-"), ("#56b4e9", "P", "--"), ("#e69f00", "X", "-."), ("#7f3b08", "*", ":"),
     )
 )  # fmt: skip
-"""Of the numbers of known examples, from the fewest: shades of one colour cannot be told apart."""
+"""Of the numbers of known examples, from the fewest: shades of one colour look too much alike."""
 APART = 1.12
 """Factor between the λ at which two numbers of known examples are drawn."""
 
 
 def draw_figure_8(results: Results, folder: str | os.PathLike[str]) -> list[Path]:
-    """The files that were written, none when the bags were not varied."""
+    """Draw Figure 8; return the files, none when the bags were not varied."""
     return save_both(bags_figure(results.bags), folder, "figure-8") if results.bags else []
 
 
 def draw_figure_9(results: Results, folder: str | os.PathLike[str]) -> list[Path]:
-    """The files that were written, none when lambda was not varied."""
+    """Draw Figure 9; return the files, none when lambda was not varied."""
     return save_both(strengths_figure(results.strengths), folder, "figure-9") if results.strengths else []
 
 
 def bags_figure(bags: Mapping[int, Sensitivity]) -> Figure:
-    """Maps over K and T: one row for each number of known examples, one column for each measure."""
+    """Make maps over K and T: one row for each number of known examples, one column for each measure."""
     numbers = choose_shown_numbers(bags)
     figure, rows = panels(len(numbers), len(MEASURES), height=2.15, sharex=True, sharey=True)
     for (field, (label, decimals)), column in zip(MEASURES.items(), zip(*rows, strict=True), strict=True):
@@ -71,7 +71,7 @@ def bags_figure(bags: Mapping[int, Sensitivity]) -> Figure:
 
 
 def strengths_figure(strengths: Mapping[int, Sensitivity]) -> Figure:
-    """One panel for each measure, one line for each number of known examples."""
+    """Make a figure with one panel for each measure, one line for each number of known examples."""
     figure, (row,) = panels(1, len(MEASURES), height=3.1, sharex=True)
     for panel, (field, (label, _)) in zip(row, MEASURES.items(), strict=True):
         for i, n_known in enumerate(sorted(strengths)):
@@ -125,7 +125,7 @@ _CHOICE: dict[str, Any] = {
 
 
 def short(value: float, decimals: int) -> str:
-    """Without the zero before the point: .97, .9987; 1.00."""
+    """Write a number without the zero before the point: .97, .9987; 1.00."""
     return f"{value:.{decimals}f}".removeprefix("0")
 
 

@@ -60,6 +60,22 @@ def draw_figure_5(
 
 
 def space_figure(results: Results, X: NDArray[np.floating], rare: NDArray[np.bool_]) -> Figure:
+    """Make Figure 5; see `draw_figure_5`.
+
+    Parameters
+    ----------
+    results : Results
+        Results of the experiment; some ranking is shown.
+    X : (n, d) array
+        Features, the first of which are the principal components; d >= 2.
+    rare : (n,) bool array
+        Which rows are of the rare class.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A column for each method, and for each number of known examples two rows of panels, or one where d is 2.
+    """
     methods, numbers = _choose_methods(results), choose_shown_numbers({n_known for _, n_known in results.shown})
     upward = [component for component in (1, 2) if component < X.shape[1]]
     figure, grid = panels(len(numbers) * len(upward), len(methods), height=1.4, sharex=True, sharey="row")

@@ -80,6 +80,24 @@ def draw_figure_6(
 
 
 def top_figure(results: Results, survey: Survey, rows_in_survey: NDArray[np.intp], rare: NDArray[np.bool_]) -> Figure:
+    """Make Figure 6, with the fewest known examples; see `draw_figure_6`.
+
+    Parameters
+    ----------
+    results : Results
+        Results of the experiment; some ranking is shown.
+    survey : Survey
+        The survey that was ranked.
+    rows_in_survey : (n,) intp array
+        Row of the survey of each row that was ranked.
+    rare : (n,) bool array
+        Which of the rows that were ranked are of the rare class.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A column of spectra for each method.
+    """
     n_known = min(number for _, number in results.shown)
     methods = [name for name in results.setting.methods if (name, n_known) in results.shown]
     tops = [results.shown[name, n_known].top[:DEPTH] for name in methods]

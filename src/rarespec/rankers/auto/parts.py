@@ -4,7 +4,7 @@
   between the discriminant, which lets extreme rows come first, and the cosine, which lets rows of pure noise come as
   high as strong ones.
 - "push": BaggingTopPush in the space as given, the strongest of the paper's methods.
-- "spread": from neighbour to neighbour, see `_auto_spread`.
+- "spread": from neighbour to neighbour, see `spread.py`.
 - "given": LRGA on the features as they are given, for small surveys. Noise and covariance, on which the other parts
   rest, are themselves uncertain where there are few rows to learn them from; neighbours in the features as given are
   not.
@@ -60,6 +60,22 @@ class KeptRows:
 
     @classmethod
     def of(cls, rows: Rows, scores: NDArray[np.float64], rng: np.random.Generator) -> KeptRows:
+        """Keep all rows, or of more than MAX_KEPT the best half and a random draw of the others.
+
+        Parameters
+        ----------
+        rows : (n, d) array
+            Rows in the space in which neighbours are looked for.
+        scores : (n,) float64
+            Their scores, the higher the better.
+        rng : numpy.random.Generator
+            Draws the rows that are not among the best; it is not used where all rows fit.
+
+        Returns
+        -------
+        KeptRows
+            The rows and scores, in their old order.
+        """
         if len(rows) <= MAX_KEPT:
             return cls(rows, scores)
         best_first = np.argpartition(-scores, MAX_KEPT // 2)
@@ -68,7 +84,7 @@ class KeptRows:
         return cls(rows[kept], scores[kept])
 
     def scores_of(self, rows: Rows) -> NDArray[np.float64]:
-        """Mean score of the nearest kept rows, (n,); a row that is kept has its own."""
+        """Score new rows by the mean of the nearest kept ones, (n,); a row that is kept has its own score."""
         indices, distances = neighbours_of(self.rows, rows, min(N_NEAREST, len(self.rows)))
         return np.where(distances[:, 0] < SAME, self.scores[indices[:, 0]], self.scores[indices].mean(axis=1))
 
@@ -88,7 +104,28 @@ class Parts:
 
 
 def learn_parts(ready: Prepared | Wide, known: Flags, refused: Flags, seed: int, balanced: bool) -> tuple[Query, Parts]:
-    """Let every part learn what is known of these rows."""
+    """Let every part learn from the known and the refused rows.
+
+    Parameters
+    ----------
+    ready : Prepared or Wide
+        All n rows, prepared once for all queries.
+    known : (n,) bool
+        Which rows are known examples.
+    refused : (n,) bool
+        Which rows are known not to be of the kind.
+    seed : int
+        Seed of every random draw.
+    balanced : bool
+        Whether known rows that lie close together count as one in "spread"; see `spread_scores`.
+
+    Returns
+    -------
+    query : Query
+        The query. Of a `Wide` survey its row numbers refer to the rows that were drawn.
+    parts : Parts
+        What each part learned. Its scores and places refer to all n rows.
+    """
     if isinstance(ready, Wide):
         query, rows = wide_query(ready, known, refused, seed)
         return query, _wide_parts(ready, query, rows, known, refused, balanced)
@@ -119,6 +156,7 @@ def _wide_parts(
     """`query` is on these rows; the places of hidden ones are those among all."""
     near, unlabelled = wide.surroundings(known, refused), ~known & ~refused
     directions = {"expanded": expand_direction(query), "push": push_weights(query)}
+    # these two were placed among the drawn rows only: there are `scale` times as many unlabelled ones in all
     scale = unlabelled.sum() / len(query.unlabelled)
     places = {name: 1 + scale * (found - 1) for name, (_, found) in directions.items()}
     found, places["spread"] = spread_scores(query_among(near.rows, query, rows, unlabelled), near.edges, balanced)
@@ -133,12 +171,12 @@ def _wide_parts(
 
 
 def along(Z: NDArray[np.float64], direction: Direction) -> NDArray[np.float64]:
-    """Scores of whitened rows, (n,)."""
+    """Score whitened rows along a direction, (n,)."""
     return Z @ direction / root_lengths(Z)
 
 
 def expand_direction(query: Query) -> tuple[Direction, NDArray[np.float64]]:
-    """The direction, and the places of the known rows that are hidden in turn."""
+    """Find the direction of "expanded", and the places of the known rows that are hidden in turn."""
     labelled = np.concatenate([query.known_copies, query.refused])
     direction = _expand(query, query.known, _Candidates(query.ready.halved, query.ready.root_length, labelled))
     compared = _Candidates(query.ready.halved[query.compared], query.ready.root_length[query.compared], labelled[:0])
@@ -187,7 +225,7 @@ def _expanded_places(query: Query, compared: _Candidates, directions: list[Direc
 
 
 def push_weights(query: Query) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weights on the features, and the places of the known rows that are hidden, a group at a time."""
+    """Find the weights of "push", and the places of the known rows that are hidden, a group at a time."""
     y = np.zeros(len(query.ready.X), dtype=np.int8)
     y[query.known] = 1
     weights = BaggingTopPush(random_state=query.seed).fit(query.ready.X, y).coef_
@@ -210,7 +248,7 @@ def _push_places(query: Query, fold: NDArray[np.intp]) -> NDArray[np.float64]:
 
 
 def score_as_given(query: Query, lrga: Preparation) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Score of every row, (n,), and the places of the known rows that are hidden in turn."""
+    """Score every row by LRGA on the features as given, (n,), and place the known rows that are hidden in turn."""
     Y = np.zeros((len(query.ready.X), 1 + len(query.hidden)))
     Y[query.known] = 1
     Y[query.hidden, 1 + np.arange(len(query.hidden))] = 0

@@ -40,16 +40,34 @@ class Query:
     seed: int
 
     def left_over(self) -> list[NDArray[np.intp]]:
-        """The known rows that are left when each hidden one is hidden."""
+        """List the known rows that are left when each hidden one is hidden."""
         return [self.known[self.known != row] for row in self.hidden]
 
     def places(self, compared: NDArray[np.floating], hidden: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Place of each hidden row among all unlabelled ones, (h,); `compared` has scores (c, h), or (c,) for all."""
+        """Place each hidden row among all unlabelled ones, (h,); `compared` has scores (c, h), or (c,) for all."""
         before = (compared.reshape(len(compared), -1) > hidden).sum(axis=0) if len(hidden) else np.empty(0)
         return 1 + before * (len(self.unlabelled) / len(compared))
 
 
 def query_of(ready: Prepared, known: Flags, refused: Flags, seed: int) -> Query:
+    """Choose which known rows to hide in turn, and the unlabelled rows to place them among.
+
+    Parameters
+    ----------
+    ready : Prepared
+        The n rows.
+    known : (n,) bool
+        Which rows are known examples; at least one is.
+    refused : (n,) bool
+        Which rows are known not to be of the kind.
+    seed : int
+        Seed of the choice, and of whatever the parts draw later.
+
+    Returns
+    -------
+    Query
+        Row numbers into the n rows. Equal known rows are taken once, and nothing is hidden when only one is left.
+    """
     rng = np.random.default_rng(seed)
     unlabelled, copies = np.flatnonzero(~known & ~refused), np.flatnonzero(known)
     # a copy of an example would find it when it is hidden, however poor the ranking
@@ -68,23 +86,75 @@ def query_of(ready: Prepared, known: Flags, refused: Flags, seed: int) -> Query:
 
 
 def some(rows: NDArray[np.intp], n: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """n of these rows in rising order; all when there are no more."""
+    """Draw n of these rows, or take all when there are no more.
+
+    Parameters
+    ----------
+    rows : (m,) int
+        Row numbers, rising.
+    n : int
+        Rows to draw, at most.
+    rng : numpy.random.Generator
+        Draws without repetition.
+
+    Returns
+    -------
+    (min(m, n),) int
+        Row numbers, rising.
+    """
     return rows if len(rows) <= n else np.sort(rng.choice(rows, n, replace=False))
 
 
 def wide_query(wide: Wide, known: Flags, refused: Flags, seed: int) -> tuple[Query, NDArray[np.intp]]:
-    """On rows that are drawn and all labelled ones; and which rows these are, rising."""
+    """Make a query on a random draw of a large survey and on all its labelled rows.
+
+    Parameters
+    ----------
+    wide : Wide
+        All n rows, more than N_DRAWN.
+    known : (n,) bool
+        Which rows are known examples.
+    refused : (n,) bool
+        Which rows are known not to be of the kind.
+    seed : int
+        Seed of the draw and of the query.
+
+    Returns
+    -------
+    query : Query
+        Row numbers into the r rows that take part.
+    rows : (r,) int
+        Which of the n rows these are, rising.
+    """
     drawn = np.random.default_rng(seed).choice(len(wide.X), N_DRAWN, replace=False)
     rows = np.union1d(drawn, np.flatnonzero(known | refused))
     return query_of(without_edges(wide.X[rows], wide.space), known[rows], refused[rows], seed), rows
 
 
 def query_among(near: NDArray[np.intp], query: Query, rows: NDArray[np.intp], unlabelled: Flags) -> Query:
-    """The same query in the numbers of other rows, which hold all labelled ones."""
+    """Translate a query into the numbers of other rows, for "spread".
+
+    Parameters
+    ----------
+    near : (m,) int
+        Numbers, among all n rows, of the rows to translate to. They rise and hold every labelled row.
+    query : Query
+        A query on the rows `rows`.
+    rows : (r,) int
+        Numbers, among all n rows, of the rows that the query was made on.
+    unlabelled : (n,) bool
+        Which of all rows carry no label.
+
+    Returns
+    -------
+    Query
+        Row numbers into `near`; `ready` and `compared` are left as they were.
+    """
 
     def there(here: NDArray[np.intp]) -> NDArray[np.intp]:
         return np.searchsorted(near, rows[here])
 
+    # `ready` and `compared` stay as they are: `spread_scores` looks at neither
     return replace(
         query,
         known=there(query.known),

@@ -41,7 +41,7 @@ N_REACHED, N_ALIKE = 10_000, 40_000
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Rows in the survey's own space, and how they hang together there."""
+    """Rows in the survey's own space, and the graph that joins them there."""
 
     X: Rows
     space: SignalSpace
@@ -67,13 +67,13 @@ class Prepared:
         return unusualness(self.X, self.space)
 
     def whiten(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Some of the rows, (m, d)."""
+        """Return some of the rows, whitened, (m, d)."""
         return self.halved[rows] * self.root_length[rows, None]
 
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """The rows reached from some known ones, and how they hang together."""
+    """The rows reached from some known ones, and the graph that joins them."""
 
     known: NDArray[np.intp]
     rows: NDArray[np.intp]
@@ -97,7 +97,7 @@ class Wide:
         return unusualness(self.X, self.space)
 
     def surroundings(self, known: Flags, refused: Flags) -> Surroundings:
-        """While more and more of them become known, as in a campaign, they stay the same."""
+        """Find the rows around the known ones. While more become known, as in a campaign, they stay the same."""
         labelled, last = np.flatnonzero(known | refused), self._last
         if last is None or not known[last.known].all() or not np.isin(labelled, last.rows).all():
             known_rows = np.flatnonzero(known)
@@ -129,7 +129,7 @@ class Wide:
 
 
 def rows_with(X: Rows, signal: Signal) -> Prepared | Wide:
-    """Of rows whose signal is known."""
+    """Prepare rows whose signal is known."""
     if signal.graph is not None:
         return prepare_rows(X, signal.space, signal.graph)
     assert signal.cells is not None
@@ -137,7 +137,22 @@ def rows_with(X: Rows, signal: Signal) -> Prepared | Wide:
 
 
 def prepare_rows(X: Rows, space: SignalSpace, graph: NeighbourGraph) -> Prepared:
-    """Rows whose graph in the space of signal is known."""
+    """Prepare rows whose neighbour graph in the space of signal is known.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        The rows, all finite.
+    space : SignalSpace
+        The space of signal that was learned from them.
+    graph : NeighbourGraph
+        Their neighbours in that space.
+
+    Returns
+    -------
+    Prepared
+        With LRGA as well when there are at most SMALL rows.
+    """
     lrga = LRGA().prepare(X) if len(X) <= SMALL else None
     S = spreading(graph)  # it takes most memory on the way, so it comes before the rows are copied
     give_back_freed()
@@ -145,6 +160,7 @@ def prepare_rows(X: Rows, space: SignalSpace, graph: NeighbourGraph) -> Prepared
 
 
 def without_edges(X: Rows, space: SignalSpace) -> Prepared:
+    """Prepare rows that are not joined in a graph, or not yet."""
     Z = space.all_whitened(X)
     units = space.unit_rows(Z)
     root_length = root_lengths(Z)

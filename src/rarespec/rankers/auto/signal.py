@@ -65,42 +65,68 @@ class SignalSpace:
     """How far all but the noisiest rows reach along the noisy axes; see `reach`."""
 
     def whiten(self, X: Rows) -> NDArray[np.float64]:
-        """(n, d) float64; for a block of rows."""
+        """Whiten a block of rows, (n, d) float64."""
         return np.asarray((X - self.mean) @ self.whitening)
 
     def all_whitened(self, X: Rows) -> NDArray[np.float32]:
-        """(n, d) float32."""
+        """Whiten all rows, (n, d) float32."""
         Z = np.empty(X.shape, np.float32)
         for start in range(0, len(X), BLOCK_ROWS):
             Z[start : start + BLOCK_ROWS] = self.whiten(X[start : start + BLOCK_ROWS])
         return Z
 
     def all_units(self, X: Rows) -> NDArray[np.float32]:
-        """`unit_rows` of all rows, which are whitened block by block."""
+        """Compute `unit_rows` of all rows, whitened block by block."""
         units = np.empty(X.shape, np.float32)
         for start in range(0, len(X), BLOCK_ROWS):
             units[start : start + BLOCK_ROWS] = self.unit_rows(self.all_whitened(X[start : start + BLOCK_ROWS]))
         return units
 
     def signal_share(self, m: float, beyond: float = 0.0) -> NDArray[np.float64]:
-        """Wiener's weight of each axis in a mean of m rows: signal over signal and what noise the mean leaves.
+        """Compute Wiener's weight of each axis in a mean of m rows: signal over signal plus the noise that is left.
 
-        beyond : signal that the rare kind has where the survey has none, in units of one row's noise.
+        Parameters
+        ----------
+        m : float
+            Rows in the mean.
+        beyond : float, default 0
+            Signal that the rare kind has where the survey has none, in units of one row's noise.
+
+        Returns
+        -------
+        (d,) float64
+            Weights from 0 to 1.
         """
         signal = 1 - self.noise + beyond * self.noise
         return signal / (signal + self.noise / m)
 
     def direction(self, mean: NDArray[Any], m: float, beyond: float) -> NDArray[np.float64]:
-        """A mean of m whitened rows, cleared of its noise."""
+        """Clear the mean of m whitened rows of its noise.
+
+        Parameters
+        ----------
+        mean : (d,) array
+            The mean.
+        m : float
+            Rows that it stands for: the more, the less noise is left in it.
+        beyond : float
+            Signal that the kind has where the survey has none, in units of one row's noise; see `beyond`.
+
+        Returns
+        -------
+        (d,) float64
+            The mean with each axis weighted by its share of signal.
+        """
         return np.asarray(self.signal_share(m, beyond) * mean)
 
     def beyond(self, Z: NDArray[Any]) -> float:
-        """Signal of a kind, of which these are whitened rows (m, d), along axes where the survey has nothing but noise.
+        """Measure the signal of a kind, of which Z are whitened rows, along axes where the survey has only noise.
 
         What several rows have in common there is no noise. One row may just be noisy: it must reach further than
         rows of the survey do, and so must they, or what little they have is better left to other axes.
         """
         m, rows = len(Z), Z.astype(np.float64)
+        # the mean product of two different rows, in which noise averages out; of one row the noise is subtracted
         common = (
             rows[0] ** 2 - self.noise if m == 1 else (rows.sum(axis=0) ** 2 - (rows**2).sum(axis=0)) / (m * (m - 1))
         )
@@ -108,29 +134,29 @@ class SignalSpace:
         return float(found) if found > self.usual_reach else 0.0
 
     def seen(self, Z: NDArray[Any]) -> float:
-        """Share of what tells these whitened rows, (m, d), from the survey that lies where the survey has signal."""
+        """Compute how much of what sets Z, (m, d) whitened rows, apart from the survey lies where that has signal."""
         energy, m = Z.mean(axis=0, dtype=np.float64) ** 2, len(Z)
         everywhere = float(energy @ self.signal_share(m, self.beyond(Z)))
         return float(energy @ self.signal_share(m)) / everywhere if everywhere > 0 else 1.0
 
     def unit_rows(self, Z: NDArray[Floating]) -> NDArray[Floating]:
-        """Whitened rows weighted by their share of signal, of length 1, in the precision they have."""
+        """Weight whitened rows by their share of signal and set their length to 1, in the precision they have."""
         rows = Z * np.sqrt(self.signal_share(1)).astype(Z.dtype)
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(np.float32).tiny)
 
 
 def root_lengths(Z: NDArray[Floating]) -> NDArray[Floating]:
-    """Square root of the length of each row, (n,)."""
+    """Take the square root of the length of each row, (n,)."""
     return np.sqrt(np.maximum(np.linalg.norm(Z, axis=1), Z.dtype.type(1e-6)))
 
 
 def reach(excess: NDArray[Any], noise: NDArray[np.float64]) -> NDArray[Any]:
-    """Mean of squared values along the axes beyond what is expected, (..., d), in units of noise."""
+    """Average squared values beyond what is expected, (..., d), over the axes, in units of noise."""
     return excess @ noise / (noise @ noise)
 
 
 def signal_space(X: Rows, k: int = 5) -> SignalSpace:
-    """Of these rows; noise is what tells some of them from their k nearest."""
+    """Learn the space of signal of these rows; noise is how some of them differ from their k nearest."""
     mean, covariance, _ = ledoit_wolf(X)
     whitening = whitening_of(mean, covariance).matrix
     whitening = np.diag(whitening) if whitening.ndim == 1 else whitening
@@ -199,7 +225,22 @@ def signal_of_rows(X: Rows, k: int = 5, neighbours: Neighbours | None = None) ->
 
 
 def join_graph(units: NDArray[np.float32], n: int, neighbours: Neighbours | None = None) -> NeighbourGraph:
-    """Rows of length 1, which may be some of n."""
+    """Find the neighbours of rows of length 1.
+
+    Parameters
+    ----------
+    units : (m, d) float32
+        The rows: a whole survey, or a part of one.
+    n : int
+        Rows of the whole survey, which decides how many neighbours each row gets.
+    neighbours : callable, optional
+        Makes the graph from rows and a number of neighbours. By default a search that finds nearly all of them.
+
+    Returns
+    -------
+    NeighbourGraph
+        Of the m rows, with `n_neighbours(n)` neighbours each.
+    """
     if neighbours is not None:
         return neighbours(units, n_neighbours(n))
     return build_neighbours(units, n_neighbours(n), target_recall=RECALL)
@@ -212,12 +253,12 @@ def _cells(units: Rows) -> dict[str, NDArray[Any]]:
 
 
 def n_neighbours(n: int) -> int:
-    """How many neighbours each of n rows has: more where rows lie denser, or a kind falls apart into islands."""
+    """Choose how many neighbours each of n rows has: too few in a large survey would split a kind into islands."""
     return min(int(np.ceil(n**0.25)), n - 1)
 
 
 def unusualness(X: Rows, space: SignalSpace) -> Scores:
-    """Squared length of rows after whitening, (n,), as far as it is signal."""
+    """Measure how unusual rows are, (n,): their squared length after whitening, as far as it is signal."""
     share, values = space.signal_share(1), np.empty(len(X))
     for start in range(0, len(X), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
@@ -245,5 +286,5 @@ class _UnitRows:
 
 
 def unit_rows(X: Rows, space: SignalSpace) -> Rows:
-    """Of all rows of X, for whoever takes no more of an array than some of its rows at a time."""
+    """Give all rows of X as unit rows without computing them all: they are made when some are taken."""
     return cast(Rows, _UnitRows(X, space))

@@ -42,12 +42,12 @@ NeighboursOf = Callable[[RowNumbers], tuple[NDArray[np.int64], NDArray[np.float6
 
 
 def spreading(graph: NeighbourGraph) -> csr_array:
-    """S, (n, n) float32."""
+    """Compute S of a graph, (n, n) float32."""
     return scale_weights(edge_weights(graph, "self-tuned", local_scales(graph), np.float32))
 
 
 def scale_weights(weights: csr_array) -> csr_array:
-    """D^-1/2 W D^-1/2, float32."""
+    """Compute D^-1/2 W D^-1/2, float32."""
     degrees = np.asarray(weights.sum(axis=1, dtype=np.float64)).ravel()
     scaling = (1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))).astype(np.float32)
     values = weights.data.astype(np.float32)
@@ -57,7 +57,24 @@ def scale_weights(weights: csr_array) -> csr_array:
 
 
 def spread(S: csr_array, Y: Columns, n_steps: int = N_STEPS, f: Columns | None = None) -> Columns:
-    """f for y, (n,), or for each column of Y, (n, q), float32; `f` is where it goes on from."""
+    """Compute f = y + alpha S f by repeated products.
+
+    Parameters
+    ----------
+    S : (n, n) sparse float32
+        Scaled weights of the edges.
+    Y : (n,) or (n, q) float32
+        One y, or one in each column.
+    n_steps : int, optional
+        Products, which is how many edges far y spreads.
+    f : (n,) or (n, q) float32, optional
+        Where to go on from; by default Y, where nothing has spread yet.
+
+    Returns
+    -------
+    (n,) or (n, q) float32
+        The f of each y.
+    """
     f = Y if f is None else f
     for _ in range(n_steps):
         f = ALPHA * (S @ f) + Y
@@ -67,10 +84,25 @@ def spread(S: csr_array, Y: Columns, n_steps: int = N_STEPS, f: Columns | None =
 def spread_scores(
     query: Query, S: csr_array, balanced: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Score of every row, (n,), and the places of the known rows that are hidden in turn.
+    """Score every row by how much spreads to it from the known rows.
 
-    Where refused rows are near, their share of what arrives at a row counts against it. If `balanced`, known rows count
-    the less the more has spread to them: many that stand close together count as much as one that stands alone.
+    Where refused rows are near, their share of what arrives at a row counts against it.
+
+    Parameters
+    ----------
+    query : Query
+        Known, refused, hidden and unlabelled rows, in the numbers of S.
+    S : (n, n) sparse float32
+        Scaled weights of the edges.
+    balanced : bool, default False
+        Whether known rows count less the more spreads to them: many close together then count as one that lies alone.
+
+    Returns
+    -------
+    scores : (n,) float64
+        Scores, none negative.
+    places : (h,) float64
+        Places of the hidden rows among the unlabelled ones, when each is hidden in turn.
     """
     y = np.zeros(S.shape[0], np.float32)
     y[query.known] = 1
@@ -115,10 +147,24 @@ def _share(f: Columns, against: Columns) -> Columns:
 
 
 def reach_rows(known: RowNumbers, n_wanted: int, neighbours_of: NeighboursOf) -> RowNumbers:
-    """Numbers, rising, of about so many rows, the known among them; fewer when no more can be reached.
+    """Collect the rows that are reached first when what is known spreads from neighbour to neighbour.
 
-    Rows are asked for their neighbours, a batch at a time: always those to which most has spread so far. With a graph
+    Neighbours are looked up for a batch of rows at a time, always those to which most has spread so far. With a graph
     of all rows, most of the time would go into rows that nothing ever reaches.
+
+    Parameters
+    ----------
+    known : (m,) int
+        Row numbers of the known examples.
+    n_wanted : int
+        Rows to collect, the known among them.
+    neighbours_of : callable
+        Row numbers, (r,), to numbers and distances of their nearest rows, (r, k) each.
+
+    Returns
+    -------
+    (n_wanted,) int
+        Row numbers, rising; fewer when no more can be reached.
     """
     asked = known
     near, far = neighbours_of(known)

@@ -84,15 +84,29 @@ def trust(
 
 
 def prior_of(prior: Mapping[str, float], seen: float) -> dict[str, float]:
-    """`spread` and `given` see of a kind only what lies where the survey has signal."""
+    """Lower the priors of `spread` and `given`, which see only what lies where the survey has signal."""
     return dict(prior) | {name: seen * prior[name] for name in ("spread", "given")}
 
 
 def shares_by_places(places: Places, prior: Mapping[str, float], n_unlabelled: int) -> dict[str, float]:
-    """Prior times the places of hidden examples to a power.
+    """Weigh the parts by where they place hidden known examples.
 
-    Places among as many rows as there may be members all count alike: members that stand before a hidden one are no
-    fault.
+    The weight is the prior times the places to a negative power. Places among as many rows as there may be members
+    count alike: members that come before a hidden one are no fault.
+
+    Parameters
+    ----------
+    places : mapping of str to (h,) float
+        Places of the hidden examples under each part, from 1; only the first MAX_EVIDENCE count.
+    prior : mapping of str to float
+        Weight of each part before any example was hidden.
+    n_unlabelled : int
+        Rows among which the examples were placed.
+
+    Returns
+    -------
+    dict of str to float
+        Share of each part; they add up to 1.
     """
     logs = {
         name: np.log(prior[name]) - TEMPER * float(np.log(found + RARITY * n_unlabelled)[:MAX_EVIDENCE].sum())
@@ -102,7 +116,7 @@ def shares_by_places(places: Places, prior: Mapping[str, float], n_unlabelled: i
 
 
 def shares_by_agreement(first: Mapping[str, NDArray[np.intp]], prior: Mapping[str, float]) -> dict[str, float]:
-    """Prior times the share of a part's first rows that the others have among theirs."""
+    """Weigh the parts by their prior times the share of their first rows that other parts also have among theirs."""
     common = {
         name: np.mean([np.isin(rows, others).mean() for other, others in first.items() if other != name])
         for name, rows in first.items()
@@ -121,7 +135,22 @@ def _normalise(shares: dict[str, float]) -> dict[str, float]:
 
 
 def in_words(weights: Mapping[str, float], places: Places, leaning: float = 0.0) -> str:
-    """Which parts were used, and why; `leaning` is that to unusual rows."""
+    """Say which parts were used, and why.
+
+    Parameters
+    ----------
+    weights : mapping of str to float
+        Share of each part. Parts below 1 % are not mentioned.
+    places : mapping of str to (h,) float
+        Places of the hidden examples under each part; empty when only one example is known.
+    leaning : float, default 0
+        How much more unusual members are than refused rows. Small values are not mentioned.
+
+    Returns
+    -------
+    str
+        A sentence without a full stop.
+    """
     used = sorted((name for name in weights if weights[name] >= 0.01), key=lambda name: -weights[name])
     shares = ", ".join(f"{WORDS[name]} {weights[name]:.0%}{_describe_places(places[name])}" for name in used)
     if any(len(found) for found in places.values()):
@@ -143,20 +172,20 @@ def _describe_places(places: NDArray[np.float64]) -> str:
 
 
 def rank_from_end(values: Scores, levels: Scores) -> Scores:
-    """Logarithm of the rank from the end, (n,): the larger, the more unusual; ranks as members may have count alike."""
+    """Measure how unusual rows are, (n,), by the logarithm of the rank from the end; the first ranks count alike."""
     return -np.log(ranks_among(values, levels) + RARITY * len(levels))
 
 
 def leaning(members: Scores, refused: Scores) -> float:
-    """How much the logarithm of the odds of being a member grows with the standing."""
+    """Learn how fast the odds of being a member grow with `rank_from_end`, as a slope of their logarithm."""
     x, y = np.concatenate([members, refused]), np.arange(len(members) + len(refused)) < len(members)
     return float(LogisticRegression(C=USUAL_SLOPE**2).fit(x[:, None], y).coef_[0, 0])
 
 
 def ranks_among(scores: Scores, levels: Scores) -> Scores:
-    """Rank of each score among the unlabelled ones, whose scores `levels` are rising; in between, in between.
+    """Rank each score among the unlabelled ones, whose scores `levels` rise; between two of them it is interpolated.
 
-    Above them all ranks go on from 1 towards 0, so that rows that no fitted one reaches are still told apart.
+    Above them all ranks go on from 1 towards 0, so that rows above all fitted ones still have an order.
     """
     ranks = np.interp(scores, levels, np.arange(len(levels), 0.0, -1.0))
     spread = levels[-1] - levels[len(levels) // 2]
@@ -166,5 +195,5 @@ def ranks_among(scores: Scores, levels: Scores) -> Scores:
 
 
 def fuse(ranks: Mapping[str, NDArray[np.float64]], weights: Mapping[str, float]) -> Scores:
-    """Scores of rows that have these ranks under the parts."""
+    """Combine the ranks that rows have under the parts into one score."""
     return np.log(sum(weight / np.sqrt(ranks[name]) for name, weight in weights.items() if weight > 0))

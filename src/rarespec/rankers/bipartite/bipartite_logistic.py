@@ -65,7 +65,7 @@ class BalancedLoss:
     regularisation: float
 
     def at(self, theta: Array) -> State:
-        """At theta = (w, b)."""
+        """Compute F, its gradient and its Hessian at theta = (w, b)."""
         value, gradient, hessian = self._data_terms(theta)
         w = theta[:-1]
         gradient[:-1] = self.linear_map.weights_of(gradient[:-1]) + self.regularisation * w
@@ -112,7 +112,22 @@ class Minimum:
 
 
 def minimise(loss: BalancedLoss, tol: float, max_iter: int) -> Minimum:
-    """Damped Newton steps from zero until the Newton decrement is at most `tol`."""
+    """Minimise the loss by damped Newton steps from zero.
+
+    Parameters
+    ----------
+    loss : BalancedLoss
+        F, with its rows.
+    tol : float
+        Newton decrement at which to stop; F is then within tol^2 / 2 of its minimum, up to higher orders.
+    max_iter : int
+        Steps, at most.
+
+    Returns
+    -------
+    Minimum
+        The last point. It has not converged when the steps ran out, or when no step lowers F any more.
+    """
     theta = np.zeros(loss.X.shape[1] + 1)
     state = loss.at(theta)
     n_iter = 0

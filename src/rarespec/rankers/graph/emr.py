@@ -18,7 +18,7 @@ from rarespec.rankers.parameters import is_positive, require, require_count
 from rarespec.rankers.ranker import Kept, Scores
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, row_digests
 
-# ---- Anchors: a few points that stand for all rows, and the weights with which each row hangs on those near to it.
+# ---- Anchors: a few points that stand for all rows, and the weights that tie each row to those near it.
 #
 # Notation (Xu et al. 2011, section 3): p anchors u_k, the r nearest of which carry a row x; z_k = K(|x - u_k| / h)
 # with the Epanechnikov kernel K(t) = 3/4 (1 - t^2) for t <= 1, and h the distance from x to the r-th nearest
@@ -33,9 +33,23 @@ ROWS_AT_ONCE = 1024
 
 
 def draw_anchors(X: Rows, n_anchors: int, random: np.random.RandomState) -> Anchors:
-    """Rows drawn without repetition, no two equal; fewer than asked for when X has fewer different rows.
+    """Draw rows as anchors, no two equal.
 
     They are drawn from the rows in an order that their contents decide, so the order of X does not matter.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        The rows.
+    n_anchors : int
+        Anchors, at most: each different row is drawn once.
+    random : numpy.random.RandomState
+        Decides the draw.
+
+    Returns
+    -------
+    (p, d) float64
+        The anchors; fewer than n_anchors when X has fewer different rows.
     """
     _, first_of_equals = np.unique(row_digests(X), return_index=True)
     drawn = random.permutation(len(first_of_equals))[:n_anchors]
@@ -43,9 +57,23 @@ def draw_anchors(X: Rows, n_anchors: int, random: np.random.RandomState) -> Anch
 
 
 def k_means(X: Rows, anchors: Anchors, n_iterations: int) -> Anchors:
-    """Lloyd's iterations from these anchors. One that no row is nearest to stays where it is.
+    """Move anchors to the means of the rows nearest to them, again and again (Lloyd's iterations).
 
     Not scikit-learn's KMeans, which is as fast: it adds up rows per thread, so digits could depend on their number.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        The rows.
+    anchors : (p, d) float64
+        Where they start.
+    n_iterations : int
+        Rounds, at most: it stops as soon as nothing moves.
+
+    Returns
+    -------
+    (p, d) float64
+        The anchors. One that no row is nearest to stays where it is.
     """
     for _ in range(n_iterations):
         sums, counts = _sums_by_anchor(X, anchors)
@@ -69,7 +97,7 @@ def _sums_by_anchor(X: Rows, anchors: Anchors) -> tuple[Anchors, NDArray[np.int6
 
 
 def nearest_anchor(X: Rows, anchors: Anchors) -> NDArray[np.int64]:
-    """(n,) which anchor is nearest to each row: that of the largest u.x - |u|^2 / 2, about the anchors' mean."""
+    """Find the anchor nearest to each row, (n,): that of the largest u.x - |u|^2 / 2, about the anchors' mean."""
     nearest, centre = np.empty(len(X), np.int64), anchors.mean(axis=0)
     scale = float(np.abs(anchors - centre).max()) or 1.0  # squares of large or small values stay in range
     u = ((anchors - centre) / scale).T
@@ -92,9 +120,23 @@ def _one_in_each_row(columns: NDArray[np.int64], n_columns: int) -> Any:
 
 
 def anchor_weights(X: Rows, anchors: Anchors, n_nearest: int) -> csr_array:
-    """Z, (n, p) float64 with n_nearest entries a row, of which that of the farthest is 0; rows are not normalised.
+    """Compute Z: how strongly each row is tied to the anchors nearest to it.
 
     A row at distance 0 from all its anchors has no bandwidth; it gets the kernel's largest value, 3/4, on each.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        The rows.
+    anchors : (p, d) float64
+        The anchors.
+    n_nearest : int
+        Anchors that a row is tied to, at most p. The farthest of them sets the bandwidth and so has weight 0.
+
+    Returns
+    -------
+    (n, p) sparse float64
+        Z, with n_nearest entries in each row; rows are not normalised.
     """
     indices, distances = exact_nearest(anchors, X, n_nearest)
     bandwidths = distances[:, -1:]
@@ -117,7 +159,7 @@ class AnchorGraph:
 class EMR(GraphRanker):
     """Rank rows by f = y - H (H'H - I / alpha)^-1 H'y: manifold ranking where rows meet through anchors only.
 
-    Anchors are centres of k-means. A row hangs on the r anchors nearest to it, with the weights z = 3/4 (1 - (d / h)^2)
+    Anchors are centres of k-means. A row is tied to the r nearest anchors, with the weights z = 3/4 (1 - (d / h)^2)
     of the Epanechnikov kernel, h being the distance to the r-th (whose weight is therefore 0). Two rows are as similar
     as their weights: W = ZZ', whose degrees are D = Z(Z'1), and H = D^-1/2 Z. The score is that of manifold ranking,
     (I - alpha HH')^-1 y, by the identity of Woodbury: one p x p system, factored once, then O(n r + p^2) a query.
@@ -145,7 +187,7 @@ class EMR(GraphRanker):
     anchors_ : (p, d) float64
         Centres of k-means.
     anchor_sums_ : (p,) float64
-        Z'1, the weight that hangs on each anchor: new rows take their degree from it.
+        Z'1, the weight tied to each anchor: new rows take their degree from it.
     anchor_scores_ : (p,) float64
         (I / alpha - H'H)^-1 H'y, what the query gives each anchor.
     n_unconnected_ : int
@@ -159,7 +201,7 @@ class EMR(GraphRanker):
 
     Centres of k-means make this an approximation of rank p, in the manner of Nyström: two rows differ only by their
     weights on at most r - 1 anchors. That is its weakness for rare objects. Anchors lie where rows are many; a rare
-    class smaller than a cluster (n / p rows) shares its anchors with common rows, and cannot be told from these. Which
+    class smaller than a cluster (n / p rows) shares its anchors with common rows, and cannot be set apart. Which
     anchors are drawn then matters much: try another seed. More anchors help, at p^3 for the factor and n p for the
     weights. Another weakness is the bandwidth: it adapts to each row, so an outlier holds on to far anchors as firmly
     as a typical row does to near ones.
@@ -244,7 +286,7 @@ class EMR(GraphRanker):
 
 
 def scale_by_degree(Z: csr_array, anchor_sums: NDArray[np.float64]) -> tuple[csr_array, NDArray[np.float64]]:
-    """H = D^-1/2 Z with D = Z anchor_sums, and D as (n,); a row of degree 0 has a row of 0 in H."""
+    """Compute H = D^-1/2 Z with D = Z anchor_sums, and D as (n,); a row of degree 0 has a row of 0 in H."""
     degrees = Z @ anchor_sums
     scaling = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
     return csr_array(dia_array((scaling[None, :], [0]), shape=(len(degrees), len(degrees))) @ Z), degrees

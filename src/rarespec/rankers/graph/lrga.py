@@ -37,18 +37,34 @@ MOST_KNOWN_DIRECTLY = 64
 
 
 def gram_spectrum(vectors: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Eigenvalues (m, k) and eigenvectors (m, k, k) of V V' for each V of (m, k, d); 0 where rounding alone is left."""
+    """Compute eigenvalues (m, k), rounding set to 0, and eigenvectors (m, k, k) of V V' for each V of (m, k, d)."""
     values, directions = np.linalg.eigh(vectors @ vectors.transpose(0, 2, 1))
     values[values <= RANK_TOLERANCE * values[:, -1:]] = 0.0
     return values, directions
 
 
 def local_costs(X: Rows, neighbourhoods: NDArray[np.int32], lam: float) -> NDArray[np.float64]:
-    """A_i of each neighbourhood, (m, k, k), from k x k matrices whatever the number and the size of the features."""
+    """Compute A_i of some neighbourhoods, from k x k matrices however many features there are.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        All rows.
+    neighbourhoods : (m, k) int32
+        Row numbers of each neighbourhood, the row itself among them.
+    lam : float
+        Strength of the ridge, in units of squared features.
+
+    Returns
+    -------
+    (m, k, k) float64
+        The A_i, symmetric.
+    """
     k = neighbourhoods.shape[1]
     H = np.eye(k) - 1.0 / k
     vectors = X[neighbourhoods].astype(np.float64)
     vectors -= vectors.mean(axis=1, keepdims=True)
+    # A_i = H (I + X_i'X_i / lam)^-1 H, through the eigenvalues of X_i'X_i; vectors of size 1 cannot overflow it
     sizes = _sizes(vectors)
     values, directions = gram_spectrum(vectors / sizes)
     with np.errstate(over="ignore"):
@@ -66,13 +82,29 @@ def _sizes(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def alignment_matrix(X: Rows, neighbourhoods: NDArray[np.int32], lam: float) -> csr_array:
-    """L, (n, n) float64, symmetric, positive semidefinite."""
+    """Compute L, the sum of the costs of all neighbourhoods.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        The rows.
+    neighbourhoods : (n, k) int32
+        Row numbers of the neighbourhood of each row, the row itself among them.
+    lam : float
+        Strength of the ridge, in units of squared features.
+
+    Returns
+    -------
+    (n, n) sparse float64
+        L, symmetric and positive semidefinite.
+    """
     n, k = neighbourhoods.shape
     costs = np.empty((n, k, k))
     for start in range(0, n, BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
         costs[block] = local_costs(X, neighbourhoods[block], lam)
     rows, columns = np.repeat(neighbourhoods, k, axis=1), np.tile(neighbourhoods, k)
+    # coordinates that occur several times are added up, which is the sum over i
     return csr_array(coo_array((costs.ravel(), (rows.ravel(), columns.ravel())), shape=(n, n)))
 
 
@@ -131,7 +163,7 @@ class AlignmentSystem:
 
 
 def alignment_system(L: csr_array, factored: bool) -> AlignmentSystem:
-    """`factored` costs time and memory that grow faster than the number of rows, and makes queries much faster."""
+    """Set up L + I. Factors make queries much faster; their time and memory grow faster than the number of rows."""
     return _system_of(OrderedMatrix.of(L + eye_array(L.shape[0], format="csr")), factored)
 
 
@@ -190,10 +222,24 @@ def align(system: AlignmentSystem, Y: Block, query_weight: float, rtol: float, m
 
 
 def through_factors(factors: Any, Y: Block, query_weight: float) -> Block:
-    """Scores from the factors of L + I, (n, q); 0 for all queries without factors, and for those of many known rows.
+    """Solve queries of few known rows through the factors of L + I.
 
     Notation: E the columns of I of the m known rows, y_P their y, w the query weight. As (L + I + (w - 1) EE') f
     = w E y_P, f is G c with G = (L + I)^-1 E and (I + (w - 1) E'G) c = w y_P.
+
+    Parameters
+    ----------
+    factors : scipy.sparse.linalg.SuperLU or None
+        Of L + I; None where it was not factored.
+    Y : (n, q) float64
+        Queries, 0 on unlabelled rows.
+    query_weight : float
+        How firmly known rows are held to y.
+
+    Returns
+    -------
+    (n, q) float64
+        Scores; 0 without factors, and for queries of more than MOST_KNOWN_DIRECTLY known rows.
     """
     F = np.zeros_like(Y)
     for f, y in zip(F.T, Y.T, strict=True):

@@ -77,7 +77,24 @@ def exact_nearest(
 
 
 def in_threads(work: Callable[[int], int], items: range, n_jobs: int | None) -> Iterator[int]:
-    """Results in order. Every item runs on one thread whatever n_jobs is, so that its rounding is always the same."""
+    """Run work in threads, each item on one of them.
+
+    However many threads there are, one item is never split among them, so its rounding is always the same.
+
+    Parameters
+    ----------
+    work : callable
+        Takes an item, returns a number; BLAS has one thread inside it.
+    items : range
+        The items.
+    n_jobs : int or None
+        Threads; None or -1 for one for each processor.
+
+    Yields
+    ------
+    int
+        What `work` returned, in the order of the items.
+    """
     with threadpool_limits(1), ThreadPoolExecutor(available_cores() if n_jobs in (None, -1) else n_jobs) as pool:
         yield from pool.map(work, items)
 
@@ -143,7 +160,26 @@ def _k_smallest(values: NDArray[np.float64], k: int) -> NDArray[np.float64]:
 
 
 def pair_distances(A: Rows, a: Indices, B: Rows, b: Indices) -> Distances:
-    """|A[a] - B[b]| for each pair, from differences in float64: nothing cancels, and the value is that of (b, a)."""
+    """Compute the distance of each pair from differences in float64.
+
+    Nothing cancels, and a pair has the same distance in both directions, to the last digit.
+
+    Parameters
+    ----------
+    A : (n, d) array
+        Rows of the first side.
+    a : (c,) int
+        Row number in A of each pair.
+    B : (m, d) array
+        Rows of the second side; may be A.
+    b : (c,) int
+        Row number in B of each pair.
+
+    Returns
+    -------
+    (c,) float64
+        Euclidean distances.
+    """
     distances = np.empty(len(a))
     for start in range(0, len(a), PAIRS_AT_ONCE):
         part = slice(start, start + PAIRS_AT_ONCE)
@@ -153,7 +189,7 @@ def pair_distances(A: Rows, a: Indices, B: Rows, b: Indices) -> Distances:
 
 
 def lengths(rows: NDArray[np.float64]) -> Distances:
-    """Euclidean norm of each row; squares that overflow or vanish are avoided by scaling those rows."""
+    """Compute the Euclidean norm of each row; rows whose squares would overflow or vanish are scaled first."""
     with np.errstate(over="ignore", under="ignore"):
         squares = (rows**2).sum(axis=1)
     found = np.sqrt(squares)

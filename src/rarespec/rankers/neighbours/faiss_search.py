@@ -51,6 +51,7 @@ PIECE_ROWS = 4096
 
 
 def require_faiss() -> ModuleType:
+    """Import faiss, or say how to install it."""
     try:
         import faiss
     except ImportError as error:
@@ -167,7 +168,22 @@ class FaissSearch:
 
     @classmethod
     def restore(cls, base: Rows, k: int, kept: Mapping[str, NDArray[Any]]) -> Self:
-        """From what `to_keep` gave, on the same rows; grouping them, which takes longest, is not done again."""
+        """Make a search from what `to_keep` returned, without grouping the rows again, which takes longest.
+
+        Parameters
+        ----------
+        base : (n, d) array
+            The same rows as then.
+        k : int
+            The same number of neighbours as then: recall was measured for it.
+        kept : mapping of str to ndarray
+            What `to_keep` returned.
+
+        Returns
+        -------
+        FaissSearch
+            The search, with one thread for each processor.
+        """
         search = cls.__new__(cls)
         search._k, search._n_jobs = k, None
         search._index = _restore(base, kept)
@@ -175,7 +191,7 @@ class FaissSearch:
         return search
 
     def to_keep(self) -> dict[str, NDArray[Any]]:
-        """What is worth keeping, as arrays: some ten bytes a row."""
+        """Return what is worth keeping, as arrays: some ten bytes a row."""
         index = self._index
         return {
             "centroids": index.index.quantizer.reconstruct_n(0, index.index.nlist),
@@ -194,7 +210,24 @@ class FaissSearch:
         return rows
 
     def nearest(self, queries: Rows, order: Indices, progress: Progress | None = None) -> tuple[Indices, Distances]:
-        """The k nearest rows of each query, (m, k) each, nearly always; queries are looked at in this order."""
+        """Find the k nearest rows of each query; a few may be missed, as `recall` says.
+
+        Parameters
+        ----------
+        queries : (m, d) array
+            Rows whose neighbours are wanted.
+        order : (m,) int64
+            The order in which to look at the queries: alike ones next to each other are faster.
+        progress : callable, optional
+            Called with the number of queries done and in all.
+
+        Returns
+        -------
+        indices : (m, k) int64
+            Rows of `base`, nearest first.
+        distances : (m, k) float64
+            Euclidean.
+        """
         return self._index.nearest(queries, order, self._k, self._n_probes, progress, self._n_jobs)
 
 
@@ -283,7 +316,7 @@ def _enough_probes(
 
 
 def recall_of_each(found: Distances, truth: Distances) -> NDArray[np.float64]:
-    """Share of each query's true neighbours that was found, (m,); a row as near as the last true one is as good."""
+    """Measure the share of each query's true neighbours that was found, (m,); one as near as the last counts too."""
     return np.mean(found <= truth[:, -1:], axis=1)
 
 

@@ -51,11 +51,32 @@ class NeighbourSearch:
         self.starts = np.cumsum(self.sizes) - self.sizes
 
     def nearest_to(self, queries: Rows, own: Indices | None, k: int) -> tuple[Indices, Distances, float]:
-        """The k nearest rows of X to each query, leaving out its own row where it has one; and the recall."""
+        """Find the k rows of X nearest to each query.
+
+        Parameters
+        ----------
+        queries : (m, d) array
+            Rows whose neighbours are wanted.
+        own : (m,) int or None
+            Row of X that each query is, which is no neighbour of itself; None when they are other rows. If there are as
+            many as rows of X, the queries must be X itself, in its order.
+        k : int
+            Neighbours of each; at most the rows of X, less one where `own` is given.
+
+        Returns
+        -------
+        indices : (m, k) int64
+            Row numbers, nearest first.
+        distances : (m, k) float64
+            Euclidean.
+        recall : float
+            Share of the true neighbours that were found in a sample; 1 where the search was exact.
+        """
         if k == 0:
             return np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0)), 1.0
         n_groups = min(k + (own is not None), len(self.first))
         if own is not None and len(own) == len(self.X):
+            # all rows of X: each different one is looked up once, and its neighbours are handed to its equals
             groups, distances, recall = self._nearest_groups(self.distinct, True, n_groups)
             groups, distances = groups[self.group_of], distances[self.group_of]
         else:
@@ -142,7 +163,7 @@ class GraphSummary:
     n_duplicates: int
     """Rows that equal another row."""
     n_isolated: int
-    """Rows that are among the neighbours of no other row: they hang on the graph by their own list alone."""
+    """Rows that are among the neighbours of no other row: only their own lists join them to the graph."""
     n_components: int
     """Parts between which no edge leads, when edges are followed both ways."""
     component_sizes: NDArray[np.int64]

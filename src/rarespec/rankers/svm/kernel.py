@@ -28,14 +28,14 @@ class Kernel:
     coef0: float = 1.0
 
     def between(self, rows: Rows, vectors: Array) -> Array:
-        """Kernel of each row with each vector, (n, s)."""
+        """Compute the kernel of each row with each vector, (n, s)."""
         if self.name == "rbf":
             return np.exp(-self.gamma * squared_distances(rows, vectors))
         products = rows.astype(np.float64, copy=False) @ vectors.T
         return products if self.name == "linear" else (self.gamma * products + self.coef0) ** self.degree
 
     def with_itself(self, rows: Rows) -> Array:
-        """Kernel of each row with itself, (n,)."""
+        """Compute the kernel of each row with itself, (n,)."""
         if self.name == "rbf":
             return np.ones(len(rows))
         norms = np.square(rows, dtype=np.float64).sum(axis=1)
@@ -43,7 +43,7 @@ class Kernel:
 
 
 def squared_distances(rows: Rows, vectors: Array) -> Array:
-    """(n, s) float64."""
+    """Compute the squared distance of each row from each vector, (n, s) float64."""
     # measured from the middle of the vectors: a common offset of all rows then costs no digits
     middle = vectors.mean(axis=0)
     rows, vectors = rows - middle, vectors - middle
@@ -113,14 +113,14 @@ def _blocks(n_rows: int, n_vectors: int) -> Iterator[slice]:
 
 
 def centre_and_variance(X: Rows) -> tuple[Array, float]:
-    """Mean of the rows, (d,), and the sum of the variances of all columns: the mean squared distance to that mean."""
+    """Compute the mean of the rows, (d,), and their mean squared distance to it, the sum of all columns' variances."""
     centre = X.mean(axis=0, dtype=np.float64)
     total = sum(float(np.square(X[block] - centre).sum()) for block in _blocks(len(X), X.shape[1]))
     return centre, total / len(X)
 
 
 def resolve_gamma(gamma: float | str, X: Rows) -> float:
-    """`scale` is 1 / (sum of the variances of all columns of X), known and unlabelled rows alike; 1 if that is 0."""
+    """Turn `scale` into 1 / (sum of the variances of all columns of X), known and unlabelled alike; 1 if that is 0."""
     if not isinstance(gamma, str):
         return float(gamma)
     variance = centre_and_variance(X)[1]
@@ -134,10 +134,24 @@ def require_gamma(ranker: Any) -> None:
 
 
 def level_on_margin(values: Array, weights: Array, upper: float) -> float:
-    """Where the boundary lies that a one-class machine draws through the values (m,) of its examples.
+    """Find the level at which a one-class machine draws its boundary.
 
     Examples with a weight strictly between 0 and `upper` lie on the boundary, those of weight 0 at or above it, those
     at `upper` at or below it. Without any on it, the middle of the gap is taken.
+
+    Parameters
+    ----------
+    values : (m,) float64
+        What the machine says of each example: the higher, the farther inside.
+    weights : (m,) float64
+        Dual weights of the examples.
+    upper : float
+        The largest weight that the machine allows.
+
+    Returns
+    -------
+    float
+        The level, on the scale of the values.
     """
     rounding = 1e-9 * weights.max()  # not a share of `upper`, which may be far above every weight
     free = (weights > rounding) & (weights < upper - rounding)
@@ -158,7 +172,7 @@ class Scaling:
 
     @classmethod
     def of(cls, X: Rows) -> Self:
-        """To a mean of 0 and a mean squared length of 1; constant rows keep their unit."""
+        """Learn the scaling to a mean of 0 and a mean squared length of 1; constant rows keep their unit."""
         centre, variance = centre_and_variance(X)
         return cls(centre, float(np.sqrt(variance)) if variance > 0 else 1.0)
 

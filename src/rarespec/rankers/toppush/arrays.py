@@ -19,7 +19,7 @@ def at_most(x: Array, ceiling: float) -> Array:
 
 
 def times_log(x: Array) -> Array:
-    """x log x, 0 at 0."""
+    """Compute x log x, 0 at 0."""
     if is_numpy_array(x):
         from scipy.special import entr
 
@@ -29,19 +29,19 @@ def times_log(x: Array) -> Array:
 
 
 def no_columns(x: Array) -> Array:
-    """(B, 0), of the kind of x (B, n)."""
+    """Make an array (B, 0), of the kind of x (B, n)."""
     return array_namespace(x).zeros((x.shape[0], 0), dtype=x.dtype, device=device(x))
 
 
 def largest_places(x: Array, k: int) -> Array:
-    """(B, k) columns of the k largest values of each row of x, in any order."""
+    """Find the columns (B, k) of the k largest values of each row of x, in any order."""
     if is_numpy_array(x):
         return np.argpartition(-x, k - 1, axis=1)[:, :k]
     return array_namespace(x).argsort(x, axis=1, descending=True)[:, :k]
 
 
 def mean_of_largest(x: Array, k: int) -> Array:
-    """Mean of the k largest values along the last axis, of more than k."""
+    """Take the mean of the k largest values along the last axis, of more than k."""
     n = x.shape[-1]
     if is_numpy_array(x):
         return np.partition(x, n - k, axis=-1)[..., n - k :].mean(axis=-1)
@@ -50,12 +50,28 @@ def mean_of_largest(x: Array, k: int) -> Array:
 
 
 def replace_columns(x: Array, places: Array, values: Array) -> Array:
-    """x (B, n) with values (B, k) in the columns `places` (B, k), all different."""
+    """Replace values in columns that each row has of its own.
+
+    Parameters
+    ----------
+    x : (B, n) array
+        Stays as it is.
+    places : (B, k) int
+        Columns of each row, all different.
+    values : (B, k) array
+        What goes there.
+
+    Returns
+    -------
+    (B, n) array
+        A new array.
+    """
     if is_numpy_array(x):
         x = x.copy()
         np.put_along_axis(x, places, values, axis=1)
         return x
     xp = array_namespace(x)
+    # the standard has no assignment by index: a product with a matrix of zeros and ones puts values in their columns
     columns = xp.arange(x.shape[1], dtype=places.dtype, device=device(x))
     here = xp.astype(places[:, :, None] == columns[None, None, :], x.dtype)
     kept = 1 - xp.sum(here, axis=1)
@@ -63,7 +79,22 @@ def replace_columns(x: Array, places: Array, values: Array) -> Array:
 
 
 def rows_replaced(x: Array, rows: Array, values: Array) -> Array:
-    """x (B, ...) with values (k, ...) in the rows of these k rising numbers."""
+    """Replace some rows as a whole.
+
+    Parameters
+    ----------
+    x : (B, ...) array
+        Stays as it is.
+    rows : (k,) int
+        Row numbers, rising.
+    values : (k, ...) array
+        What goes there.
+
+    Returns
+    -------
+    (B, ...) array
+        A new array; x itself may come back where k is 0.
+    """
     if is_numpy_array(x):
         x = x.copy()
         x[rows] = values
@@ -72,17 +103,18 @@ def rows_replaced(x: Array, rows: Array, values: Array) -> Array:
     if rows.shape[0] == 0:
         return x
     here = xp.any(xp.arange(x.shape[0], dtype=rows.dtype, device=device(x))[:, None] == rows[None, :], axis=1)
+    # the i-th replaced row takes values[i], so counting the replaced rows from the top gives i: they must rise
     number = xp.clip(xp.cumulative_sum(xp.astype(here, xp.int64)) - 1, min=0)
     return xp.where(xp.reshape(here, (-1, *[1] * (x.ndim - 1))), xp.take(values, number, axis=0), x)
 
 
 def solve_systems(matrix: Array, right: Array) -> Array:
-    """x (B, n) with matrix (B, n, n) x = right (B, n)."""
+    """Solve matrix (B, n, n) x = right (B, n) for x (B, n)."""
     return array_namespace(matrix).linalg.solve(matrix, right[..., None])[..., 0]
 
 
 def singular_errors(xp: Any) -> tuple[type[Exception], ...]:
-    """What `solve_systems` raises for a singular matrix."""
+    """List what `solve_systems` raises for a singular matrix."""
     if is_torch_namespace(xp):
         import torch
 

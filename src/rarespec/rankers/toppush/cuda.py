@@ -26,7 +26,26 @@ ONE_AT_A_TIME = Lock()
 
 
 def solve_together(positives: Tensor, negatives: Tensor, objective: Objective, tol: float, max_iter: int) -> Solution:
-    """As the interior-point `solve`, for float64 CUDA tensors with at least as many rows as columns, and top_k < n."""
+    """Solve B problems on a GPU, as the interior-point `solve` does.
+
+    Parameters
+    ----------
+    positives : (B, m, d) float64 CUDA tensor
+        Known rows; m + n must be at least d.
+    negatives : (B, n, d) float64 CUDA tensor
+        Rows that they should come before.
+    objective : Objective
+        What to minimise; its top_k must be below n.
+    tol : float
+        Relative gap at which a problem is done.
+    max_iter : int
+        Iterations at most.
+
+    Returns
+    -------
+    Solution
+        The best weights found, with their gaps, as tensors.
+    """
     problems = _ready(Problems.of(positives, negatives, objective))
     with ONE_AT_A_TIME:
         recorded = _record_steps(tuple(problems.x.shape), problems.m, objective, problems.x.device)
@@ -80,6 +99,22 @@ class RecordedSteps:
         self.waited.copy_(torch.where(better, 0, self.waited + 1))
 
     def solve(self, problems: Problems, tol: float, max_iter: int) -> Solution:
+        """Solve problems of the recorded shape by replaying the step.
+
+        Parameters
+        ----------
+        problems : Problems
+            Of the shape, m and objective that were recorded. Their rows are copied over the last ones.
+        tol : float
+            Relative gap at which a problem is done.
+        max_iter : int
+            Iterations at most, rounded up to a multiple of STEPS_AT_ONCE.
+
+        Returns
+        -------
+        Solution
+            The best weights found, with their gaps, as tensors that later calls leave alone.
+        """
         import torch
 
         self.x.copy_(problems.x)

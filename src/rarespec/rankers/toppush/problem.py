@@ -147,14 +147,14 @@ class Solution:
         return self.gap / np.maximum(self.primal, np.finfo(float).tiny)
 
     def weight_error(self, regularisation: float) -> Values:
-        """Upper bound of |w - w*| / |w|, (B,); inf where w is zero."""
+        """Bound |w - w*| / |w| from above, (B,); inf where w is zero."""
         norms = np.linalg.norm(self.weights, axis=1)
         bound = np.sqrt(2 * self.gap / regularisation)
         return np.divide(bound, norms, out=np.full_like(norms, np.inf), where=norms > 0)
 
 
 def threshold(scores: Values, top_k: int) -> Values:
-    """Mean of the `top_k` largest scores along the last axis, or of all if there are fewer."""
+    """Take the mean of the `top_k` largest scores along the last axis, or of all if there are fewer."""
     xp = array_namespace(scores)
     if top_k == 1:
         return xp.max(scores, axis=-1)
@@ -164,7 +164,24 @@ def threshold(scores: Values, top_k: int) -> Values:
 
 
 def primal_value(objective: Objective, w: Values, s_positive: Values, t: Values) -> Values:
-    """Primal values (B,) of weights (B, d) with scores (B, m) of the positives and thresholds (B,)."""
+    """Compute the primal value of weights.
+
+    Parameters
+    ----------
+    objective : Objective
+        Loss and regularisation.
+    w : (B, d) float64
+        Weights.
+    s_positive : (B, m) float64
+        Scores of the positives under these weights.
+    t : (B,) float64
+        Thresholds that the positives should exceed.
+
+    Returns
+    -------
+    (B,) float64
+        The values.
+    """
     xp = array_namespace(w)
     fit = xp.mean(objective.loss.loss(t[..., None] - s_positive), axis=-1)
     return objective.regularisation / 2 * xp.sum(w * w, axis=-1) + fit
@@ -203,5 +220,5 @@ def duality_gap(
 
 
 def stack_solutions(solutions: list[Solution]) -> Solution:
-    """Solutions of several sets of problems as one."""
+    """Join the solutions of several sets of problems."""
     return Solution(*(np.concatenate([getattr(s, field.name) for s in solutions]) for field in fields(Solution)))

@@ -14,7 +14,7 @@ import triton.language as tl
 
 
 def solve_by_kernel(matrix: Any, right: Any) -> Any:
-    """x (B, n) with matrix (B, n, n) x = right (B, n), float64 CUDA tensors; not finite where a matrix is singular."""
+    """Solve matrix (B, n, n) x = right (B, n), float64 CUDA tensors; x is not finite where a matrix is singular."""
     import torch
 
     n_problems, n = right.shape
@@ -28,6 +28,21 @@ def solve_by_kernel(matrix: Any, right: Any) -> Any:
 
 @triton.jit
 def solve_kernel(matrix, right, solution, n, SIZE: tl.constexpr):
+    """Solve one system of linear equations in each program.
+
+    Parameters
+    ----------
+    matrix : pointer to (B, n, n) float64
+        The matrices, contiguous.
+    right : pointer to (B, n) float64
+        The right-hand sides, contiguous.
+    solution : pointer to (B, n) float64
+        Written; not finite where a matrix is singular.
+    n : int
+        Unknowns.
+    SIZE : int
+        A power of two, n or larger: the size of the matrix in registers.
+    """
     problem = tl.program_id(0).to(tl.int64)
     row, column = tl.arange(0, SIZE), tl.arange(0, SIZE)
     inside = (row < n)[:, None] & (column < n)[None, :]
@@ -38,6 +53,7 @@ def solve_kernel(matrix, right, solution, n, SIZE: tl.constexpr):
     solves = row  # which unknown a row gives in the end
     pivots = tl.full((SIZE,), 1.0, tl.float64)
     for k in range(n):
+        # the row with the largest entry of column k becomes the pivot; rows are not swapped, `solves` remembers it
         of_k = tl.sum(tl.where((column == k)[None, :], m, 0.0), axis=1)
         chosen = row == tl.argmax(tl.where(waiting, tl.abs(of_k), -1.0), axis=0)
         pivot = tl.sum(tl.where(chosen, of_k, 0.0), axis=0)

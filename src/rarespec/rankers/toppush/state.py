@@ -28,13 +28,28 @@ class Problems:
 
     @classmethod
     def of(cls, positives: Values, negatives: Values, objective: Objective) -> Self:
-        """From positives (B, m, d) and negatives (B, n, d)."""
+        """Put positives and negatives together, shifted by the mean positive.
+
+        Parameters
+        ----------
+        positives : (B, m, d) float64
+            Known rows.
+        negatives : (B, n, d) float64
+            Rows that they should come before.
+        objective : Objective
+            What to minimise.
+
+        Returns
+        -------
+        Problems
+            B problems of m + n rows.
+        """
         xp = array_namespace(positives, negatives)
         centre = xp.mean(positives, axis=1, keepdims=True)
         return cls(xp.concat([positives - centre, negatives - centre], axis=1), positives.shape[1], objective)
 
     def in_their_span(self) -> tuple[Self, Values]:
-        """The same rows in an orthonormal basis (B, d, r) of the space they span; weights never leave it."""
+        """Write the rows in an orthonormal basis (B, d, r) of the space they span; weights never leave it."""
         xp = array_namespace(self.x)
         basis = xp.linalg.qr(xp.matrix_transpose(self.x)).Q
         return replace(self, x=xp.matmul(self.x, basis)), basis
@@ -71,14 +86,14 @@ class Problems:
         return replace(self, x=self.x[selection])
 
     def weights_and_scores(self, a: Values, b: Values) -> tuple[Values, Values]:
-        """w (B, d) and s (B, m + n) that belong to dual variables."""
+        """Compute w (B, d) and s (B, m + n) that belong to dual variables."""
         xp = array_namespace(self.x)
         signed = xp.concat([a, -b], axis=1)
         weights = xp.matmul(signed[:, None, :], self.x)[:, 0, :] / self.scale
         return weights, xp.matmul(self.x, weights[:, :, None])[..., 0]
 
     def pairs(self, variables: Variables) -> list[tuple[Values, Values]]:
-        """Variables and their multipliers, whose products go to zero; of a direction, the changes of both."""
+        """Pair variables with their multipliers, whose products go to zero; of a direction, the changes of both."""
         pairs = [(variables.b, variables.c)]
         if self.objective.loss.bounded_below:
             pairs.append((variables.a, variables.p))
@@ -87,7 +102,7 @@ class Problems:
         return pairs
 
     def distance_from_bound(self, variables: Variables) -> Values:
-        """gamma = sum(a)/K - b."""
+        """Compute gamma = sum(a)/K - b."""
         total = array_namespace(variables.a).sum(variables.a, axis=1, keepdims=True)
         return total / self.objective.top_k - variables.b
 
@@ -105,7 +120,7 @@ class Variables:
     """(B,)."""
 
     def move(self, direction: Variables, step: Values) -> Variables:
-        """Each problem by its step (B,) in its direction."""
+        """Move each problem by its step (B,) in its direction."""
         by = step[:, None]
         return Variables(
             self.a + by * direction.a,
@@ -130,10 +145,10 @@ class State(Variables):
         return type(self)(*(getattr(self, one.name)[selection] for one in fields(self)))
 
     def replace(self, problems: Any, other: Self) -> Self:
-        """These problems from `other`, the rest as they are."""
+        """Take these problems from `other`, the rest as they are."""
         names = [one.name for one in fields(self)]
         return type(self)(*(rows_replaced(getattr(self, name), problems, getattr(other, name)) for name in names))
 
     def within(self, tol: float) -> Any:
-        """Which problems have reached the relative gap, (B,) bool."""
+        """Tell which problems have reached the relative gap, (B,) bool."""
         return self.gap <= tol * self.primal

@@ -151,7 +151,7 @@ def explain_score(template: Template | NoTemplate, spectrum: Spectrum, features:
 
 
 def bands_of(wavelength: Vector, contribution: Vector) -> tuple[Band, ...]:
-    """The few ranges in which a contribution by pixel, (p,), is largest in favour and against, the largest first."""
+    """Find the few ranges in which a contribution by pixel, (p,), is largest for and against, the largest first."""
     smooth = smooth_weights(wavelength, contribution)
     everything = np.abs(smooth).sum()
     if not everything > 0:

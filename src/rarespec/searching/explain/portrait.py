@@ -95,7 +95,7 @@ def portraits_of(ranking: Ranking, n: int, first: int = 0) -> list[Portrait]:
 
 
 def mean_known(ranking: Ranking) -> NDArray[np.float64]:
-    """Mean of the known examples, (p,), filtered and rescaled as the template's typical spectrum is."""
+    """Average the known examples, (p,), filtered and rescaled as the template's typical spectrum is."""
     rows = ranking.rows
     return spectrum_of(rows.features.recipe, rows.X[rows.known].mean(axis=0, dtype=np.float64))
 
@@ -130,7 +130,7 @@ def on_scale_of(filtered: Vector, known: Vector, offset_is_free: bool = False) -
 
 
 class _KnownCurves:
-    """Filtered spectra of known examples by id; those of which only features are known are drawn from these."""
+    """Filtered spectra of known examples by id; where only features are known, they are reconstructed from these."""
 
     def __init__(self, ranking: Ranking, ids: list[str]) -> None:
         wanted = [id for id in dict.fromkeys(ids) if id]
@@ -159,7 +159,7 @@ def _in_the_survey(ranking: Ranking, ids: list[str]) -> Spectra | None:
 
 
 def from_elsewhere(ranking: Ranking, ids: list[str]) -> Spectra | None:
-    """Examples that were given as spectra, on the grid of the survey."""
+    """Find examples that were given as spectra, on the grid of the survey."""
     given = ranking.rows.elsewhere
     if given is None:
         return None
@@ -174,7 +174,7 @@ def _filter(ranking: Ranking, spectra: Spectra) -> Vector:
 
 
 def from_features(ranking: Ranking, ids: list[str]) -> dict[str, Vector]:
-    """Id -> the spectrum, (p,), that the features of a known example describe; of those where that can be told."""
+    """Map ids of known examples to the spectra, (p,), that their features describe; empty for nonlinear recipes."""
     rows = ranking.rows
     recipe = rows.features.recipe
     if not ids or why_not_linear(recipe, ranking.survey.grid.n_pixels):
@@ -184,7 +184,7 @@ def from_features(ranking: Ranking, ids: list[str]) -> dict[str, Vector]:
 
 
 def _marks(ranking: Ranking, redshift: float, at_rest: bool) -> tuple[SpectralFeature, ...]:
-    """A catalogue's redshift of a rare star is often wrong, so none is used where the known examples are at rest."""
+    """Choose the lines to mark. Where known examples are at rest no redshift is used: a rare star's is often wrong."""
     template = ranking.template
     if isinstance(template, NoTemplate) or not (at_rest or np.isfinite(redshift)):
         return ()

@@ -85,7 +85,7 @@ def list_spectral_features() -> list[SpectralFeature]:
 
 
 def sky_features(first: float, last: float) -> tuple[SpectralFeature, ...]:
-    """Those of the sky and the air between these wavelengths."""
+    """List the features of the sky and the air between these wavelengths."""
     at = [(name, float(air_to_vacuum(np.array([wavelength]))[0])) for name, wavelength in NOT_OF_THE_OBJECT]
     return tuple(SpectralFeature(name, wavelength, LINE) for name, wavelength in at if first <= wavelength <= last)
 
@@ -127,7 +127,7 @@ def telling_features(
 
 
 def _strength(feature: SpectralFeature, wavelength: Vector, weights: Vector, known: Vector) -> float:
-    """0 unless the known have what the weights ask for: for a band, absorption; for a line, either sign."""
+    """Measure a feature; 0 unless the known have what the weights ask for: a band absorbs, a line may do either."""
     asked, there = (_absorption(feature, wavelength, values) for values in (weights, known))
     if abs(there) < FAINT * np.ptp(known) or (feature.side != LINE and asked < 0):
         return 0.0
@@ -135,7 +135,7 @@ def _strength(feature: SpectralFeature, wavelength: Vector, weights: Vector, kno
 
 
 def _absorption(feature: SpectralFeature, wavelength: Vector, values: Vector) -> float:
-    """How much lower the values, (p,), are in a feature than beside it."""
+    """Measure how much lower the values, (p,), are in a feature than beside it."""
     distance = wavelength - feature.wavelength
     if feature.side == LINE:
         inside = np.abs(distance) <= CORE
@@ -149,18 +149,18 @@ def _absorption(feature: SpectralFeature, wavelength: Vector, values: Vector) ->
 
 
 def _mean(values: Vector) -> float:
-    """NaN, and so no strength, where pixels are too wide to have one here."""
+    """Average the values; NaN, and so no strength, where pixels are too wide to have one here."""
     return float(values.mean()) if len(values) else np.nan
 
 
 def _mean_of_its_kind(feature: SpectralFeature, strength: dict[SpectralFeature, float]) -> float:
-    """With one more that is not there, so that a single feature counts for less than several that agree."""
+    """Average over features of its kind and one of strength 0, so that a single one counts for less than several."""
     kind = [value for one, value in strength.items() if (one.name, one.side) == (feature.name, feature.side)]
     return sum(kind) / (len(kind) + 1)
 
 
 def _apart(best: Sequence[SpectralFeature]) -> list[SpectralFeature]:
-    """These, best first, without those too near to a better one."""
+    """Leave out features, best first, that are too near to a better one."""
     kept: list[SpectralFeature] = []
     for one in best:
         if all(abs(one.wavelength - other.wavelength) >= APART for other in kept):

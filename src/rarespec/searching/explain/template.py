@@ -24,7 +24,7 @@ Vector = NDArray[np.float64]
 
 
 def rescale_flux(recipe: Recipe, flux: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Flux (n, p), NaN where a pixel is bad, as the linear steps of the recipe are given it: filtered and rescaled."""
+    """Filter and rescale flux (n, p), NaN where a pixel is bad, as the linear steps of the recipe need it."""
     rows = flux.copy()  # a step may work in the memory it is given
     for step in _steps_before_linear(recipe):
         rows = step.transform(rows)
@@ -32,14 +32,14 @@ def rescale_flux(recipe: Recipe, flux: NDArray[np.floating]) -> NDArray[np.float
 
 
 def pixel_weights(recipe: Recipe, weights: Vector) -> Vector:
-    """Weights (d,) on the features as weights (p,) on the rescaled flux."""
+    """Turn weights (d,) on the features into weights (p,) on the rescaled flux."""
     for step in _linear_steps(recipe):
         weights = step.to_flux(weights)
     return weights
 
 
 def spectrum_of(recipe: Recipe, features: Vector) -> Vector:
-    """The rescaled flux (p,) that has these features (d,), as far as the linear steps can turn back."""
+    """Find the rescaled flux (p,) that has these features (d,), as far as the linear steps can turn back."""
     rows = features[None, :]
     for step in _linear_steps(recipe):
         rows = step.inverse_transform(rows)
@@ -47,7 +47,7 @@ def spectrum_of(recipe: Recipe, features: Vector) -> Vector:
 
 
 def why_not_linear(recipe: Recipe, n_pixels: int) -> str:
-    """Why features of this recipe cannot be seen as weighted sums of n_pixels pixels; empty when they can."""
+    """Say why features of this recipe are not weighted sums of n_pixels pixels; empty when they are."""
     last = _flat(recipe.steps_)[-1]
     linear = _linear_steps(recipe)
     if not linear:
@@ -61,7 +61,7 @@ def why_not_linear(recipe: Recipe, n_pixels: int) -> str:
 
 
 def feature_names(step: Any) -> list[str]:
-    """One name for each feature of a recipe or step; empty when a step has none to give."""
+    """Name each feature of a recipe or step; empty when a step has no names to give."""
     if hasattr(step, "parts_"):
         return [name for part in step.parts_ for name in feature_names(part)]
     if isinstance(step, Recipe):
@@ -70,7 +70,7 @@ def feature_names(step: Any) -> list[str]:
 
 
 def _linear_steps(recipe: Recipe) -> list[Any]:
-    """The last step first."""
+    """List the linear steps at the end of the recipe, the last step first."""
     return list(takewhile(lambda step: hasattr(step, "to_flux"), reversed(_flat(recipe.steps_))))
 
 
@@ -80,7 +80,7 @@ def _steps_before_linear(recipe: Recipe) -> list[Any]:
 
 
 def _flat(steps: list[Any]) -> list[Any]:
-    """The steps, with those of a recipe inside the recipe in its place."""
+    """List the steps, with those of a recipe inside the recipe in its place."""
     return list(_each(steps))
 
 
@@ -239,7 +239,7 @@ def savage_scores(scores: Vector) -> Vector:
 
 
 def share_in_common(scores: Vector, others: Vector) -> float:
-    """Share of the top rows that both rankings have there."""
+    """Compute the share of the top rows that both rankings have there."""
     n_top = n_compared(len(scores))
     return len(np.intersect1d(best_first(scores)[:n_top], best_first(others)[:n_top])) / n_top
 

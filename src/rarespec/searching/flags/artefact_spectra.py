@@ -56,7 +56,22 @@ class ArtefactSpectra:
 
 
 def prepare_spectra(spectra: Spectra, grid: WavelengthGrid, rest_frame: bool) -> ArtefactSpectra:
-    """Spectra on the grid, at least one pixel of each good; `rest_frame` when they were shifted by their z."""
+    """Make spectra ready to be searched for artefacts: bridged, in units of their mean flux, with honest noise.
+
+    Parameters
+    ----------
+    spectra : Spectra
+        Spectra on the grid; at least one pixel of each is good.
+    grid : WavelengthGrid
+        The grid of the survey.
+    rest_frame : bool
+        Whether spectra were shifted to rest by the `z` of their catalogue; artefacts stay at observed wavelengths.
+
+    Returns
+    -------
+    ArtefactSpectra
+        The spectra, in the same order.
+    """
     bad = spectra.bad | ~np.isfinite(spectra.flux)
     unit = _unit(spectra.flux, bad)  # squares of flux in erg/s/cm2/A are too small for single precision
     flux = bridge((spectra.flux / unit).astype(np.float32), bad, min_good=0.0).flux
@@ -102,12 +117,12 @@ def _excess(residual: Flux, sigma: Flux, bad: NDArray[np.bool_], has_errors: NDA
 
 
 def mean_where(values: NDArray[np.floating], counted: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Mean of the values that count in each row, (n,); 0 where none does."""
+    """Average the values that count in each row, (n,); 0 where none does."""
     return np.where(counted, values, 0).sum(axis=1, dtype=np.float64) / np.maximum(counted.sum(axis=1), 1)
 
 
 def median_where(values: Flux, counted: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Median of the values that count in each row, (n,), the upper one of two; 0 where none does."""
+    """Take the median of the values that count in each row, (n,), the upper one of two; 0 where none does."""
     n = counted.sum(axis=1)
     ascending = np.sort(np.where(counted, values, np.float32(np.inf)), axis=1)
     middle = np.minimum(n // 2, values.shape[1] - 1)[:, None]

@@ -52,7 +52,7 @@ def has_gaps(bad: Bad, grid: WavelengthGrid, template: Template | None) -> NDArr
 
 
 def longest_gap(bad: Bad, grid: WavelengthGrid) -> NDArray[np.float64]:
-    """Length in log10 wavelength of the longest run of bad pixels in each row, (n,)."""
+    """Measure the longest run of bad pixels in each row, (n,), in log10 wavelength."""
     edges = np.log10(grid.edges)
     padded = np.pad(bad, ((0, 0), (1, 1))).astype(np.int8)
     change = np.diff(padded, axis=1)
@@ -63,7 +63,7 @@ def longest_gap(bad: Bad, grid: WavelengthGrid) -> NDArray[np.float64]:
 
 
 def _inside(bad: Bad) -> Bad:
-    """Pixels from the first to the last good one of each row, (n, p)."""
+    """Find the pixels from the first to the last good one of each row, (n, p)."""
     good = ~bad
     return np.logical_or.accumulate(good, axis=1) & np.logical_or.accumulate(good[:, ::-1], axis=1)[:, ::-1]
 
@@ -85,7 +85,7 @@ WIDEST_PIXEL = 1.5e-4
 
 
 def has_spike(spectra: ArtefactSpectra) -> NDArray[np.bool_]:
-    """(n,) bool."""
+    """Find spectra with a spike that is significant, tall and narrow, (n,) bool."""
     if np.diff(np.log10(spectra.grid.wavelength)).max() > WIDEST_PIXEL:
         return np.zeros(len(spectra.flux), bool)
     deviation, found = spectra.deviation, np.zeros(len(spectra.flux), bool)
@@ -95,7 +95,7 @@ def has_spike(spectra: ArtefactSpectra) -> NDArray[np.bool_]:
 
 
 def _has_tall(flux: Flux, around: Flux, deviation: Flux) -> NDArray[np.bool_]:
-    """Which rows have a significant, tall and narrow pixel; the deviation of bad ones is 0."""
+    """Find rows with a significant, tall and narrow pixel; the deviation of bad pixels is 0."""
     low, high = np.percentile(around, RANGE, axis=1)
     height = np.abs(flux - around)
     tall = (height > HEIGHT * (high - low)[:, None]) & (np.abs(deviation) > SIGNIFICANCE)
@@ -103,7 +103,7 @@ def _has_tall(flux: Flux, around: Flux, deviation: Flux) -> NDArray[np.bool_]:
 
 
 def _narrow(height: Flux) -> NDArray[np.bool_]:
-    """Pixels that stand alone or in a pair, (n, p)."""
+    """Find pixels that stand alone or in a pair, (n, p)."""
     padded = np.pad(height, ((0, 0), (2, 2)))
     before2, before, after, after2 = (padded[:, k : k + height.shape[1]] for k in (0, 1, 3, 4))
     alone = np.maximum(before, after) < ALONE * height
@@ -136,12 +136,12 @@ EXCESS = 2.1
 
 
 def has_sky_residuals(spectra: ArtefactSpectra) -> NDArray[np.bool_]:
-    """(n,) bool. Never True without errors: pixels at sky lines are noisy, and only errors tell by how much."""
+    """Find spectra with residuals of sky lines, (n,) bool; none without errors, which say how noisy such pixels are."""
     return spectra.has_errors & (sky_excess(spectra) > EXCESS)
 
 
 def sky_excess(spectra: ArtefactSpectra) -> NDArray[np.float64]:
-    """Scatter at sky lines relative to the scatter between them, each in units of the errors, (n,); 0 if not judged."""
+    """Compare the scatter at sky lines with that between them, in units of the errors, (n,); 0 if not judged."""
     good, power = ~spectra.bad, np.minimum(np.abs(spectra.deviation), LARGEST) ** 2
     at_lines = good & _near_lines(spectra.wavelength, LINE_HALF_WIDTH)
     between = good & ~_near_lines(spectra.wavelength, WINGS) & (spectra.wavelength > COMPARED_FROM)
@@ -189,10 +189,25 @@ steps that only one in ten places of the same spectrum exceed. The last is what 
 
 
 def has_camera_step(coarse: BroadShape, surveys: Sequence[str | None], redshifts: Values) -> NDArray[np.bool_]:
-    """(n,) bool, for spectra of these surveys and redshifts, (n,), NaN where unknown."""
+    """Find spectra whose flux steps where two cameras meet.
+
+    Parameters
+    ----------
+    coarse : BroadShape
+        Broad shape of n spectra.
+    surveys : sequence of str or None
+        Survey of each spectrum; those that are not in `JOINS` are not judged.
+    redshifts : (n,) float64 array
+        Redshift of each spectrum, NaN where unknown. Only those known to be far away are not judged.
+
+    Returns
+    -------
+    (n,) bool array
+        True where there is a step.
+    """
     found = np.zeros(len(coarse.level), bool)
     names = np.array([(name or "").strip().lower() for name in surveys], object)
-    names[redshifts > FARTHEST] = ""
+    names[redshifts > FARTHEST] = ""  # False for NaN: a spectrum of unknown redshift is judged
     step, error = _steps(coarse)
     for name in set(names.tolist()) & set(JOINS):
         rows = np.flatnonzero(names == name)

@@ -123,7 +123,7 @@ def _find_flags(spectra: Spectra, grid: WavelengthGrid, template: Template | Non
 
 
 def snr_of(spectra: Spectra, look: ArtefactSpectra) -> NDArray[np.float64]:
-    """The catalogue's S/N; where it has none, the median over the good pixels of flux / noise, (n,)."""
+    """Take the catalogue's S/N or, where it has none, the median over the good pixels of flux / noise, (n,)."""
     listed = _numbers(spectra, "snr")
     unknown = ~np.isfinite(listed)
     listed[unknown] = median_where(look.flux[unknown] / look.sigma[unknown], ~look.bad[unknown])

@@ -45,7 +45,7 @@ class FileColumns:
 
 
 def tables_in(source: Source) -> list[FileColumns]:
-    """All tables of a FITS, Parquet, VOTable, ECSV or other text file."""
+    """Read all tables of a FITS, Parquet, VOTable, ECSV or other text file."""
     if source.container == Container.FITS:
         return [_of_fits(hdu) for hdu in source.hdus if hdu.is_table]
     if source.container == Container.PARQUET:
@@ -132,7 +132,7 @@ ExampleInput = ExampleTable | Spectra | Unusable
 
 
 def examples_in(path: str | os.PathLike[str]) -> Iterator[ExampleInput]:
-    """What one file holds, in its order, read in a process of its own; a bad one yields its reason, never raises."""
+    """Read what one file holds, in its order, in a process of its own; a bad file yields its reason, no error."""
     for found in read_contained(_examples_here, None, path, USUAL_LIMITS):
         yield unusable(found) if isinstance(found, Defect) else found
 

@@ -25,7 +25,7 @@ from rarespec.survey.placement import place
 
 
 def is_table(given: Any) -> bool:
-    """Whether it has named columns; the libraries are told apart by what their tables have, not imported."""
+    """Say whether it has named columns; each library is recognised by what its tables have, without importing it."""
     return isinstance(given, Mapping) or _names_of(given) is not None
 
 
@@ -44,7 +44,7 @@ def _names_of(table: Any) -> list[str] | None:
 
 
 def table_in_memory(given: Any) -> ExampleTable:
-    """The examples in it; a DefectError when no column holds ids or positions."""
+    """Read the examples in a table; raise a DefectError if no column holds ids or positions."""
     where = f"the {type(given).__name__} given"
     table = _with_index(given)
     names = _names_of(table) or []
@@ -55,7 +55,7 @@ def table_in_memory(given: Any) -> ExampleTable:
 
 
 def _with_index(table: Any) -> Any:
-    """A pandas table whose index is named, as ids often are, with the index among its columns."""
+    """Add a named index of a pandas table to its columns, as it often holds ids."""
     names = getattr(getattr(table, "index", None), "names", None) or ()
     unseen = [name for name in names if name is not None and name not in table.columns]
     return table.reset_index() if unseen and len(unseen) == len(names) else table
@@ -86,7 +86,7 @@ NO_REDSHIFT = "the survey is in the rest frame, and this spectrum has no redshif
 
 
 def on_grid(spectra: Spectra, survey: Survey) -> Iterator[Spectrum | Unusable]:
-    """Each spectrum as the survey would store it, or why it cannot."""
+    """Yield each spectrum as the survey would store it, or why it cannot."""
     for placed in place(spectra, survey.grid, survey.manifest.rest_frame):
         if isinstance(placed, Spectra):
             yield from placed
@@ -97,7 +97,7 @@ def on_grid(spectra: Spectra, survey: Survey) -> Iterator[Spectrum | Unusable]:
 
 
 def alone(spectrum: Spectrum) -> Spectra:
-    """A stack of one."""
+    """Make a stack of one spectrum."""
     ivar = None if spectrum.ivar is None else spectrum.ivar[np.newaxis]
     catalogue = {name: [value] for name, value in spectrum.catalogue.items()} | {"id": [spectrum.id]}
     return Spectra(spectrum.wavelength, spectrum.flux[np.newaxis], ivar, spectrum.bad[np.newaxis], catalogue)
@@ -127,7 +127,7 @@ SUFFIXES = (
 
 
 def read_examples(known: Any, survey: Survey) -> Iterator[ExampleInput]:
-    """In the order given; words are looked up together, since each look at a large survey takes a moment."""
+    """Yield examples in the order given; ids are looked up together, since each look at a large survey takes time."""
     try:
         for is_word, items in groupby(_flat(known), lambda item: isinstance(item, str)):
             group = list(items)
@@ -137,7 +137,7 @@ def read_examples(known: Any, survey: Survey) -> Iterator[ExampleInput]:
 
 
 def _flat(known: Any) -> Iterator[Any]:
-    """Single things out of lists within lists. Numbers and bytes that stand for ids become words."""
+    """Take single things out of nested lists. Numbers and bytes that are ids become words."""
     if known is np.ma.masked:
         yield Unusable("a masked value is not an id")
     elif isinstance(known, np.ndarray) and known.ndim == 0:
@@ -172,7 +172,7 @@ def _word(value: Any) -> Iterator[str | Unusable]:
 
 
 def _of_words(words: list[str], survey: Survey) -> Iterator[ExampleInput]:
-    """Ids, files, and several of them with commas. An id of the survey is never taken for a file."""
+    """Read ids, files, and several of them with commas. An id of the survey is never taken for a file."""
     pieces = [piece.strip() for word in words for piece in (word, *word.split(","))]
     known = {piece for piece, row in zip(pieces, survey.rows_of(pieces), strict=True) if row >= 0}
     for is_file, group in groupby(_pieces(words, known), lambda piece: _is_file(piece, known)):

@@ -37,7 +37,7 @@ class SimilarIds:
         self._ids: pa.ChunkedArray = survey.catalogue.arrow(["id"]).column(0)
 
     def like(self, id: str) -> str | None:
-        """The most similar id, if one is similar at all."""
+        """Find the most similar id, if any is similar."""
         import pyarrow.compute as pc
 
         starts = self._longest_shared(id, pc.starts_with, lambda n: id[:n])
@@ -45,7 +45,7 @@ class SimilarIds:
         return next(iter(get_close_matches(id, list(dict.fromkeys(starts + ends)), 1, CUTOFF)), None)
 
     def _longest_shared(self, id: str, test: Callable[..., pa.Array], part: Callable[[int], str]) -> list[str]:
-        """Ids that share the longest possible part of this one."""
+        """Find the ids that share the longest possible part of this one."""
         import pyarrow.compute as pc
 
         def is_absent(n: int) -> bool:
@@ -68,7 +68,7 @@ SUGGESTIONS = 5
 
 DEGREES = "write degrees, or hours and degrees as in 12:34:56.7 +12:34:56"
 LONGEST_ID = 200
-"""Characters of it that are told: one may be as long as its file."""
+"""Characters of an id that a message shows: one may be as long as its file."""
 
 
 class ExampleRows:
@@ -96,7 +96,7 @@ class ExampleRows:
         return sky
 
     def of(self, table: ExampleTable) -> NDArray[np.intp]:
-        """Row of each example of the table that is in the survey, in its order."""
+        """Find the row of each example of the table that is in the survey, in its order."""
         self.problems += table.problems
         ids, rows = self._by_id(table)
         has_position = np.isfinite(table.ra)
@@ -107,7 +107,7 @@ class ExampleRows:
         return rows[rows >= 0]
 
     def _by_id(self, table: ExampleTable) -> tuple[list[str], NDArray[np.intp]]:
-        """Of the columns that may hold ids, the one of which the survey knows most; and the rows, -1 for unknown."""
+        """Choose the column of ids that the survey knows best; return its ids and their rows, -1 for unknown."""
         best = [""] * len(table), np.full(len(table), -1)
         for number, ids in enumerate(table.ids):
             rows = self.survey.rows_of(ids)

@@ -18,13 +18,33 @@ from rarespec.spectrum import DefectError, Reason
 
 
 def degrees_of(values: Sequence[Any], unit: str | None = None, in_hours: bool = False) -> NDArray[np.float64]:
-    """(n,) float64, NaN for what is missing or cannot be understood.
+    """Read right ascensions or declinations, however a table writes them.
 
-    Numbers, also as text, are degrees unless the unit says otherwise. Other text is sexagesimal (`12:34:56.7`,
-    `12 34 56.7`, `12h34m56.7s`): hours where `in_hours`, else degrees, unless it names its own unit.
+    Numbers, also as text, are degrees unless the unit says otherwise. Other text is sexagesimal: `12:34:56.7`,
+    `12 34 56.7` or `12h34m56.7s`.
+
+    Parameters
+    ----------
+    values : sequence
+        Numbers, text or None, n of them.
+    unit : str, optional
+        Unit of the column. By default degrees.
+    in_hours : bool
+        Whether sexagesimal text is in hours, unless it or the unit says otherwise. By default in degrees.
+
+    Returns
+    -------
+    (n,) float64 array
+        Degrees, NaN for what is missing or cannot be understood.
+
+    Raises
+    ------
+    DefectError
+        If the unit is no angle.
     """
     numbers = np.array([_number(value) for value in values], dtype=np.float64)
     is_text = [np.isnan(number) and isinstance(value, str) for number, value in zip(numbers, values, strict=True)]
+    # A column of sexagesimal text may have a unit such as "h:m:s", which is no unit to convert from.
     if not np.isnan(numbers).all():
         numbers *= _degrees_per(unit)
     in_hours = in_hours and not (unit or "").strip('"').lower().startswith("d")
@@ -107,11 +127,47 @@ class ExampleTable:
 
     @classmethod
     def of_positions(cls, ra: NDArray[np.float64], dec: NDArray[np.float64], where: str) -> ExampleTable:
+        """Make a table of positions without ids.
+
+        Parameters
+        ----------
+        ra : (n,) float64 array
+            Right ascension in degrees.
+        dec : (n,) float64 array
+            Declination in degrees.
+        where : str
+            What messages call these examples.
+
+        Returns
+        -------
+        ExampleTable
+            Positions that are not on the sky are marked as unread.
+        """
         return cls(where, (), *_check_positions(ra, dec, np.ones(len(ra), bool)))
 
     @classmethod
     def of_columns(cls, columns: Mapping[str, Any], where: str, units: Mapping[str, str] | None = None) -> ExampleTable:
-        """Columns of equal length under their own names; a DefectError when none holds ids or positions."""
+        """Find ids and positions among columns.
+
+        Parameters
+        ----------
+        columns : mapping
+            Name in the file -> values; all of equal length.
+        where : str
+            The file, or what else messages call it.
+        units : mapping, optional
+            Name -> unit of the columns that have one.
+
+        Returns
+        -------
+        ExampleTable
+            The examples, one per row.
+
+        Raises
+        ------
+        DefectError
+            If no column holds ids or positions, or columns differ in length.
+        """
         if not names_objects(columns):
             raise DefectError(Reason.MISSING_COLUMN, f"{WANTED}; there is {', '.join([*columns][:12]) or 'nothing'}")
         lists = {name: python_values(columns[name]) for name in find_used_columns(columns)}
@@ -132,13 +188,13 @@ WANTED = f"no column of ids ({', '.join(IDS)}) and no positions (ra and dec); na
 
 
 def names_objects(names: Iterable[str]) -> bool:
-    """Whether columns of these names tell which objects are meant."""
+    """Say whether columns of these names tell which objects are meant."""
     names = list(names)
     return bool(_id_names(names)) or bool(find(names, RA) and find(names, DEC))
 
 
 def find_used_columns(names: Iterable[str]) -> list[str]:
-    """Those of these columns that hold ids or positions, under their own names."""
+    """Find the columns that hold ids or positions, under their own names."""
     names = list(names)
     used = [name for group in _id_names(names) for name in group]
     return list(dict.fromkeys(used + [name for name in (find(names, RA), find(names, DEC)) if name]))
@@ -180,6 +236,6 @@ def _build_ids(build: Any, columns: Sequence[list[Any]]) -> Iterator[str]:
 def _check_positions(
     ra: NDArray[np.float64], dec: NDArray[np.float64], written: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Positions, NaN where they are none on the sky; and where one was written nevertheless."""
+    """Replace positions that are not on the sky by NaN, and say where one was written nevertheless."""
     good = is_position(ra, dec)
     return np.where(good, ra, np.nan), np.where(good, dec, np.nan), written & ~good

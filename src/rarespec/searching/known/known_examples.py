@@ -127,12 +127,12 @@ class _Gathering:
         return Examples(places, stack, all_ids, self._problems, self._n_given, lost)
 
     def _tell(self, line: str) -> None:
-        """Of an example that is used all the same."""
+        """Note a problem of an example that is used all the same."""
         self._problems.append(line)
         self._n_harmless += 1
 
     def _in_the_survey(self) -> tuple[Counter[int], list[Spectrum]]:
-        """How often each row was given, in the order given; and the spectra that the survey does not have."""
+        """Count how often each row was given, in the order given, and list the spectra that are not in the survey."""
         own = [found.id for found in self._found if isinstance(found, Spectrum)]
         row_of = dict(zip(own, self._survey.rows_of(own).tolist(), strict=True)) if own else {}
         rows: Counter[int] = Counter()
@@ -148,7 +148,7 @@ class _Gathering:
         return rows, elsewhere
 
     def _name_once(self, spectra: list[Spectrum]) -> tuple[list[str], list[Spectrum]]:
-        """Under ids of their own. The same spectrum again is left out; another of the same id gets a number."""
+        """Give spectra ids of their own. A repeated spectrum is left out; another of the same id gets a number."""
         named: dict[str, Spectrum] = {}
         n_named: Counter[str] = Counter()
         for spectrum in spectra:

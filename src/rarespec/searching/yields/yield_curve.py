@@ -192,7 +192,7 @@ def _interval(depths: NDArray[np.int64], counts: Floats, expected: Floats, confi
 
 
 def _scatter(counts: Floats, spread: Floats) -> Floats:
-    """Each drawn way, (drawn, d), with its own luck, the same at all depths."""
+    """Add to each drawn way, (drawn, d), its own luck, the same at all depths."""
     # multiples of the golden ratio: evenly spread, and unrelated to the order of the ways
     luck = ndtri((np.arange(1, len(counts) + 1) * 0.6180339887498949) % 1.0)
     return np.asarray(counts + spread * luck[:, None])
@@ -210,7 +210,7 @@ def _describe_yield(stop: int, expected: Floats, low: Floats, high: Floats, basi
 
 
 def _why_not(scores: Floats, places: NDArray[np.int64], n_known: int) -> str | None:
-    """Why nothing can be told; None if something can."""
+    """Say why no estimate can be made; None if one can."""
     if len(scores) < MIN_LISTED:
         return f"The list has only {len(scores)} spectra: look at all of them."
     if len(places) < MIN_HIDDEN:
@@ -229,7 +229,7 @@ def _why_not(scores: Floats, places: NDArray[np.int64], n_known: int) -> str | N
 
 
 def _no_answer(n: int, k_max: int, confidence: float, why: str) -> YieldCurve:
-    """Only what is true whatever happens: between none and all."""
+    """Say only what is certain: between none and all."""
     unknown, k = np.full(k_max, np.nan), np.arange(1.0, k_max + 1)
     return YieldCurve(unknown, np.zeros(k_max), k, unknown.copy(), None, np.nan, 0.0, float(n), False, why, confidence)
 

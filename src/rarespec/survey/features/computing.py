@@ -53,13 +53,23 @@ if TYPE_CHECKING:
 
 
 def learn_on_device(on_device: DeviceRecipe, survey: Survey) -> Recipe:
-    """The recipe, fitted to all spectra."""
+    """Fit the recipe to all spectra of a survey, on a GPU."""
     sizes = [record.rows for record in survey.manifest.blocks]
     return on_device.fit_blocks(lambda numbers: _flux(survey, numbers), sizes)
 
 
 def compute_on(on_device: DeviceRecipe, features: FeatureSet, progress: Callable[[int, int], None] | None) -> None:
-    """Write the files of the blocks that have none."""
+    """Compute the features of the blocks that have none yet, on a GPU, and write their files.
+
+    Parameters
+    ----------
+    on_device : DeviceRecipe
+        The fitted recipe on the GPU.
+    features : FeatureSet
+        The features of the survey; knows which blocks have a file.
+    progress : callable or None
+        Called with the blocks done, and in all.
+    """
     survey = features.survey
     missing = [i for i in range(survey.n_blocks) if not features.file(i).exists()]
     computed = on_device.transform_blocks(_flux(survey, missing))
@@ -231,7 +241,7 @@ def _compute_missing(features: FeatureSet, progress: Progress | None, engine: En
 
 
 def _compute_block(features: FeatureSet, i: int) -> bool:
-    """Whether its file is there now."""
+    """Compute a block unless its file is there; say whether the file is there now."""
     if i not in features.held and not features.file(i).exists():
         features.compute(i)
         return features.file(i).exists()
@@ -239,21 +249,21 @@ def _compute_block(features: FeatureSet, i: int) -> bool:
 
 
 def _clear_remains(features: FeatureSet) -> None:
-    """Remove what processes that died left half written of files that others have written since."""
+    """Remove half-written files of processes that died, where another process has written the file since."""
     for path in features.folder.glob("*.tmp"):
         if path.with_name(path.name.partition(".npz")[0] + ".npz").exists():
             path.unlink(missing_ok=True)
 
 
 def _home(survey: Survey, recipe: Recipe) -> Path:
-    """Where the features under this recipe are kept."""
+    """Say where the features under this recipe are kept."""
     home = survey.path / FOLDER / recipe.fingerprint
     require_no_links(survey.path, home)
     return home
 
 
 def _open_kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
-    """With the model that was learned earlier; None when there is none, or it cannot be used, which a warning tells."""
+    """Open the features of the model learned earlier; None if there is none or, with a warning, if it is unusable."""
     folder = current_model(home)
     if folder is None:
         return None
@@ -271,7 +281,7 @@ def _open_kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
 
 
 def _learn(survey: Survey, recipe: Recipe, home: Path, progress: Progress | None, engine: Engine) -> FeatureSet:
-    """With a new model; what is prepared for learning, in several passes, serves for the features too."""
+    """Learn a new model; what is prepared for learning, in several passes, serves for the features too."""
     recipe.fit_preparation(sample_survey(survey.masked_flux, survey.n_blocks, recipe.n_sample))
     prepared = PreparedBlocks(survey, recipe)
     with prepared.keep(engine):
@@ -282,12 +292,12 @@ def _learn(survey: Survey, recipe: Recipe, home: Path, progress: Progress | None
 
 
 def _with_model(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet:
-    """With what the recipe has learned, which is kept."""
+    """Keep what the recipe has learned, and open its features."""
     return FeatureSet(survey, recipe, _keep_model(survey, recipe, home), len(survey), PreparedBlocks(survey, recipe))
 
 
 def _keep_model(survey: Survey, recipe: Recipe, home: Path) -> Path:
-    """The model's directory; it is there if it can be written."""
+    """Keep the model if its directory can be written; return the directory."""
     content = model_content(recipe, len(survey))
     folder = home / name_of_model(content)
     require_no_links(survey.path, folder)

@@ -151,7 +151,7 @@ class FeatureSet:
         return arrays
 
     def _check_block(self, i: int, arrays: Arrays) -> Arrays:
-        """A ValueError unless these can be the features of this block."""
+        """Raise a ValueError unless these can be the features of this block."""
         n = self.survey.manifest.blocks[i].rows
         values = check_array(arrays, "values", np.float32, (n, self._width))
         lost_at = check_array(arrays, "lost_at", np.int8, (n,), 0, len(self.recipe.steps_))
@@ -218,7 +218,7 @@ class FeatureSet:
             self.seen[i] = arrays["lost_at"], arrays["n_bad"]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What another process needs to compute blocks, without anything that was read or learned on the way."""
+        """Send what another process needs to compute blocks, without anything that was read or learned on the way."""
         survey, learned = strip_for_sending(self.survey), self.recipe.state()
         return _unpack_sent, (survey, clone(self.recipe), learned, self.folder.absolute(), self.n_fitted, self.prepared)
 
@@ -235,5 +235,5 @@ def _unpack_sent(
 
 
 def block_file(record: BlockRecord, i: int) -> str:
-    """Named after the contents it was computed from."""
+    """Name the file of a block after the contents it was computed from."""
     return f"{content_name(record, i)}.npz"

@@ -34,7 +34,7 @@ class DamagedError(ValueError):
 
 
 def npz(arrays: Arrays) -> bytes:
-    """The content of a kept file."""
+    """Compose a kept file: arrays and a checksum over all of it."""
     content = io.BytesIO()
     np.savez(content, allow_pickle=False, **arrays)
     with ZipFile(content, "a") as archive:
@@ -49,7 +49,7 @@ def _digits(content: bytes | memoryview) -> bytes:
 
 
 def require_undamaged(content: bytes) -> None:
-    """A DamagedError unless this is what `npz` gave, to the last bit."""
+    """Raise a DamagedError unless this is what `npz` gave, to the last bit."""
     if content[-N_DIGITS - len(MARK) : -N_DIGITS] != MARK:
         raise DamagedError("damaged, or saved by an earlier rarespec without a checksum")
     if _digits(memoryview(content)[:-N_DIGITS]) != content[-N_DIGITS:]:
@@ -57,12 +57,12 @@ def require_undamaged(content: bytes) -> None:
 
 
 def load_arrays(path: Path) -> Arrays:
-    """An OSError for a file that cannot be read, a DamagedError for one that is not as it was written."""
+    """Read a kept file; raise an OSError if it cannot be read, a DamagedError if it is not as it was written."""
     return arrays_in(plain_content_of(path))
 
 
 def arrays_in(content: bytes) -> Arrays:
-    """The arrays of a kept file of this content, or a DamagedError."""
+    """Read the arrays of a kept file from its content; raise a DamagedError if it is not one."""
     require_undamaged(content)
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
@@ -76,7 +76,7 @@ def arrays_in(content: bytes) -> Arrays:
 
 
 def plain_content_of(path: Path) -> bytes:
-    """All of a file; neither a link is followed nor a pipe waited for."""
+    """Read a whole file, without following a link or waiting for a pipe."""
     if not is_remote(path) and not stat.S_ISREG(path.lstat().st_mode):
         raise DamagedError("not a regular file")
     return content_of(path)
@@ -156,9 +156,9 @@ def check_array(
 
 
 def require_no_links(root: Path, folder: Path) -> None:
-    """A SurveyError if a symbolic link is on the way from a survey to a folder in it: what is kept would go elsewhere.
+    """Raise a SurveyError if a symbolic link is on the way from a survey to a folder in it.
 
-    Files that are swept away would, too, be those of another place.
+    What is kept would go elsewhere, and files of another place would be swept away.
     """
     if is_remote(root):
         return
@@ -169,7 +169,7 @@ def require_no_links(root: Path, folder: Path) -> None:
 
 
 def keep_if_possible(path: Path, content: bytes) -> bool:
-    """Whether the file could be written; a warning says so if not, as what was computed is good without its file."""
+    """Write a file if possible, and say whether it was. If not, only warn: what was computed is good without it."""
     try:
         if is_remote(path):
             put_file(path, content)
@@ -195,19 +195,31 @@ DIRECTORY = re.compile(r"[0-9a-f]{20}")
 
 
 def model_content(recipe: Recipe, n_fitted: int) -> bytes:
-    """Of the file of a recipe that has learned from so many rows."""
+    """Compose the file of a recipe that has learned from so many rows."""
     return npz(recipe.state() | {"n_fitted": np.array(n_fitted)})
 
 
 def name_of_model(content: bytes) -> str:
-    """The directory of a model whose file has this content."""
+    """Name the directory of a model after the content of its file."""
     return hashlib.sha256(content).hexdigest()[:20]
 
 
 def restore_model(folder: Path, recipe: Recipe, n_pixels: int) -> int | None:
-    """Let the recipe be what it was when the model in this directory was kept, and the rows that it had learned from.
+    """Restore what a recipe learned from the model in this directory.
 
-    None, with a warning, when it has to learn anew.
+    Parameters
+    ----------
+    folder : Path
+        Directory of the model, named after its content.
+    recipe : Recipe
+        The recipe; it is fitted afterwards.
+    n_pixels : int
+        Pixels of the survey's grid.
+
+    Returns
+    -------
+    int or None
+        Rows that it had learned from. None, with a warning, if the model cannot be used and the recipe must learn anew.
     """
     path = folder / MODEL
     try:
@@ -216,6 +228,7 @@ def restore_model(folder: Path, recipe: Recipe, n_pixels: int) -> int | None:
         state = arrays_in(content)
         check_array(state, "n_features_in", np.int64, (), n_pixels, n_pixels)
         n_fitted = int(check_array(state, "n_fitted", np.int64, (), 1))
+        # One row as a trial: arrays of wrong shapes fail here, and not in the middle of a search.
         after(recipe.restore(state).steps_, np.zeros((1, n_pixels), np.float32))
         return n_fitted
     except OSError as error:
@@ -229,19 +242,34 @@ def restore_model(folder: Path, recipe: Recipe, n_pixels: int) -> int | None:
 
 
 def require_model_of(directory: str, content: bytes) -> None:
-    """A DamagedError unless the directory is named after this content."""
+    """Raise a DamagedError unless the directory is named after this content."""
     if name_of_model(content) != directory:
         raise DamagedError("damaged, or from another directory")
 
 
 def current_content(name: str, recipe: str, n_fitted: int) -> bytes:
-    """Of the file that names the model in use, with a digest."""
+    """Compose the file that names the model in use, with a digest.
+
+    Parameters
+    ----------
+    name : str
+        Directory of the model.
+    recipe : str
+        The recipe in words, for people.
+    n_fitted : int
+        Rows that the model learned from.
+
+    Returns
+    -------
+    bytes
+        JSON.
+    """
     said = {"model": name, "recipe": recipe, "n_fitted": n_fitted}
     return json.dumps(said | {"digest": hashlib.sha256(json.dumps(said).encode()).hexdigest()}).encode()
 
 
 def current_model(home: Path) -> Path | None:
-    """The directory of the model in use; None if there is none, or, with a warning, if that cannot be told."""
+    """Find the directory of the model in use; None if there is none or, with a warning, if its name is damaged."""
     path = home / CURRENT
     try:
         return home / model_named(plain_content_of(path))
@@ -255,7 +283,7 @@ def current_model(home: Path) -> Path | None:
 
 
 def model_named(content: bytes) -> str:
-    """By a file `current.json` of this content: never a path. A DamagedError when it is not as it was written."""
+    """Read the name of a model, never a path, from the content of `current.json`; raise DamagedError if it changed."""
     try:
         said = json.loads(content)
         name = said["model"]

@@ -94,19 +94,19 @@ def graph_of(
 
 
 def graphs_home(features: FeatureSet) -> Path:
-    """Where graphs of these features are kept."""
+    """Say where graphs of these features are kept."""
     home = features.survey.path / FOLDER / features.folder.parent.name / features.folder.name
     require_no_links(features.survey.path, home)
     return home
 
 
 def rows_of_graph(features: FeatureSet) -> NDArray[np.int64]:
-    """The row in the survey of each row of the graph, (n_usable,) int64."""
+    """Find the row in the survey of each row of the graph, (n_usable,) int64."""
     return np.flatnonzero(features.usable)
 
 
 def _open_kept(home: Path, fingerprint: str, k: int) -> NeighbourGraph | None:
-    """The graph of just these features with enough neighbours, if there is one that can be read."""
+    """Open a graph of exactly these features with enough neighbours, if one is kept and can be read."""
     found = (_read_graph(path) for path, kept, kept_k in _files(home) if kept == fingerprint and kept_k >= k)
     return next((graph for graph, _ in filter(None, found)), None)
 
@@ -120,7 +120,7 @@ def _files(home: Path) -> Iterator[tuple[Path, str, int]]:
 
 
 def _read_graph(path: Path) -> tuple[NeighbourGraph, NDArray[np.int64]] | None:
-    """The graph and its rows in the survey; None if the file is damaged."""
+    """Read a graph and its rows in the survey; None if the file is damaged."""
     return make_of_kept(path, partial(_graph_and_rows, path))
 
 
@@ -137,7 +137,7 @@ def _graph_and_rows(path: Path, kept: Arrays) -> tuple[NeighbourGraph, NDArray[n
 
 
 def graph_from(kept: Arrays, n: int) -> NeighbourGraph:
-    """The graph of n rows that `graph_arrays` took apart; a ValueError for one that leads to rows there are not."""
+    """Rebuild the graph of n rows from `graph_arrays`; raise a ValueError if it names rows that do not exist."""
     k = kept["indices"].shape[-1] if kept["indices"].ndim == 2 else 0
     indices = check_array(kept, "indices", np.int32, (n, k), 0, n - 1)
     distances = check_array(kept, "distances", np.float32, (n, k), 0, float(np.finfo(np.float32).max))
@@ -148,7 +148,7 @@ def graph_from(kept: Arrays, n: int) -> NeighbourGraph:
 def _grow_earlier(
     home: Path, X: NDArray[np.float32], rows: NDArray[np.int64], k: int, progress: Progress | None
 ) -> NeighbourGraph | None:
-    """The graph of an earlier state, extended; None if there is none, or so small that building anew is as quick."""
+    """Extend the graph of an earlier state; None if there is none, or one so small that building anew is as quick."""
     of_now = fingerprint_of_rows(X)
     for path, fingerprint, kept_k in _files(home):
         if fingerprint == of_now or kept_k < max(k, 1):
@@ -166,7 +166,7 @@ def _grow_earlier(
 
 
 def _distances_hold(graph: NeighbourGraph, X: NDArray[np.float32]) -> bool:
-    """Whether the first rows of X are as far apart as the graph says."""
+    """Check that the first rows of X are as far apart as the graph says."""
     n, k = graph.indices.shape
     apart = pair_distances(X, np.repeat(np.arange(n), k), X, graph.indices.ravel().astype(np.int64))
     scale = float(np.abs(X).max(initial=0.0))
@@ -214,7 +214,22 @@ OF_SPACE = tuple(field.name for field in fields(SignalSpace))
 
 
 def signal_of(features: FeatureSet, k: int = 5, device: str | None = None) -> Signal:
-    """Of every usable spectrum; noise is measured between k neighbours. Many spectra have cells and no graph."""
+    """Find the space of signal of a survey, and the graph in it; read what the survey keeps already.
+
+    Parameters
+    ----------
+    features : FeatureSet
+        Features of the survey; only usable spectra take part.
+    k : int
+        Neighbours between which noise is measured.
+    device : str, optional
+        GPU that finds the neighbours. By default the CPU.
+
+    Returns
+    -------
+    Signal
+        The space and the graph; for many spectra, cells instead of the graph.
+    """
     X = features.usable_values
     rows = rows_of_graph(features)
     path = graphs_home(features) / SIGNAL_FOLDER / f"{features.fingerprint}-noise{k}.npz"
@@ -234,7 +249,7 @@ def signal_of(features: FeatureSet, k: int = 5, device: str | None = None) -> Si
 
 
 def _signal_from(n: int, d: int, kept: Arrays) -> Signal:
-    """Of n rows of d features; a ValueError for arrays that cannot be theirs."""
+    """Rebuild the signal of n rows of d features; raise a ValueError for arrays that cannot be theirs."""
     space = SignalSpace(
         check_array(kept, "mean", np.float64, (d,), -MOST, MOST),
         check_array(kept, "whitening", np.float64, (d, d), -MOST, MOST),
@@ -247,7 +262,7 @@ def _signal_from(n: int, d: int, kept: Arrays) -> Signal:
 
 
 def _cells_from(n: int, d: int, kept: Arrays) -> Arrays:
-    """What `FaissSearch.kept` gave for n rows; faiss itself would look wherever a wrong number leads."""
+    """Check what `FaissSearch.kept` gave for n rows; faiss itself would read wherever a wrong number points."""
     cells = {name.removeprefix(CELLS): values for name, values in kept.items() if name.startswith(CELLS)}
     n_cells = len(cells["centroids"])
     single = float(np.finfo(np.float32).max)

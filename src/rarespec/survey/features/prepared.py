@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
 
 class BlockMemory:
-    """Keeps what fits in. When it is full, blocks of other jobs go; those of the same job stay.
+    """Keeps what fits. When it is full, blocks of other jobs go; those of the same job stay.
 
     A job reads all blocks in turn, again and again: dropping the oldest would drop the very one that comes next.
     """
@@ -53,11 +53,22 @@ class BlockMemory:
         self._lock = Lock()
 
     def get(self, place: Place) -> Any:
-        """None when it is not there."""
+        """Return the block; None when it is not there."""
         with self._lock:
             return self._kept.get(place, (None, 0))[0]
 
     def keep(self, place: Place, block: Any, n_bytes: int) -> None:
+        """Keep a block if it fits; blocks of other jobs make room for it.
+
+        Parameters
+        ----------
+        place : Place
+            Job and block.
+        block : object
+            What to keep.
+        n_bytes : int
+            Memory that it counts for.
+        """
         with self._lock:
             self._drop(place)
             for other in [kept for kept in self._kept if kept.job != place.job]:
@@ -112,7 +123,7 @@ class Scratch:
         self._lock = RLock()  # threads share the position in the file
 
     def open_for(self, n_bytes: int) -> Self:
-        """To be used in a `with` block. Too many bytes, or too many for the disk, are not kept."""
+        """Open the file for a `with` block. More bytes than the limit, or than fit on the disk, are not kept."""
         if n_bytes > MOST_SCRATCH_BYTES:
             return self
         try:
@@ -191,7 +202,7 @@ class Scratch:
 
 
 def _mark(array: NDArray[Any]) -> int:
-    """Of one number of each page: a page that a network disk has lost comes back as zeros."""
+    """Compute a checksum of one number per page: a page that a network disk has lost comes back as zeros."""
     return zlib.crc32(array.reshape(-1)[::NUMBERS_OF_A_PAGE].tobytes())
 
 
@@ -204,7 +215,7 @@ class PreparedBlock(NamedTuple):
 
 
 class PreparedBlocks:
-    """By number, prepared when they are asked for; inside `kept` only the first time.
+    """Blocks by number, prepared when they are asked for; inside `keep` only the first time.
 
     A copy that was sent to another process keeps its blocks in that process's memory, as far as they fit in.
     """
@@ -236,7 +247,7 @@ class PreparedBlocks:
         return block
 
     def forget(self, i: int) -> None:
-        """This block is not needed again."""
+        """Drop this block, which is not needed again."""
         if self._in_memory:
             OF_THIS_PROCESS.forget(self._place(i))
 
@@ -261,7 +272,7 @@ class PreparedBlocks:
 
     @contextmanager
     def keep(self, engine: Engine) -> Iterator[None]:
-        """Blocks are kept between passes for as long as this lasts, if they fit in.
+        """Keep blocks between passes while the `with` block lasts, if they fit.
 
         In this process a temporary file beside the survey's arrays keeps them, elsewhere the memory of each process.
         """
@@ -299,13 +310,29 @@ class SurveyRows:
     def map(
         self, look: Callable[[Shared, Own, NDArray[np.floating]], Result], shared: Shared, own: Sequence[Own]
     ) -> Iterator[Result]:
+        """Look at each block where the engine runs.
+
+        Parameters
+        ----------
+        look : callable
+            Called as `look(shared, own[i], rows)` with the rows of block i, (n_i, p); it may not change them.
+        shared : object
+            What every look needs; sent to each worker once.
+        own : sequence
+            What the look at each block needs, one per block.
+
+        Returns
+        -------
+        iterator
+            What each look returned, in the order of the blocks.
+        """
         visits = (Visit(i, one) for i, one in enumerate(own))
         return self.engine.map(_look_at_block, (self.prepared, look, shared), visits)
 
 
 @dataclass(frozen=True)
 class Visit:
-    """To a block. Visits to the same block are equal, by which an engine knows where the block is kept."""
+    """A visit to a block. Visits to the same block are equal: that tells an engine where the block is kept."""
 
     block: int
     own: Any = field(compare=False, repr=False)
@@ -317,11 +344,11 @@ def _look_at_block(shared: tuple[PreparedBlocks, Callable[..., Any], Any], visit
 
 
 def strip_for_sending(survey: Survey) -> Survey:
-    """As it can be sent to another process, without what was read of it."""
+    """Strip a survey of what was read of it, so that it can be sent to another process."""
     return Survey(survey.path.absolute(), survey.manifest)
 
 
 def content_name(record: BlockRecord, i: int) -> str:
-    """A name for this block of this flux: a block that grew has another, so nothing under it can be outdated."""
+    """Name a block after its flux: a block that grew gets another name, so nothing under a name can be outdated."""
     digests = "".join(digest for name, digest in sorted(record.digests.items()) if name.startswith(("flux", "mask")))
     return f"{i:06d}-{hashlib.sha256(digests.encode()).hexdigest()[:20]}"

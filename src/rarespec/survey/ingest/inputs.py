@@ -16,7 +16,7 @@ Named = str | os.PathLike[str]
 
 
 def input_files(paths: Iterable[Named]) -> Iterator[str | Defect | Skipped]:
-    """Every file that these paths name, as absolute paths. One starting with @ is a text file with a path a line."""
+    """List every file that these paths name, as absolute paths. One that starts with @ is a text file of paths."""
     for path in _expand(paths):
         if isinstance(path, Defect):
             yield path
@@ -27,7 +27,7 @@ def input_files(paths: Iterable[Named]) -> Iterator[str | Defect | Skipped]:
 
 
 def _expand(paths: Iterable[Named]) -> Iterator[str | Defect]:
-    """Lists and patterns replaced by what they name. Lists may name lists, each of them once."""
+    """Replace lists and patterns by what they name. Lists may name lists, each only once."""
     left: list[Iterator[Named]] = [iter(paths)]  # not by recursion: whoever wrote the lists decides how deep they go
     opened: set[str] = set()
     while left:
@@ -85,13 +85,13 @@ def _read_list(list_file: str, opened: set[str], by_hand: bool) -> list[str] | D
 
 
 def _relative_to(base: str, line: str) -> str:
-    """A path of a list as seen from here; also that of another list, behind its @, unless a file is called so."""
+    """Read a path of a list as seen from here; also that of another list, behind its @, unless a file has that name."""
     path = os.path.join(base, line)
     return f"@{os.path.join(base, line[1:])}" if line.startswith("@") and not os.path.lexists(path) else path
 
 
 def _below(top: str) -> Iterator[str | Defect | Skipped]:
-    """Files in a directory and below, hidden ones left out; links are followed, each directory is entered once."""
+    """List the files in a directory and below, without hidden ones; follow links, and enter each directory once."""
     left: list[Iterator[os.DirEntry[str]]] = []
     entered: set[tuple[int, int]] = set()
     directory: str | None = top
@@ -114,7 +114,7 @@ def _below(top: str) -> Iterator[str | Defect | Skipped]:
 
 
 def _entries(directory: str, entered: set[tuple[int, int]]) -> list[os.DirEntry[str]] | Defect | Skipped:
-    """What is in a directory that was not entered before, sorted; hidden files are left out."""
+    """List a directory that was not entered before, sorted, without hidden files."""
     try:
         status = os.stat(directory)
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)

@@ -52,7 +52,7 @@ def prepare(catalogues: Sequence[str | os.PathLike[str]], into: Path, limits: Re
 
 
 def _beside_ours(table: pa.Table) -> pa.Table:
-    """The table without the names that rarespec fills itself: by `source` it knows which files it holds already."""
+    """Rename columns that rarespec fills itself to `file_NAME`: by `source` it knows which files it holds already."""
     names = table.column_names
     return table.rename_columns([f"file_{name}" if name in FILLED_HERE else name for name in names]).select(
         [i for i, name in enumerate(names) if not (name in FILLED_HERE and f"file_{name}" in names)]
@@ -60,7 +60,7 @@ def _beside_ours(table: pa.Table) -> pa.Table:
 
 
 def _of_one_schema(tables: list[pa.Table]) -> list[pa.Table]:
-    """Columns that are numbers in one catalogue and text in another become text."""
+    """Bring catalogues to one schema: columns that are numbers in one and text in another become text."""
     import pyarrow as pa
 
     kinds: dict[str, set[bool]] = {}
@@ -81,7 +81,7 @@ def _with_text(table: pa.Table, names: set[str]) -> pa.Table:
 
 
 def _one_row_per_id(table: pa.Table) -> pa.Table:
-    """Sorted by id; of several rows for an id, the first value that is known counts, column by column."""
+    """Sort by id, one row each; of several rows for an id, the first known value counts, column by column."""
     others = [name for name in table.column_names if name != "id"]
     grouped = table.group_by("id", use_threads=False).aggregate([(name, "first") for name in others])
     return grouped.select(["id", *(f"{name}_first" for name in others)]).rename_columns(["id", *others]).sort_by("id")
@@ -95,7 +95,7 @@ def _load(catalogue: str | os.PathLike[str], limits: ReadLimits) -> pa.Table:
 
 
 def join_catalogue(spectra: Spectra, join_file: str) -> tuple[Spectra, int]:
-    """These spectra with the catalogue's values for their ids where it has them, and how many ids it knows."""
+    """Give spectra the catalogue's values for their ids, and count the ids that it knows."""
     table = _table(join_file)
     sorted_ids = table["id"].combine_chunks()
     rows = [_row_of(id, sorted_ids) for id in spectra.ids]

@@ -90,7 +90,7 @@ def read_group(options: IngestOptions, paths: list[str]) -> Answer:
 
 
 def _read_groups(options: IngestOptions, groups: Iterable[list[str]], n_readers: int) -> Iterator[Answer]:
-    """Each in one go; if some file is too much for its reader, each of the group again by itself, to find which."""
+    """Read each group in one go; if a file is too much for its reader, read the files of the group one by one."""
     to_ask, under_way = tee(groups)
     task = (reading.outcomes_of, options)
     answers = read_groups_contained(read_each, task, to_ask, options.limits, n_readers)
@@ -104,7 +104,7 @@ def _read_groups(options: IngestOptions, groups: Iterable[list[str]], n_readers:
 def read_each(
     task: tuple[Callable[[IngestOptions, str], Iterator[Outcome]], IngestOptions], paths: list[str]
 ) -> Iterator[Answer]:
-    """In the process that reads."""
+    """Read the files of a group, in the process that reads."""
     outcomes_of, options = task
     yield [_gather(outcomes_of(options, path)) if os.path.lexists(path) else _unseen() for path in paths]
 
@@ -120,7 +120,7 @@ def _gather(outcomes: Iterator[Outcome]) -> list[Outcome] | TooMuch:
 
 
 def _bytes_of(spectra: Spectra) -> int:
-    """Or more: counting the text beside a single spectrum would take longer than sending it."""
+    """Estimate the bytes of spectra from above: counting the text of a single one would take longer than sending it."""
     return spectra.flux.nbytes + (text_beside(spectra) if len(spectra) > 1 else MOST_TEXT)
 
 
@@ -129,14 +129,14 @@ def _unseen() -> Unseen:
 
 
 def _stream_large_files(in_turn: deque[list[str]], options: IngestOptions) -> Iterator[tuple[str, Iterator[Outcome]]]:
-    """The large files whose turn it is."""
+    """Read the large files whose turn it is."""
     while in_turn and _is_streamed(in_turn[0]):
         (path,) = in_turn.popleft()
         yield path, read_outcomes(path, options)
 
 
 def _open(path: str, one: list[Outcome] | Unseen | TooMuch, options: IngestOptions) -> Iterator[Outcome]:
-    """A file that is not there is read from here, so that it is refused in the usual words, unless it is there."""
+    """Open the outcomes of a file. One that no worker saw, and that is not here either, is refused by its reader."""
     if isinstance(one, list):
         return iter(one)
     if isinstance(one, Unseen) and os.path.lexists(path):
@@ -148,7 +148,7 @@ def _open(path: str, one: list[Outcome] | Unseen | TooMuch, options: IngestOptio
 
 
 def _groups(paths: Iterable[str]) -> Iterator[list[str]]:
-    """Neighbouring files, few enough to be one unit of work; a large file stands alone."""
+    """Group neighbouring files, few enough to be one unit of work; a large file is a group of its own."""
     group: list[str] = []
     total = 0
     for path in paths:

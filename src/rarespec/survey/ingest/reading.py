@@ -57,12 +57,12 @@ Outcome = Spectra | Defect | Skipped | Unmatched
 
 
 def read_outcomes(path: str, options: IngestOptions) -> Iterator[Outcome]:
-    """All that comes out of one file, in its order, read in a process of its own."""
+    """Read all outcomes of one file, in its order, in a process of its own."""
     return read_contained(outcomes_of, options, path, options.limits)
 
 
 def outcomes_of(options: IngestOptions, path: str) -> Iterator[Outcome]:
-    """The same, read right here."""
+    """Read all outcomes of one file, in its order, in this process."""
     for item in read_here(path, options.format, options.reading):
         if not isinstance(item, Spectra):
             yield item

@@ -112,14 +112,14 @@ def _usual_jobs(n_files: int) -> int:
 
 
 def _scratch(root: Path, engine: Engine | None) -> tempfile.TemporaryDirectory[str]:
-    """On this machine; beside the survey when workers elsewhere are to see it."""
+    """Make a temporary directory on this machine; beside the survey if workers elsewhere have to see it."""
     if engine is None:
         return tempfile.TemporaryDirectory()
     return tempfile.TemporaryDirectory(dir=root.absolute().parent, prefix=f".{root.name}-")
 
 
 def _grid_of(root: Path) -> WavelengthGrid:
-    """The grid of the survey that is to grow, also of one that was interrupted; the paper's for a new one."""
+    """Find the grid of the survey that is to grow, also after an interruption; the paper's for a new one."""
     recover(root)
     return Manifest.load(root).grid if (root / MANIFEST).exists() else PAPER_GRID
 
@@ -182,7 +182,7 @@ def _take_file(source: str, outcomes: Iterator[Outcome], intake: Intake) -> None
 
 
 def _take(source: str, outcome: Outcome, intake: Intake) -> set[str]:
-    """What became of the spectra in this outcome."""
+    """Take an outcome in; say whether spectra were stored, repeated or defective."""
     if isinstance(outcome, Spectra):
         return intake.store(source, outcome)
     if isinstance(outcome, Defect):

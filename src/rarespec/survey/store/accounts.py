@@ -1,4 +1,4 @@
-"""What became of the files of an ingest: the counts, and the table of defects kept with the survey."""
+"""The account of an ingest: the counts, and the table of defects kept with the survey."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _cell(text: str) -> str:
 
 
 def load_defects(survey: Path) -> list[Defect]:
-    """The defects of the survey in this directory; none when nothing was ever wrong."""
+    """Read the defects of the survey in this directory; empty if nothing was ever wrong."""
     try:
         text = content_of(survey / NAME, MOST_TEXT).decode()
     except FileNotFoundError:

@@ -18,7 +18,7 @@ from rarespec.spectrum import WavelengthGrid
 from rarespec.survey.store.location import content_of, is_remote, ranges_of, size_of
 from rarespec.survey.store.manifest import chunk_file
 
-# ---- A file of which parts are read: on disk by moving in it, on an object store by requests for ranges.
+# ---- A file that is read in parts: on disk by seeking, on an object store by requests for ranges.
 
 
 FIRST_BYTES = 64 << 10
@@ -26,12 +26,12 @@ FIRST_BYTES = 64 << 10
 
 
 class ByteRanges(Protocol):
-    """A file of which parts can be read."""
+    """A file that can be read in parts."""
 
     size: int
 
     def read(self, places: Sequence[tuple[int, int]]) -> list[bytes]:
-        """So many bytes from each of these places on, as (start, length); fewer where the file ends."""
+        """Read at each of these places, (start, length); fewer bytes where the file ends."""
 
 
 @contextmanager
@@ -84,7 +84,7 @@ class OnStore:
         return self._fetch(ranges)
 
     def _fetch(self, ranges: list[tuple[int, int]]) -> list[bytes]:
-        """One request for ranges that follow upon each other."""
+        """Fetch ranges that follow each other with one request."""
         runs: list[tuple[int, int]] = []
         run_of = []
         for start, stop in ranges:
@@ -117,7 +117,27 @@ Numbers = NDArray[np.int64]
 
 
 def whole_chunk(path: Path, shape: tuple[int, int], dtype: str) -> NDArray[Any]:
-    """All rows, of this shape, of the chunk in this file."""
+    """Read all rows of a chunk.
+
+    Parameters
+    ----------
+    path : Path
+        File of the chunk, on disk or on an object store.
+    shape : (int, int)
+        Rows and numbers in a row.
+    dtype : str
+        NumPy's name of the type of the numbers.
+
+    Returns
+    -------
+    array
+        Of this shape and type.
+
+    Raises
+    ------
+    SurveyError
+        If the chunk is missing or damaged.
+    """
     rows = np.empty(shape, dtype)
     with _name_errors(path):
         content = content_of(path)
@@ -128,7 +148,29 @@ def whole_chunk(path: Path, shape: tuple[int, int], dtype: str) -> NDArray[Any]:
 
 
 def rows_of_chunk(path: Path, rows: NDArray[np.integer], width: int, dtype: str) -> NDArray[Any]:
-    """These rows, (k, width), of the chunk in this file; k >= 1."""
+    """Read some rows of a chunk; only the pieces that hold them are read and unpacked.
+
+    Parameters
+    ----------
+    path : Path
+        File of the chunk, on disk or on an object store.
+    rows : (k,) integer array
+        Numbers of the rows within the chunk, in any order, at least one.
+    width : int
+        Numbers in a row.
+    dtype : str
+        NumPy's name of the type of the numbers.
+
+    Returns
+    -------
+    (k, width) array
+        The rows, in this order.
+
+    Raises
+    ------
+    SurveyError
+        If the chunk is missing or damaged.
+    """
     row_bytes = width * np.dtype(dtype).itemsize
     starts = rows.astype(np.int64) * row_bytes
     with _name_errors(path), open_ranges(path) as file:
@@ -137,12 +179,13 @@ def rows_of_chunk(path: Path, rows: NDArray[np.integer], width: int, dtype: str)
         unpacked = np.empty(chunk.n_bytes_of(pieces), np.uint8)
         _unpack(chunk.only(pieces), unpacked)
     first = starts // chunk.piece_bytes
+    # Only the wanted pieces were unpacked, one after the other: each row moves with its first piece.
     places = np.searchsorted(pieces, first) * chunk.piece_bytes + starts - first * chunk.piece_bytes
     return np.stack([np.frombuffer(unpacked, dtype, width, place) for place in places.tolist()])
 
 
 class _DamagedError(Exception):
-    """With what is wrong."""
+    """Says what is wrong with a chunk."""
 
 
 @contextmanager
@@ -190,7 +233,7 @@ class _Chunk:
         return cls(file, tuple(head), n_bytes, piece_bytes, starts, ends)
 
     def pieces_with(self, starts: Numbers, length: int) -> Numbers:
-        """Numbers, rising, of the pieces that hold so many unpacked bytes from each of these places on."""
+        """Find the pieces, in rising order, that hold `length` unpacked bytes from each of these starts."""
         if (starts < 0).any() or (starts + length > self.n_bytes).any():
             raise _DamagedError("it is smaller than a block")
         first, last = starts // self.piece_bytes, (starts + length - 1) // self.piece_bytes
@@ -202,12 +245,12 @@ class _Chunk:
         return np.flatnonzero(wanted)
 
     def n_bytes_of(self, pieces: Numbers) -> int:
-        """Unpacked, of pieces in rising order."""
+        """Count the unpacked bytes of pieces in rising order."""
         missing = len(self.starts) * self.piece_bytes - self.n_bytes if pieces[-1] == len(self.starts) - 1 else 0
         return len(pieces) * self.piece_bytes - missing
 
     def only(self, pieces: Numbers) -> bytes:
-        """A chunk of these pieces alone."""
+        """Put together a chunk of these pieces only."""
         lengths = (self.ends - self.starts)[pieces]
         content = _read(self.file, list(zip(self.starts[pieces].tolist(), lengths.tolist(), strict=True)))
         n_before = BLOSC_HEADER.size + (0 if self.head[2] & NOT_PACKED else 4 * len(pieces))
@@ -242,7 +285,22 @@ def widths(grid: WavelengthGrid) -> dict[str, int]:
 
 
 def check_chunk(root: Path, array: str, block: int) -> None:
-    """Refuse a chunk that is missing or cut short: Zarr would read zeros, Blosc whatever lies in memory."""
+    """Refuse a chunk that is missing or cut short: Zarr would read zeros, Blosc whatever lies in memory.
+
+    Parameters
+    ----------
+    root : Path
+        Directory of the survey.
+    array : str
+        "flux", "ivar" or "mask".
+    block : int
+        Number of the block.
+
+    Raises
+    ------
+    SurveyError
+        If the chunk is missing or cut short. On an object store this is left to the reader of the chunk.
+    """
     path = root / chunk_file(array, block)
     if is_remote(path):  # every look is a request, and whoever reads the chunk finds the same
         return
@@ -251,7 +309,24 @@ def check_chunk(root: Path, array: str, block: int) -> None:
 
 
 def create(root: Path, n_rows: int, block_rows: int, grid: WavelengthGrid) -> dict[str, Any]:
-    """The three arrays below this directory, without any chunk yet."""
+    """Create the three arrays of a survey, without any chunk yet.
+
+    Parameters
+    ----------
+    root : Path
+        Directory below which they go.
+    n_rows : int
+        Rows of the survey now; the arrays can grow.
+    block_rows : int
+        Rows of a block, which is a chunk.
+    grid : WavelengthGrid
+        Gives the number of pixels.
+
+    Returns
+    -------
+    dict
+        "flux", "ivar" and "mask" -> zarr.Array.
+    """
     import zarr
     from zarr.codecs import BloscCodec
 

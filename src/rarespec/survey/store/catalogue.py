@@ -186,7 +186,7 @@ class Catalogue:
         return self.block(i, columns)
 
     def _open_block(self, i: int) -> Any:
-        """What Arrow reads: on a store the content itself, as a block is small and every request takes its time."""
+        """Open a block for Arrow: on a store its content, as a block is small and every request takes time."""
         import pyarrow as pa
 
         path = self._root / block_file(i)
@@ -261,7 +261,7 @@ def type_named(name: str) -> pa.DataType:
 
 
 def merge_types(one: str, other: str) -> str:
-    """The type that holds the values of both: a column may be integer in one survey and text in another."""
+    """Choose the type that holds the values of both: a column may be integer in one survey and text in another."""
     kinds = {one, other} - {"null"}
     if len(kinds) <= 1:
         return kinds.pop() if kinds else "null"
@@ -269,7 +269,7 @@ def merge_types(one: str, other: str) -> str:
 
 
 def fits_a_double(column: pa.Array | pa.ChunkedArray) -> bool:
-    """Whether these integers keep every digit as double-precision numbers."""
+    """Say whether these integers keep every digit as double-precision numbers."""
     import pyarrow.compute as pc
 
     extremes = pc.min_max(column).as_py()
@@ -277,7 +277,7 @@ def fits_a_double(column: pa.Array | pa.ChunkedArray) -> bool:
 
 
 def as_column(values: list[Any]) -> pa.Array:
-    """Python values as one of the five types a catalogue knows; mixed kinds become text."""
+    """Bring Python values to one of the five types that a catalogue knows; mixed kinds become text."""
     import pyarrow as pa
 
     values = [value.item() if isinstance(value, np.generic) else value for value in values]

@@ -52,13 +52,13 @@ class Commit:
         self._files: set[str] = set()
 
     def path(self, relative: str) -> Path:
-        """Where to write the new version of this file of the survey."""
+        """Say where to write the new version of this file of the survey."""
         path = self.staging / relative
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
     def digest(self, relative: str) -> str:
-        """Of a file that is staged for good, for the manifest. Only these are published."""
+        """Compute the digest of a file that is staged for good, for the manifest. Only these files are published."""
         self._files.add(relative)
         return sha256_of(self.staging / relative)
 
@@ -77,7 +77,7 @@ class Commit:
 
 @contextmanager
 def writer_lock(root: Path) -> Iterator[None]:
-    """Held by the one process that may change this survey."""
+    """Lock the survey, so that only one process at a time changes it."""
     import fcntl
 
     lock = _open_lock(root / LOCK)
@@ -93,7 +93,7 @@ def writer_lock(root: Path) -> Iterator[None]:
 
 
 def _open_lock(path: Path) -> int:
-    """Made if it is not there, but never where a link leads; what is no file is not waited for."""
+    """Open the lock, and create it if need be; never follow a link, and never wait for a pipe."""
     try:
         lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     except OSError as error:
@@ -109,7 +109,7 @@ def _open_lock(path: Path) -> int:
 def recover(root: Path) -> None:
     """Finish or undo what an interrupted writer left behind. Does nothing while a writer is at work.
 
-    Where that is not possible, on a full disk for instance, the old state can still be read; the next writer is told.
+    Where that fails, on a full disk for instance, the old state can still be read; the next writer raises the error.
     """
     if is_remote(root):  # nobody writes a survey there; it was copied
         return
@@ -123,12 +123,12 @@ def recover(root: Path) -> None:
 
 
 def was_interrupted(root: Path) -> bool:
-    """Whether there are traces of a change, be it that its writer died or is still at work."""
+    """Look for traces of a change whose writer died, or is still at work."""
     return any(os.path.lexists(root / name) for name in (JOURNAL, STAGING))
 
 
 def recover_locked(root: Path) -> None:
-    """The same, for the writer that already holds the lock."""
+    """Recover as `recover` does, for the writer that already holds the lock."""
     _refuse_links(root, [])
     if os.path.lexists(root / JOURNAL):
         journal = _read_journal(root)
@@ -139,13 +139,13 @@ def recover_locked(root: Path) -> None:
 
 
 def refuse_links_out(root: Path) -> None:
-    """Of a survey that is to be written: its directories are its own, so that no change can leave it."""
+    """Refuse a survey whose directories are links: a change must not leave the survey."""
     for folder in FOLDERS:
         _refuse_link(root / folder)
 
 
 def pending_manifest(root: Path) -> Manifest | None:
-    """The state that a writer is just now moving into place, if any."""
+    """Read the state that a writer is moving into place just now, if any."""
     try:
         return _read_journal(root).manifest
     except FileNotFoundError:
@@ -158,7 +158,7 @@ def sha256_of(path: Path) -> str:
 
 
 def _carry_out(root: Path, journal: Journal) -> None:
-    """Also when a part of it was done before an interruption."""
+    """Carry out a journal, also one that was carried out in part before an interruption."""
     changed = {root}
     for relative in journal.moves:
         target = root / relative
@@ -175,7 +175,7 @@ def _carry_out(root: Path, journal: Journal) -> None:
 
 
 def _read_journal(root: Path) -> Journal:
-    """The journal, whole and valid; a damaged one must not overwrite a good manifest."""
+    """Read the journal, whole and valid; a damaged one must not overwrite a good manifest."""
     path = root / JOURNAL
     try:
         journal = json.loads(content_of(path, MOST_TEXT))
@@ -197,7 +197,7 @@ def _read_journal(root: Path) -> Journal:
 
 
 def _check_moves(root: Path, journal: Journal) -> None:
-    """Before the first move: each file is staged, or has been moved, with the content that the manifest tells."""
+    """Check, before the first move, that each file is staged or has been moved, with the digest in the manifest."""
     _refuse_links(root, journal.moves)
     digests = journal.manifest.digests()
     for relative in journal.moves:
@@ -211,12 +211,12 @@ def _check_moves(root: Path, journal: Journal) -> None:
 
 
 def _is_plain_file(path: Path) -> bool:
-    """No link to one either."""
+    """Say whether this is a file, and not a link to one."""
     return path.is_file() and not path.is_symlink()
 
 
 def _refuse_links(root: Path, moves: Iterable[str]) -> None:
-    """No file may be taken from, or brought to, where a link leads."""
+    """Refuse links on the way: no file may be taken from elsewhere or moved elsewhere."""
     folders = {folder for relative in moves for folder in Path(relative).parents} | {Path()}
     for folder in sorted(folders):
         _refuse_link(root / STAGING / folder)
@@ -238,7 +238,7 @@ def _not_ours(path: Path) -> SurveyError:
 
 
 def _publish_file(root: Path, name: str, content: bytes) -> None:
-    """Whole or not at all; an interruption leaves nothing outside the staging area."""
+    """Write a file whole or not at all; an interruption leaves nothing outside the staging area."""
     temporary = root / STAGING / name
     temporary.parent.mkdir(exist_ok=True)
     temporary.unlink(missing_ok=True)  # of an interrupted try, or a link that leads elsewhere
@@ -250,7 +250,7 @@ def _publish_file(root: Path, name: str, content: bytes) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Onto the disk itself, so that the order of operations holds through a loss of power."""
+    """Flush to the disk itself, so that the order of operations survives a power failure."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -59,12 +59,12 @@ class StoredValues:
         return any(self._value_at(row) == value for hashes, rows in self._runs for row in _rows_with(key, hashes, rows))
 
     def add(self, values: Sequence[str]) -> None:
-        """Values of the next rows, not published yet."""
+        """Add values of the next rows, which are not published yet."""
         self._fresh += values
         self._fresh_set.update(values)
 
     def forget_published(self, manifest: Manifest) -> None:
-        """The survey now has the rows of this manifest on disk: forget the text of their values."""
+        """Forget the text of values whose rows this manifest has on disk."""
         n_new = manifest.n_rows - self._n_published
         self._show(Catalogue(self._survey.path, manifest))
         self._absorb(self._fresh[:n_new])
@@ -118,7 +118,7 @@ class ColumnLimit:
         self.left_out: set[str] = set()
 
     def within(self, spectra: Spectra) -> Spectra:
-        """These spectra with the columns that the survey takes."""
+        """Keep the columns of these spectra that the survey takes."""
         if self._known.issuperset(spectra.catalogue):
             return spectra
         own = [name for name in spectra.catalogue if name not in ALWAYS]
@@ -147,28 +147,28 @@ class Intake:
         self._defects_changed = False
 
     def holds_all_of(self, source: str) -> bool:
-        """Whether this input was stored before, to its end and without a defect; otherwise it is read again."""
+        """Say whether this input was stored before, to its end and without a defect; otherwise it is read again."""
         return source in self._sources and source not in self._unfinished and source not in self._defects
 
     def begin(self, source: str) -> None:
-        """This input is about to be read; what was wrong with it before is found anew, or has been mended."""
+        """Begin an input; what was wrong with it before is found again, or has been mended."""
         self._unfinished.add(source)
         if self._defects.pop(source, None):
             self._defects_changed = True
 
     def forget_mended_folders(self) -> None:
-        """Folders that could not be listed once, and can be now. No file bears their name, so none is begun again."""
+        """Forget folders that could not be listed once and can be now. They are no files, so none is begun again."""
         mended = [source for source in self._defects if os.path.isdir(source) and os.access(source, os.R_OK | os.X_OK)]
         for source in mended:
             del self._defects[source]
             self._defects_changed = True
 
     def finish(self, source: str) -> None:
-        """This input was read to its end."""
+        """Note that this input was read to its end."""
         self._unfinished.discard(source)
 
     def store(self, source: str, spectra: Spectra) -> set[str]:
-        """Take what is new; says whether spectra were stored, repeated, or both."""
+        """Take what is new; say whether spectra were stored, repeated, or both."""
         first_of_id = dict(zip(reversed(spectra.ids), reversed(range(len(spectra))), strict=True))
         new = [i for i, id in enumerate(spectra.ids) if first_of_id[id] == i and id not in self._ids]
         self.report.spectra["repeated"] += len(spectra) - len(new)

@@ -58,7 +58,7 @@ def _remote(url: str) -> Path:
 
 
 def refuse_remote(place: Path) -> None:
-    """Of what is to be written: a survey is made on a disk, where a change can be published as a whole."""
+    """Refuse to write to an object store: a survey is made on a disk, where a change can be published as a whole."""
     from rarespec.errors import UsageError
 
     if is_remote(found := location(place)):
@@ -68,7 +68,7 @@ def refuse_remote(place: Path) -> None:
 
 
 def content_of(path: Path, at_most: int | None = None) -> bytes:
-    """All of a file, of so many bytes at most; one request where it is on a store."""
+    """Read a whole file of at most so many bytes; from a store with one request."""
     if is_remote(path):
         with reaching(path):
             return bytes(_fs(path).cat_file(_key(path)))
@@ -79,7 +79,7 @@ def content_of(path: Path, at_most: int | None = None) -> bytes:
 
 
 def open_to_read(path: Path) -> io.FileIO:
-    """A file. A pipe or a device in its place is refused: to read it might never end."""
+    """Open a file. A pipe or a device in its place is refused: reading it might never end."""
     if is_remote(path):
         return cast(io.FileIO, path.open("rb"))
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -93,7 +93,7 @@ def open_to_read(path: Path) -> io.FileIO:
 
 
 def put_file(path: Path, content: bytes) -> None:
-    """A file of a store, whole or not at all, as stores publish what was sent to its end."""
+    """Write a file to a store, whole or not at all: stores publish only what was sent to its end."""
     with reaching(path):
         _fs(path).pipe_file(_key(path), content)
 
@@ -104,14 +104,14 @@ def size_of(path: Path) -> int:
 
 
 def ranges_of(path: Path, ranges: list[tuple[int, int]]) -> list[bytes]:
-    """The bytes from each start to its stop, asked for all at once."""
+    """Read the bytes from each start to its stop, all requested at once."""
     starts, stops = ([pair[i] for pair in ranges] for i in (0, 1))
     with reaching(path):
         return list(_fs(path).cat_ranges([_key(path)] * len(ranges), starts, stops, on_error="raise"))
 
 
 def sizes_below(root: Path) -> dict[str, int]:
-    """Every file below this directory, by its path inside it with slashes -> bytes."""
+    """Map every file below this directory, by its path inside it with slashes, to its bytes."""
     if is_remote(root):
         with reaching(root):
             found = _fs(root).find(_key(root), detail=True)
@@ -124,7 +124,7 @@ def sizes_below(root: Path) -> dict[str, int]:
 
 
 def remove_tree(directory: Path) -> None:
-    """With all that is in it; what cannot be removed stays."""
+    """Remove a directory with all that is in it; what cannot be removed stays."""
     if not is_remote(directory):
         shutil.rmtree(directory, ignore_errors=True)
         return
@@ -136,7 +136,7 @@ def remove_tree(directory: Path) -> None:
 
 
 def local_neighbour(place: str | os.PathLike[str], ending: str) -> Path:
-    """A file beside this directory, whatever link led there; in the current directory for one under a URL."""
+    """Name a file beside this directory itself, not beside a link to it; in the current directory for a URL."""
     path = location(place)
     home = Path.cwd() / path.name if is_remote(path) else path.resolve()
     return home.with_name(f"{home.name}{ending}")
@@ -144,7 +144,7 @@ def local_neighbour(place: str | os.PathLike[str], ending: str) -> Path:
 
 @contextmanager
 def reaching(path: Path) -> Iterator[None]:
-    """Every store's library has its own exceptions for being unreachable; outside they are all OSError."""
+    """Turn the exceptions of a store's library into OSError; each library has its own for being unreachable."""
     try:
         yield
     except OSError:

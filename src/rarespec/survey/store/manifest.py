@@ -25,12 +25,12 @@ DEFECTS = "defects.csv"
 
 
 def chunk_file(array: str, block: int) -> str:
-    """The rows of one block of an array."""
+    """Name the file with the rows of one block of an array."""
     return f"{array}/c/{block}/0"
 
 
 def block_file(block: int) -> str:
-    """The catalogue of one block."""
+    """Name the file with the catalogue of one block."""
     return f"catalogue/{block:06d}.parquet"
 
 
@@ -78,7 +78,7 @@ KEYS = {
 
 
 def check_content(content: Mapping[str, Any]) -> None:
-    """Of a manifest without its format, version and digest."""
+    """Check the content of a manifest without its format, version and digest."""
     _check_keys(content, KEYS, "the manifest")
     for name, kind in KEYS.items():
         _check_type(content[name], kind, name)
@@ -94,7 +94,7 @@ def check_content(content: Mapping[str, Any]) -> None:
 
 
 def check_block_size(block_rows: int, n_pixels: int) -> None:
-    """Refuses blocks that could be neither packed nor held in memory."""
+    """Refuse blocks that could be neither packed nor held in memory."""
     _check_range(block_rows, 1, MOST_BYTES_OF_BLOCK, "block_rows")
     _check_range(n_pixels, 2, MOST_PIXELS, "grid n_pixels")
     if block_rows * n_pixels * np.dtype(np.float32).itemsize > MOST_BYTES_OF_BLOCK:

@@ -97,7 +97,7 @@ class SurveyWriter:
         self._exit.close()
 
     def _start_buffer(self) -> None:
-        """An empty block, or the last one of the survey when it still has room."""
+        """Start with an empty block, or with the last one of the survey if it still has room."""
         rows, pixels = self.manifest.block_rows, self.manifest.grid.n_pixels
         self._buffer: dict[str, NDArray[Any]] = {
             "flux": np.zeros((rows, pixels), np.float32),
@@ -116,7 +116,7 @@ class SurveyWriter:
             self._load_last_block()
 
     def _load_last_block(self) -> None:
-        """Into the buffer, after a look at its digests: rewriting must not make damage look sound."""
+        """Load the last block into the buffer once its digests match: rewriting must not make damage look sound."""
         for name, digest in self.manifest.blocks[-1].digests.items():
             if not (self.root / name).exists() or sha256_of(self.root / name) != digest:
                 raise SurveyError(f"{self.root / name}: changed since it was written; run `rarespec verify`")
@@ -259,7 +259,7 @@ class SurveyWriter:
         return kind
 
     def _has_large_integers(self, name: str) -> bool:
-        """Whether a whole number of this column would lose digits as a double: looked up only when its type changes."""
+        """Look up, when the type of a column changes, whether a whole number in it would lose digits as a double."""
         if name in self._beyond_doubles:
             return True
         if self.manifest.columns.get(name) != "int64":
@@ -280,7 +280,7 @@ def _refuse_other_directories(root: Path) -> None:
 
 
 def _manifest_for(root: Path, grid: WavelengthGrid, rest_frame: bool, block_rows: int) -> Manifest:
-    """The manifest of the survey that is there, which must have this grid, or of a new and empty one."""
+    """Load the manifest of the survey that is there, which must have this grid, or make one for a new survey."""
     if not (root / MANIFEST).exists():
         try:
             check_block_size(block_rows, grid.n_pixels)
@@ -297,7 +297,7 @@ def _manifest_for(root: Path, grid: WavelengthGrid, rest_frame: bool, block_rows
 
 
 def provenance_entry(action: str, **details: Any) -> dict[str, Any]:
-    """Who made these rows: versions, time and choices, for the manifest."""
+    """Record how these rows were made: versions, time and choices, for the manifest."""
     libraries = {name: version(name) for name in ("numpy", "zarr", "pyarrow", "astropy")}
     return {
         "action": action,

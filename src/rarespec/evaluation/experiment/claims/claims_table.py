@@ -1,4 +1,4 @@
-"""Every claim of Du et al. (2016) that can be checked, as a table: what it says, where, and what became of it here."""
+"""Every claim of Du et al. (2016) that can be checked, as a table: what it says, where, and whether it holds here."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ LEFT_TO_THE_EYE = "that the median filter removes sky lines and noise effectivel
 
 
 def paper_claims(results: Results) -> list[Finding]:
-    """Each with the words of the paper, the figures that speak for or against it, and a verdict."""
+    """Check every claim of the paper: its words, the figures that speak for or against it, and a verdict."""
     return [*order_claims(results), *list_claims(results), *cost_claims(results), *parameter_claims(results)]
 
 
-# ---- The claims of the paper as a table: what it says, where, and what became of it here.
+# ---- The claims of the paper as a table: what it says, where, and whether it holds here.
 
 
 CAPTION = "What Du et al. (2016) state, where they state it, and whether it holds on this survey."
@@ -38,7 +38,7 @@ def claims_markdown(results: Results) -> str:
 
 
 def claims_csv(results: Results) -> str:
-    """With every sentence, so that a reader need not open the page."""
+    """Write the claims as CSV, with every sentence, so that a reader need not open the page."""
     header = ["claim", "verdict", "where", "place", "words", "figures"]
     rows = [
         [claim.title, claim.verdict, claim.where, claim.quote.place, claim.quote.words, " ".join(claim.sentences)]

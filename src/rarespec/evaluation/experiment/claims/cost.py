@@ -24,7 +24,7 @@ SLOWER = ("emr", "bagging_svm", "label_propagation", "lrga")
 CLOSE = 2.0
 """Factor within which two times count as equal."""
 NOISE = 1.25
-"""Factor within which two times of one method cannot be told apart."""
+"""Factor within which two times of one method count as equal."""
 ENOUGH = 50
 """Rows in a bag from which on learning, not scoring, takes the time."""
 

@@ -180,6 +180,22 @@ def order_claims(results: Results) -> list[Finding]:
 
 
 def check_order(results: Results, statement: Statement, metric: Metric) -> Finding:
+    """Check a statement about the order of methods, by one metric.
+
+    Parameters
+    ----------
+    results : Results
+        Results of the experiment.
+    statement : Statement
+        Which methods are above or below which others, and for which numbers of known examples.
+    metric : Metric
+        What the methods are compared by; higher must be better.
+
+    Returns
+    -------
+    Finding
+        A sentence for each number of known examples, and the verdict on all of them. `NOT_RUN` when no draws can tell.
+    """
     title = f"{statement.text}, by {metric.short}"
     checks = {
         n_known: _against_rivals(results, statement, metric, n_known)
