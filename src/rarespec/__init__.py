@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rarespec.formats.specutils_objects import from_specutils as from_specutils
     from rarespec.hats.search import search_hats as search_hats
     from rarespec.hats.writing import write_hats as write_hats
+    from rarespec.inspector import inspect_ranking as inspect_ranking
     from rarespec.labels import Campaign as Campaign
     from rarespec.labels import Label as Label
     from rarespec.mock import MockSky as MockSky
@@ -67,6 +68,7 @@ _HOME_OF = {
     "from_specutils": "formats.specutils_objects",
     "graph_of": "survey",
     "ingest": "survey.ingest",
+    "inspect_ranking": "inspector",
     "load_model": "searching",
     "plot_candidate": "plots",
     "plot_spectra": "plots",

@@ -127,6 +127,11 @@ def test_the_search_of_surveys_takes_a_catalogue(catalogue, carbon, opened):
     assert found.table["id"].tolist() == same.table["id"].tolist() and found.provenance["seed"] == 3
 
 
+def test_the_inspector_is_refused_and_says_what_to_inspect_instead(ranking):
+    with pytest.raises(UsageError, match=r"workspace=FOLDER.*rarespec inspect FOLDER/sky\.survey --known"):
+        ranking.inspect(person="Ada")
+
+
 def test_what_only_surveys_have_is_refused(catalogue):
     with pytest.raises(UsageError, match="leave --device out"):
         rs.search(catalogue, ["x"], device="cuda")
