@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from rarespec.rankers import Ranker as Ranker
     from rarespec.searching import Ranking as Ranking
     from rarespec.searching import load_model as load_model
-    from rarespec.searching.model import save_search as save_search
     from rarespec.searching.request import SearchRequest as SearchRequest
     from rarespec.searching.search import search_with_model as search_with_model
     from rarespec.searching.selection import Selection as Selection
@@ -76,7 +75,6 @@ _HOME_OF = {
     "plot_template": "plots",
     "plot_yield": "plots",
     "read": "formats",
-    "save_search": "searching",
     "search_hats": "hats",
     "search_with_model": "searching",
     "write_hats": "hats",

@@ -62,7 +62,7 @@ def carbon(sky):
 @pytest.fixture(scope="module")
 def model(survey, carbon, tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "carbon.safetensors"
-    return rs.save_search(rs.search(survey, carbon[:4], method="matched_filter"), path)
+    return rs.search(survey, carbon[:4], method="matched_filter").save(path)
 
 
 @pytest.fixture(scope="module")

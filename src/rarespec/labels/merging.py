@@ -34,10 +34,10 @@ def find_standing_labels(events: Events) -> dict[tuple[str, str], LabelEvent]:
 
     Examples
     --------
-    >>> from rarespec.labels import Label, LabelEvent, new_event_id, standing_labels
+    >>> from rarespec.labels import Label, LabelEvent, find_standing_labels, new_event_id
     >>> first = LabelEvent(new_event_id(), "a", Label.UNSURE, person="Ada", at="2025-03-01T20:15:00Z")
     >>> second = LabelEvent(new_event_id(), "a", Label.YES, person="Ada", at="2025-03-01T20:16:00Z")
-    >>> str(standing_labels([first, second])["a", "Ada"].label)
+    >>> str(find_standing_labels([first, second])["a", "Ada"].label)
     'yes'
     """
     found: dict[tuple[str, str], LabelEvent] = {}
