@@ -132,7 +132,7 @@ def search(
     radius_arcsec : float
         How far from a given position a spectrum may be.
     progress : callable, optional
-        Called with the blocks of features done, and in all; for a HATS catalogue, with the partitions scored.
+        Called with the blocks of features done, and in all; for a HATS catalogue, with the partitions done.
     engine : address, client or engine, optional
         Where to compute: in this process by default, or on a Dask cluster, given by its address, its client or as a
         DaskCluster. The ranking is the same.

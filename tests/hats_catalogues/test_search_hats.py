@@ -119,6 +119,16 @@ def test_what_is_known_is_learned_from_a_sample(catalogue, survey, carbon, given
     assert found.account.read == len(survey) + 2 and found.account.not_listed == 5
 
 
+def test_progress_is_shown_while_examples_are_found_a_sample_is_drawn_and_all_is_scored(catalogue, carbon, model):
+    n, seen = len(partition_files(catalogue)), []
+    each = [(i, n) for i in range(1, n + 1)]
+    search_hats(catalogue, model=model, top=TOP, progress=lambda done, total: seen.append((done, total)))
+    assert seen == each
+    seen.clear()
+    rs.search(catalogue, carbon[:4], "matched_filter", TOP, progress=lambda done, total: seen.append((done, total)))
+    assert seen == each * 3
+
+
 @pytest.mark.parametrize("opened", [False, True])
 def test_the_search_of_surveys_takes_a_catalogue(catalogue, carbon, opened):
     place = lsdb.open_catalog(catalogue, columns="all") if opened else str(catalogue)

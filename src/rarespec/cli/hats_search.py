@@ -60,7 +60,7 @@ def _ranking(options: SearchOptions, save_model: Path | None) -> HatsRanking:
     from rarespec.hats.search import HatsPlan, rank_catalogue
 
     request = options.request()
-    with progress("score", "partitions") as show:
+    with progress("read", "partitions") as show:
         return rank_catalogue(options.survey, request, HatsPlan(save_model=save_model), show)
 
 
