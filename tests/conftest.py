@@ -19,7 +19,7 @@ from rarespec.spectrum import PAPER_GRID, Spectra, WavelengthGrid
 settings.register_profile("rarespec", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("rarespec")
 
-# A shell ignores Ctrl-C for what it runs in the background, and so would every process that a test starts and interrupts.
+# A shell has what it runs in the background ignore Ctrl-C, and with it every process that a test starts and interrupts.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -21,8 +21,10 @@ from rarespec.evaluation.experiment.run import run_experiment
 from rarespec.evaluation.experiment.setting import Setting
 from rarespec.evaluation.experiment.task_runner import label_survey
 from rarespec.mock.simulate import SkyChoice, simulate_survey
+from rarespec.spectrum import WavelengthGrid
 from rarespec.survey import Survey
 
+COARSE = WavelengthGrid("log", 3.593, 4e-4, 900)
 SETTING = Setting(
     "carbon", ("lda", "emr", "bagging_svm", "bagging_top_push"), (1, 3), trials=3, tuning_draws=1, sensitivity_draws=1
 )
@@ -30,7 +32,9 @@ SETTING = Setting(
 
 @pytest.fixture(scope="module")
 def survey(tmp_path_factory):
-    return simulate_survey(SkyChoice(400, (("carbon", 20),), seed=5), tmp_path_factory.mktemp("run") / "mock.survey")
+    return simulate_survey(
+        SkyChoice(400, (("carbon", 20),), seed=5, grid=COARSE), tmp_path_factory.mktemp("run") / "mock.survey"
+    )
 
 
 @pytest.fixture(scope="module")
