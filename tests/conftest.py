@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +18,10 @@ from rarespec.spectrum import PAPER_GRID, Spectra, WavelengthGrid
 # No test measures time. In continuous integration the examples are the same every time; elsewhere they explore.
 settings.register_profile("rarespec", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("rarespec")
+
+# A shell has what it runs in the background ignore Ctrl-C, and with it every process that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SMALL_GRID = WavelengthGrid("log", 3.6, 1e-3, 300)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rarespec.formats.specutils_objects import from_specutils as from_specutils
     from rarespec.hats.search import search_hats as search_hats
     from rarespec.hats.writing import write_hats as write_hats
+    from rarespec.inspector import inspect_ranking as inspect_ranking
     from rarespec.labels import Campaign as Campaign
     from rarespec.labels import Label as Label
     from rarespec.mock import MockSky as MockSky
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from rarespec.rankers import Ranker as Ranker
     from rarespec.searching import Ranking as Ranking
     from rarespec.searching import load_model as load_model
-    from rarespec.searching.model import save_search as save_search
     from rarespec.searching.request import SearchRequest as SearchRequest
     from rarespec.searching.search import search_with_model as search_with_model
     from rarespec.searching.selection import Selection as Selection
@@ -67,6 +67,7 @@ _HOME_OF = {
     "from_specutils": "formats.specutils_objects",
     "graph_of": "survey",
     "ingest": "survey.ingest",
+    "inspect_ranking": "inspector",
     "load_model": "searching",
     "plot_candidate": "plots",
     "plot_spectra": "plots",
@@ -74,7 +75,6 @@ _HOME_OF = {
     "plot_template": "plots",
     "plot_yield": "plots",
     "read": "formats",
-    "save_search": "searching",
     "search_hats": "hats",
     "search_with_model": "searching",
     "write_hats": "hats",
@@ -132,7 +132,7 @@ def search(
     radius_arcsec : float
         How far from a given position a spectrum may be.
     progress : callable, optional
-        Called with the blocks of features done, and in all; for a HATS catalogue, with the partitions scored.
+        Called with the blocks of features done, and in all; for a HATS catalogue, with the partitions done.
     engine : address, client or engine, optional
         Where to compute: in this process by default, or on a Dask cluster, given by its address, its client or as a
         DaskCluster. The ranking is the same.

@@ -7,7 +7,10 @@ from typer.testing import CliRunner
 
 from rarespec.cli.app import app
 from rarespec.mock.simulate import SkyChoice, simulate_survey
+from rarespec.plots.experiment import figures
+from rarespec.spectrum import WavelengthGrid
 
+COARSE = WavelengthGrid("log", 3.593, 4e-4, 900)
 FEW = ("--methods", "lda,bagging_top_push", "--np", "1,3", "--trials", "2", "--sensitivity-draws", "1", "--jobs", "1")
 
 
@@ -18,13 +21,19 @@ def rarespec(*words):
 @pytest.fixture(scope="module")
 def survey(tmp_path_factory):
     path = tmp_path_factory.mktemp("experiment") / "mock.survey"
-    return simulate_survey(SkyChoice(300, (("qso", 15),), seed=5), path).path
+    return simulate_survey(SkyChoice(300, (("qso", 15),), seed=5, grid=COARSE), path).path
 
 
 @pytest.fixture(scope="module")
 def finished(survey, tmp_path_factory):
     out = tmp_path_factory.mktemp("out") / "qso"
     return rarespec("experiment", survey, "--rare", "qso", "--out", out, "--tuning-draws", 0, *FEW), out
+
+
+@pytest.fixture
+def no_figures(monkeypatch):
+    """Figures take most of the time of a small experiment; where they are not what is tested, none is drawn."""
+    monkeypatch.setattr(figures, "draw_figures", lambda *args, **kwargs: [])
 
 
 def test_everything_is_written(finished):
@@ -47,6 +56,7 @@ def test_a_second_run_repeats_nothing_and_tells_the_same(finished, survey):
     assert again.stdout == result.stdout and (out / "journal.jsonl").read_bytes() == journal
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_json_for_programs(finished, survey):
     again = rarespec("experiment", survey, "--rare", "qso", "--out", finished[1], "--tuning-draws", 0, *FEW, "--json")
     summary = json.loads(again.stdout)
@@ -75,6 +85,7 @@ def test_wrong_use_is_told_in_one_line(survey, tmp_path, words, said):
     assert result.exit_code == 2 and said in result.output and "Traceback" not in result.output
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_what_was_left_out_sets_the_exit_code(survey, tmp_path):
     words = ("--methods", "lda", "--np", "1,20", "--trials", "1", "--tuning-draws", "0", "--jobs", "1")
     result = rarespec("experiment", survey, "--rare", "qso", "--out", tmp_path / "x", *words)
@@ -87,6 +98,7 @@ def test_a_class_that_the_mock_does_not_have(tmp_path):
     assert result.exit_code == 2 and "unicorn" in result.output and not (tmp_path / "x").exists()
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_numbers_that_nobody_asked_for_may_be_left_out(survey, tmp_path):
     words = ("--methods", "lda", "--trials", "1", "--tuning-draws", "0", "--jobs", "1")
     result = rarespec("experiment", survey, "--rare", "qso", "--out", tmp_path / "x", *words)

@@ -11,7 +11,7 @@ import pytest
 from numpydoc.docscrape import NumpyDocString
 
 ROOMS = ("spectrum", "formats", "features", "rankers", "evaluation", "engines", "gpu")
-ROOMS += ("survey", "searching", "labels", "hats", "fetching", "mock", "plots")
+ROOMS += ("survey", "searching", "labels", "hats", "inspector", "fetching", "mock", "plots")
 
 MANY = 3
 """Parameters from which each must be documented; fewer may be told in the first sentence."""

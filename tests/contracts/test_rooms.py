@@ -99,7 +99,7 @@ def test_nothing_private_is_imported_from_another_room() -> None:
 
 
 PUBLIC_ROOMS = ("spectrum", "formats", "features", "rankers", "survey", "searching", "labels", "hats", "evaluation")
-PUBLIC_ROOMS += ("engines", "gpu", "plots", "mock", "fetching")
+PUBLIC_ROOMS += ("engines", "gpu", "inspector", "plots", "mock", "fetching")
 
 
 @pytest.mark.parametrize("room", ["", *PUBLIC_ROOMS])

@@ -106,7 +106,7 @@ def test_other_recipes_give_the_same_too(made, tmp_path, engine, recipe):
 
 
 def test_a_model_ranks_another_survey_the_same_here_and_there(made, local, tmp_path, engine):
-    model = rs.save_search(local, tmp_path / "carbon.safetensors")
+    model = local.save(tmp_path / "carbon.safetensors")
     here = rs.search_with_model(fresh(made, tmp_path / "here.survey"), model, top=30)
     there = rs.search_with_model(fresh(made, tmp_path / "there.survey"), model, top=30, engine=engine)
     assert_same(there, here)
@@ -139,7 +139,7 @@ def test_killed_workers_change_nothing(survey, local, engine, cluster, kills):
 
 @pytest.mark.exhaustive
 def test_workers_killed_while_a_model_is_applied_change_nothing(made, local, tmp_path, engine, cluster):
-    model = rs.save_search(local, tmp_path / "carbon.safetensors")
+    model = local.save(tmp_path / "carbon.safetensors")
     here = rs.search_with_model(fresh(made, tmp_path / "here.survey"), model, top=30)
     killing = KillsWorkers(engine, cluster, [3, 8, BLOCKS + 2, BLOCKS + 5, BLOCKS + 9])
     there = rs.search_with_model(fresh(made, tmp_path / "there.survey"), model, top=30, engine=killing)

@@ -14,7 +14,7 @@ import tempfile
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -26,7 +26,9 @@ from formats import small_fits
 from formats.mutations import mutated
 from formats.test_fits_fuzz import unusual
 from formats.watched_reader import Outcome, WatchedReader
-from rarespec.formats.readers import READERS
+from rarespec.formats.reader import Found, ReadOptions
+from rarespec.formats.readers import PLAIN_LAYOUTS, READERS, read_here, read_plain
+from rarespec.spectrum import Spectra
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -175,6 +177,41 @@ def test_two_thousand_damaged_files(subject: str, reader: WatchedReader) -> None
 def test_two_thousand_damaged_catalogues(catalogue_reader: WatchedReader) -> None:
     counts = fuzz(CATALOGUES, range(2000), catalogue_reader)
     assert counts["inputs"] == 2000 and not counts["out of memory"]
+
+
+def read_both_ways(subject: str, numbers: range) -> int:
+    """Count the damaged files that one process alone reads; each gives what the reader in its own process gives."""
+    n_plain = 0
+    with tempfile.TemporaryDirectory(dir=_quick_folder()) as folder:
+        path = Path(folder, "a.fits")
+        for number in numbers:
+            path.write_bytes(damaged_file(subject, number)[0][""])
+            plain = read_plain(str(path), None, ReadOptions())
+            if plain is not None:
+                n_plain += 1
+                assert _bytes_of(plain) == _bytes_of(read_here(path)), f"{subject}, number {number}"
+    return n_plain
+
+
+def _bytes_of(found: Iterable[Found]) -> list[object]:
+    """To compare: NaN is equal to itself."""
+    return [
+        (*(array.tobytes() for array in (item.wavelength, item.flux, item.ivar, item.bad)), repr(item.catalogue))
+        if isinstance(item, Spectra)
+        else item
+        for item in found
+    ]
+
+
+@pytest.mark.parametrize("subject", PLAIN_LAYOUTS)
+def test_what_is_read_without_a_process_of_its_own_is_the_same(subject: str) -> None:
+    assert 0 < read_both_ways(subject, range(300)) < 300
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("subject", PLAIN_LAYOUTS)
+def test_fifty_thousand_files_without_a_process_of_their_own(subject: str) -> None:
+    assert 0 < read_both_ways(subject, range(2000, 52_000)) < 50_000
 
 
 @pytest.mark.exhaustive

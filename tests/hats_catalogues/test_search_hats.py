@@ -62,7 +62,7 @@ def carbon(sky):
 @pytest.fixture(scope="module")
 def model(survey, carbon, tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "carbon.safetensors"
-    return rs.save_search(rs.search(survey, carbon[:4], method="matched_filter"), path)
+    return rs.search(survey, carbon[:4], method="matched_filter").save(path)
 
 
 @pytest.fixture(scope="module")
@@ -119,12 +119,27 @@ def test_what_is_known_is_learned_from_a_sample(catalogue, survey, carbon, given
     assert found.account.read == len(survey) + 2 and found.account.not_listed == 5
 
 
+def test_progress_is_shown_while_examples_are_found_a_sample_is_drawn_and_all_is_scored(catalogue, carbon, model):
+    n, seen = len(partition_files(catalogue)), []
+    each = [(i, n) for i in range(1, n + 1)]
+    search_hats(catalogue, model=model, top=TOP, progress=lambda done, total: seen.append((done, total)))
+    assert seen == each
+    seen.clear()
+    rs.search(catalogue, carbon[:4], "matched_filter", TOP, progress=lambda done, total: seen.append((done, total)))
+    assert seen == each * 3
+
+
 @pytest.mark.parametrize("opened", [False, True])
 def test_the_search_of_surveys_takes_a_catalogue(catalogue, carbon, opened):
     place = lsdb.open_catalog(catalogue, columns="all") if opened else str(catalogue)
     found = rs.search(place, carbon[:4], "matched_filter", TOP, seed=3)
     same = search_hats(catalogue, carbon[:4], top=TOP, method="matched_filter", seed=3)
     assert found.table["id"].tolist() == same.table["id"].tolist() and found.provenance["seed"] == 3
+
+
+def test_the_inspector_is_refused_and_says_what_to_inspect_instead(ranking):
+    with pytest.raises(UsageError, match=r"workspace=FOLDER.*rarespec inspect FOLDER/sky\.survey --known"):
+        ranking.inspect(person="Ada")
 
 
 def test_what_only_surveys_have_is_refused(catalogue):

@@ -20,7 +20,6 @@ from rarespec._version import __version__
 from rarespec.features import PaperFeatures
 from rarespec.labels.event import Label, LabelEvent
 from rarespec.labels.log import LabelLog
-from rarespec.searching.model import save_search
 from rarespec.spectrum import Defect, Reason, Spectra, WavelengthGrid
 from rarespec.survey import Survey
 from rarespec.survey.store import accounts as defect_table
@@ -82,7 +81,7 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few neighbours are possible
         rs.search(searched, KNOWN, "label_propagation", recipe=recipe())
-        save_search(rs.search(searched, KNOWN, "auto", recipe=recipe()), folder / "carbon.safetensors")
+        rs.search(searched, KNOWN, "auto", recipe=recipe()).save(folder / "carbon.safetensors")
     with LabelLog(folder / "labels.sqlite") as log:
         log.add(EVENTS)
 

@@ -20,7 +20,6 @@ from rarespec.labels.event import Label
 from rarespec.rankers.ranker import Kept, PreparingRanker
 from rarespec.searching import candidates
 from rarespec.searching.candidates import UNEXAMINED
-from rarespec.searching.model import save_search
 from rarespec.searching.relearning import Relearning
 from rarespec.searching.request import SearchRequest
 from rarespec.searching.search import prepare_search
@@ -184,7 +183,7 @@ def test_an_earlier_ranking_keeps_its_own_ranker(campaign: Campaign, rare: list[
 def test_what_was_learned_can_be_saved(survey: Survey, rare: list[str], tmp_path: Path, method: str) -> None:
     campaign = Campaign.start(survey, rare[:3], method, top=20, recipe=QUICK["recipe"])
     campaign.relearn({rare[3]: YES})
-    assert save_search(campaign.ranking, tmp_path / "model.safetensors").exists()
+    assert campaign.ranking.save(tmp_path / "model.safetensors").exists()
 
 
 # --- flags

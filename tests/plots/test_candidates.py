@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from matplotlib.colors import to_hex
 
-from rarespec.pages.svg_path import path_through, round_numbers
+from rarespec.pages.svg import path_through, round_numbers
 from rarespec.plots.candidates import HEIGHT, WIDTH, candidate_svg, draw_candidate, flux_limits
 from rarespec.plots.canvas import BLUE, GREY, RED, empty_figure
 from rarespec.searching.explain.portrait import Portrait

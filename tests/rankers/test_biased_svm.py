@@ -109,7 +109,7 @@ class Oracle:
     def __init__(self):
         self.totals = []
 
-    def trained(self, X, known, costs):
+    def train(self, X, known, costs):
         self.totals.append(costs[~known].sum())
         return self
 

@@ -20,7 +20,6 @@ from rarespec.features import PaperFeatures
 from rarespec.rankers import model_values as container
 from rarespec.rankers.by_name import NAMES
 from rarespec.rankers.model_file import ModelFileError, load_model
-from rarespec.searching.model import save_search
 from rarespec.searching.search import search_with_model
 from rarespec.survey import Survey
 
@@ -46,7 +45,7 @@ def models(survey: Survey, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     found = {}
     for name in NAMES:
         ranking = search(survey, known, name, TOP, params=_quick(name), recipe=PaperFeatures(n_components=5))
-        found[name] = save_search(ranking, folder / name).read_bytes()
+        found[name] = ranking.save(folder / name).read_bytes()
     return found
 
 

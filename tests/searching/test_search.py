@@ -6,7 +6,6 @@ import pytest
 import rarespec as rs
 from rarespec.errors import UsageError
 from rarespec.mock.simulate import SkyChoice, simulate_survey
-from rarespec.searching.model import save_search
 from rarespec.searching.search import search_with_model
 from rarespec.searching.selection import Selection
 
@@ -128,7 +127,7 @@ def test_wrong_use_is_told(survey, carbon, wrong, said):
 
 
 def test_what_was_learned_ranks_another_survey(ranking, tmp_path):
-    model = save_search(ranking, tmp_path / "carbon.safetensors")
+    model = ranking.save(tmp_path / "carbon.safetensors")
     other = simulate_survey(SkyChoice(500, (("carbon", 20),), seed=11), tmp_path / "b.survey")
     found = search_with_model(other, model, top=40)
     carbon = other.ids[other.catalogue["class"] == "CARBON"]
@@ -139,18 +138,18 @@ def test_what_was_learned_ranks_another_survey(ranking, tmp_path):
 
 
 def test_a_model_whose_ranker_hid_no_examples_cannot_tell_how_many_there_are(survey, carbon, tmp_path):
-    model = save_search(rs.search(survey, carbon[:4], method="matched_filter"), tmp_path / "lda.safetensors")
+    model = rs.search(survey, carbon[:4], method="matched_filter").save(tmp_path / "lda.safetensors")
     assert not search_with_model(survey, model).yield_curve.can_tell
 
 
 def test_a_model_on_its_own_survey_gives_the_same_order(ranking, survey, tmp_path):
-    model = save_search(ranking, tmp_path / "carbon.safetensors")
+    model = ranking.save(tmp_path / "carbon.safetensors")
     again = search_with_model(survey, model, top=100)
     assert again.table["id"].tolist() == ranking.table["id"].tolist()
 
 
 def test_a_model_for_another_grid_is_refused(ranking, tmp_path):
-    model = save_search(ranking, tmp_path / "carbon.safetensors")
+    model = ranking.save(tmp_path / "carbon.safetensors")
     grid = rs.WavelengthGrid("log", 3.6, 1e-4, 3400)
     other = simulate_survey(SkyChoice(20, (("carbon", 2),), seed=1, grid=grid), tmp_path / "c.survey")
     with pytest.raises(UsageError, match="grid"):

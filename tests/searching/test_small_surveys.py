@@ -13,7 +13,6 @@ from rarespec.errors import RarespecError
 from rarespec.features import PaperFeatures
 from rarespec.labels.campaign import Campaign
 from rarespec.rankers.by_name import NAMES
-from rarespec.searching.model import save_search
 from rarespec.searching.search import search_with_model
 from rarespec.survey import Survey
 from rarespec.survey.features.computing import features_of
@@ -197,7 +196,7 @@ def test_examples_from_elsewhere_may_outnumber_the_survey(method, tmp_path):
 
 def test_a_model_ranks_a_single_spectrum(tmp_path):
     large = written(tmp_path / "large", make_spectra(80, SMALL_GRID))
-    save_search(rs.search(large, ["s00001", "s00002"], "matched_filter"), tmp_path / "a.model")
+    rs.search(large, ["s00001", "s00002"], "matched_filter").save(tmp_path / "a.model")
     one = written(tmp_path / "one", make_spectra(1, SMALL_GRID, prefix="t"))
     ranking = search_with_model(one, tmp_path / "a.model")
     assert list(ranking.table["id"]) == ["t00000"] and np.isfinite(ranking.scores).all()

@@ -39,7 +39,7 @@ def spectrum(flux: np.ndarray | float = 1.0, id: str = "a", **row: object) -> Sp
 
 def heights(markup: str) -> np.ndarray:
     """Of the curve, downwards from the top, at its points."""
-    path = re.findall(r'<path d="M\d+ (\d+)l0 0([^"]*)"', markup)[1]
+    path = re.findall(r'<path [^>]*d="M\d+ (\d+)l0 0([^"]*)"', markup)[1]
     steps = np.array(re.findall(r"-?\d+", path[1]), int)[1::2]
     return int(path[0]) + np.insert(np.cumsum(steps), 0, 0)
 

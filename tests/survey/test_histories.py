@@ -19,9 +19,16 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 import rarespec as rs
 from conftest import make_spectra, small_survey_files
@@ -270,14 +277,15 @@ class Histories(RuleBasedStateMachine):
             assert len(self.survey) == len(self.flux)
 
 
-class ManyHistories(Histories):
-    pass
-
-
 SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 TestHistories = Histories.TestCase
 TestHistories.settings = settings(max_examples=100, stateful_step_count=5, deadline=None, suppress_health_check=SLOW)
-TestManyHistories = pytest.mark.exhaustive(ManyHistories.TestCase)
-TestManyHistories.settings = settings(
-    max_examples=10_000, stateful_step_count=12, deadline=None, suppress_health_check=SLOW
-)
+
+MANY = settings(max_examples=1000, stateful_step_count=12, deadline=None, database=None, suppress_health_check=SLOW)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("number", range(10))
+def test_a_thousand_histories(number):
+    """Ten times a thousand, so that two processes share them; each thousand can be run again by its number."""
+    run_state_machine_as_test(seed(number)(type("ManyHistories", (Histories,), {})), settings=MANY)

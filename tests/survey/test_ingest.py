@@ -310,6 +310,23 @@ def test_what_can_never_be_read_is_named(tmp_path):
     assert {defect.reason for defect in survey.defects} == {Reason.UNREADABLE}
 
 
+@pytest.mark.parametrize("layout", ["sdss", "sdss-v", "sdss-spspec", "lamost-dr1", "lamost-dr8"])
+def test_one_process_is_enough_for_plain_files_until_the_first_other_one(layout, tmp_path, monkeypatch):
+    paths = small_survey_files(tmp_path / "files", 40, layout)
+    with monkeypatch.context() as patched:
+        patched.setattr(pool, "read_groups_contained", None)
+        one, report = ingest(paths, tmp_path / "one.survey", jobs=1)
+    two, _ = ingest(paths, tmp_path / "two.survey", jobs=2)
+    assert report.files == {"stored": 40} and one.ids.tolist() == two.ids.tolist()
+    for here, there in zip(one.blocks(), two.blocks(), strict=True):
+        assert np.array_equal(here.flux, there.flux) and np.array_equal(here.bad, there.bad)
+
+    paths[35].write_bytes(paths[35].read_bytes()[:-3000])
+    survey, report = ingest(paths, tmp_path / "cut.survey", jobs=1)
+    assert report.files == {"stored": 39, "defective": 1}
+    assert [defect.source for defect in survey.defects] == [str(paths[35])]
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_file_that_is_too_much_for_its_reader_costs_itself_alone(files, tmp_path, monkeypatch, jobs):
     folder = tmp_path / "files"
@@ -317,6 +334,7 @@ def test_a_file_that_is_too_much_for_its_reader_costs_itself_alone(files, tmp_pa
     for name, number in (("dies", 3), ("hangs", 40), ("swallows", 50), ("dies-too", 51)):
         (folder / f"spec-1000-55000-{number:04d}.fits").rename(folder / f"spec-1000-55000-{number:04d}-{name}.fits")
     monkeypatch.setattr(reading, "outcomes_of", mistreated)
+    monkeypatch.setattr(pool, "plain_outcomes", lambda options, path: None)
     options = IngestOptions(limits=ReadLimits(seconds=2.0, memory=1_000_000_000))
     survey, report = run_ingest([folder], tmp_path / "a.survey", options, jobs=jobs)
     assert report.files == {"stored": 96, "defective": 4}

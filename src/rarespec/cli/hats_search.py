@@ -60,7 +60,7 @@ def _ranking(options: SearchOptions, save_model: Path | None) -> HatsRanking:
     from rarespec.hats.search import HatsPlan, rank_catalogue
 
     request = options.request()
-    with progress("score", "partitions") as show:
+    with progress("read", "partitions") as show:
         return rank_catalogue(options.survey, request, HatsPlan(save_model=save_model), show)
 
 
@@ -100,10 +100,10 @@ def _as_json(ranking: HatsRanking) -> dict[str, Any]:
         "account": {"read": account.read, "scored": account.scored, "unusable": dict(account.unusable)},
         "unread": ranking.unread,
         "problems": ranking.problems,
-        "candidates": [{name: _plain(row[name]) for name in table.colnames} for row in table],
+        "candidates": [{name: _unmask(row[name]) for name in table.colnames} for row in table],
     }
 
 
-def _plain(value: Any) -> Any:
+def _unmask(value: Any) -> Any:
     """What is masked is not known."""
     return None if getattr(value, "mask", False) else value

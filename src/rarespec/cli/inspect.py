@@ -16,7 +16,6 @@ from rarespec.cli.terminal import say
 
 if TYPE_CHECKING:
     from rarespec.labels.campaign import Campaign
-    from rarespec.labels.event import LabelEvent
     from rarespec.labels.log import LabelLog
     from rarespec.survey import Survey
 
@@ -59,18 +58,16 @@ def command(
     Example: rarespec inspect dr17.survey --known carbon-stars.csv
     """
     from rarespec.inspector.lines import own_lines
+    from rarespec.inspector.page import find_places
     from rarespec.inspector.server import listening, serve
-    from rarespec.labels.campaign_start import start_beside
     from rarespec.labels.event import person_named
-    from rarespec.labels.log import LabelLog, check_place, path_beside
+    from rarespec.labels.log import LabelLog
     from rarespec.survey import Survey
 
     own = own_lines(lines) if lines is not None else []
     who = person_named(person)
     opened = Survey.open(options.survey)
-    kept = start_beside(opened) if labels is None else labels.with_name(f"{labels.name}.campaign.json")
-    place = labels or path_beside(opened.path)
-    check_place(place)  # before the search; the log itself is made when there is something to label
+    place, kept = find_places(opened, labels)  # before the search; the log is made when there is something to label
     with listening(port) as listener:
         campaign, is_blind = _campaign(opened, options, kept, blind)
         with LabelLog(place, shared=shared) as log:
@@ -81,6 +78,7 @@ def command(
 
 def _campaign(survey: Survey, options: SearchOptions, kept: Path, blind: bool | None) -> tuple[Campaign, bool]:
     """Started anew from what is known; without anything known, the one that was kept here. And whether it is blind."""
+    from rarespec.inspector.page import keep_start
     from rarespec.labels.campaign import Campaign
     from rarespec.labels.campaign_start import CampaignStart
 
@@ -95,7 +93,8 @@ def _campaign(survey: Survey, options: SearchOptions, kept: Path, blind: bool | 
                 return campaign, was_blind
         else:
             campaign = Campaign.from_request(survey, options.request(), show)
-    _keep(campaign, kept, bool(blind))
+    for problem in keep_start(campaign, kept, bool(blind)):
+        say(problem, err=True)
     return campaign, bool(blind)
 
 
@@ -108,36 +107,12 @@ def _refuse_other_settings(options: SearchOptions, kept: Path) -> None:
         )
 
 
-def _keep(campaign: Campaign, kept: Path, blind: bool) -> None:
-    """Labels are safe without it; only what was known would have to be said again."""
-    from rarespec.errors import UsageError
-
-    try:
-        campaign.keep(kept, blind)
-    except (UsageError, OSError) as error:
-        say(f"the options could not be saved, so repeat them when you continue: {error}", err=True)
-
-
 def _say_what_is_there(campaign: Campaign, log: LabelLog, who: str, blind: bool) -> None:
-    for said in (*campaign.ranking.problems, campaign.ranking.yield_curve.why):
-        say(said, err=True)
-    say(f"labelling as {who}; labels are saved in {log.path}", err=True)
-    if blind:
-        say("blind: other people's labels of a spectrum are hidden until you have labelled it", err=True)
-    events = [event for _, event in log.events()]
-    _say_what_counts([event for event in events if event.person == who] if blind else events)
+    from rarespec.inspector.page import describe_labels
 
-
-def _say_what_counts(events: list[LabelEvent]) -> None:
-    """Labels that are there already are learned from, and they may have been about something else."""
-    from collections import Counter
-
-    from rarespec.labels.merging import merge_labels
-
-    counts = Counter(one.label for one in merge_labels(events).values() if one.label is not None)
-    if counts:
-        said = ", ".join(f"{count} {label}" for label, count in counts.items())
-        say(f"using the labels already there: {said}; to label another kind of object, use --labels FILE", err=True)
+    ranking = campaign.ranking
+    for line in (*ranking.problems, ranking.yield_curve.why, *describe_labels(log, who, blind)):
+        say(line, err=True)
 
 
 def _tell(remote: bool) -> Callable[[str, int], None]:

@@ -54,9 +54,7 @@ def _keep(ranking: Ranking, out: Path | None, model: Path | None, send: bool) ->
     if out is not None:
         say(f"{len(ranking)} candidates written to {write_candidates(ranking, out)}", err=True)
     if model is not None:
-        from rarespec.searching.model import save_search
-
-        say(f"model saved to {save_search(ranking, model)}", err=True)
+        say(f"model saved to {ranking.save(model)}", err=True)
     if send:
         from rarespec.searching.samp import send_table
 

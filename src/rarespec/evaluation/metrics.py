@@ -168,7 +168,7 @@ def roc_auc(relevant: ArrayLike) -> FloatOrArray:
     0.75
     """
     flags = _some_other(_some_relevant(check_lists(relevant)))
-    return _plain(roc_auc_of_places(_rank(flags)).reshape(flags.shape[:-1]))
+    return _unwrap_scalar(roc_auc_of_places(_rank(flags)).reshape(flags.shape[:-1]))
 
 
 def top_loss(relevant: ArrayLike) -> FloatOrArray:
@@ -202,7 +202,7 @@ def top_loss(relevant: ArrayLike) -> FloatOrArray:
     0.5
     """
     flags = _some_relevant(check_lists(relevant))
-    return _plain(top_loss_of_places(_rank(flags)).reshape(flags.shape[:-1]))
+    return _unwrap_scalar(top_loss_of_places(_rank(flags)).reshape(flags.shape[:-1]))
 
 
 def roc_auc_of_scores(scores: ArrayLike, rare: ArrayLike) -> FloatOrArray:
@@ -414,8 +414,8 @@ def _of_trial(refused: Any) -> str:
 
 def _drop_axes(values: FloatArray, flags: Flags, depths: Depths) -> FloatOrArray:
     """(trials, K) without the axis that was not asked for."""
-    return _plain(values.reshape(flags.shape[:-1] + depths.shape))
+    return _unwrap_scalar(values.reshape(flags.shape[:-1] + depths.shape))
 
 
-def _plain(value: FloatArray) -> FloatOrArray:
+def _unwrap_scalar(value: FloatArray) -> FloatOrArray:
     return float(value) if value.ndim == 0 else value

@@ -55,10 +55,10 @@ def _name_of(kind: type) -> str:
 def _describe(step: Any) -> list[Any]:
     """A step may say itself which values decide about its features, when its parameters alone do not."""
     parameters = getattr(step, "deciding_values", lambda: step.get_params(deep=False))()
-    return [_name_of(type(step)), {name: _plain(value) for name, value in parameters.items()}]
+    return [_name_of(type(step)), {name: _to_json(value) for name, value in parameters.items()}]
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """The value in JSON, without loss; 10 and 10.0 are the same."""
     if value is None or isinstance(value, bool | str):
         return value
@@ -67,11 +67,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, BaseEstimator):
         return _describe(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return [type(value).__qualname__, _plain(asdict(value))]
+        return [type(value).__qualname__, _to_json(asdict(value))]
     if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {str(name): _to_json(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_to_json(item) for item in value]
     if isinstance(value, np.ndarray) and value.dtype != object:
         content = np.ascontiguousarray(value).tobytes()
         return [value.dtype.str, list(value.shape), hashlib.sha256(content).hexdigest()]

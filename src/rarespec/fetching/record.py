@@ -194,7 +194,7 @@ class Record:
     def __init__(self, folder: Path, in_survey: Iterable[str] = ()) -> None:
         self._folder = folder
         self._lengths = dict(_entries(folder / NAME))
-        self._in_survey = {_plain(name) for name in in_survey}
+        self._in_survey = {_strip_gz(name) for name in in_survey}
 
     def already_there(self, remote: RemoteFile) -> Result | None:
         """The result when the file is listed and has the length that was fetched, or is in the survey.
@@ -205,7 +205,7 @@ class Record:
             length = self._lengths.get(name)
             if length is not None and _length_of(self._folder / name) == length:
                 return Result(remote.ids, Outcome.ALREADY_THERE, name, n_bytes=length)
-        if _plain(Path(remote.name).name) in self._in_survey:
+        if _strip_gz(Path(remote.name).name) in self._in_survey:
             return Result(remote.ids, Outcome.ALREADY_THERE, reason="in the survey")
         return None
 
@@ -243,5 +243,5 @@ def _length_of(path: Path) -> int | None:
         return None
 
 
-def _plain(name: str) -> str:
+def _strip_gz(name: str) -> str:
     return Path(name).name.removesuffix(".gz")

@@ -78,6 +78,12 @@ NOT_FITS: dict[str, Container] = {
 """Containers of the readers that do not read FITS, so that only modules that may be needed are imported."""
 
 
+PLAIN_LAYOUTS = ("sdss-spec", "sdss-v", "sdss-spspec", "lamost-image", "lamost-table")
+"""One spectrum in a FITS file whose structure never varies, read by NumPy alone."""
+PLAIN_BYTES = 4 << 20
+"""Of such a file, inflated: more than any of them has, and little enough to be harmless whatever it holds."""
+
+
 @cache
 def reader_by_name(name: str) -> Reader:
     """Return the reader with this name.
@@ -178,6 +184,52 @@ def read_here(
     with closing(_find_reader(path, format, options or ReadOptions())) as found:
         while (item := _next_or_defect(found, name)) is not None:
             yield item
+
+
+def read_plain(path: str, format: str | None, options: ReadOptions) -> list[Found] | None:
+    """Read a small file of a fixed layout in this process; None for a file that needs a process of its own.
+
+    That is any file with something unusual about it, also one that is only damaged. No library but NumPy sees a byte of
+    the file here, and no length in it is believed before it is compared with the length of the file.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    format : str or None
+        Name of a reader; None if the structure of the file decides.
+    options : ReadOptions
+        What to do about wavelengths in air and about flags.
+
+    Returns
+    -------
+    list or None
+        What is in the file, if it is sound.
+    """
+    try:
+        if os.path.getsize(path) > PLAIN_BYTES:
+            return None
+        with Source(path) as source, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            reader = _plain_reader(source, format)
+            if reader is None:
+                return None
+            found = list(reader.read(source, options))
+            is_long = source.length > MOST_TEXT  # text in a shorter one cannot be too much
+    except Exception:  # whatever is wrong, the reader in its own process says it
+        return None
+    if is_long and any(text_beside(item) > MOST_TEXT for item in found if isinstance(item, Spectra)):
+        return None
+    return found
+
+
+def _plain_reader(source: Source, format: str | None) -> Reader | None:
+    if source.container != Container.FITS or source.length > PLAIN_BYTES:
+        return None
+    if not all(hdu.is_plain for hdu in source.hdus):
+        return None
+    readers = (reader_by_name(name) for name in PLAIN_LAYOUTS if format in (None, name))
+    return next((reader for reader in readers if format or reader.recognises(source)), None)
 
 
 def _next_or_defect(found: Iterator[Found], name: str) -> Found | None:

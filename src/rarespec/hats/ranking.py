@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from uuid import uuid4
 
 import numpy as np
 
+from rarespec.errors import UsageError
 from rarespec.hats.catalogue import name_of, spectra_in
 from rarespec.pages.html import Html, element
 from rarespec.pages.notebook import note, show_card
@@ -248,6 +249,25 @@ class HatsRanking:
 
             return write_hats(self, path)
         return write_table(self.table, path, self.provenance)
+
+    def inspect(self, **options: Any) -> NoReturn:
+        """Refuse: the inspector shows spectra of a survey, and this ranking has none.
+
+        Parameters
+        ----------
+        **options : dict
+            As for `Ranking.inspect`.
+
+        Raises
+        ------
+        UsageError
+            Always; it says what to inspect instead.
+        """
+        name = self.provenance["catalogue"]
+        raise UsageError(
+            f"{name}: the inspector needs a survey; to inspect the sample that was learned from, keep it with "
+            f"rs.search_hats(..., workspace=FOLDER) and run `rarespec inspect FOLDER/{name}.survey --known IDS`"
+        )
 
     def __repr__(self) -> str:
         catalogue = self.provenance["catalogue"]

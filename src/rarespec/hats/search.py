@@ -100,7 +100,8 @@ def search_hats(
     save_model : path, optional
         A file for what was learned.
     progress : callable, optional
-        Called with the partitions scored, and in all.
+        Called with the partitions done, and in all: with known examples, while these are looked for and while a
+        sample is drawn; then while all partitions are scored.
     **settings : dict
         Everything else that a `SearchRequest` takes, by name: method, seed, non_members, params, recipe,
         radius_arcsec, engine.
@@ -143,7 +144,8 @@ def rank_catalogue(
     plan : HatsPlan
         How to learn from a sample.
     progress : callable, optional
-        Called with the partitions scored, and in all.
+        Called with the partitions done, and in all: with known examples, while these are looked for and while a
+        sample is drawn; then while all partitions are scored.
 
     Returns
     -------
@@ -165,7 +167,7 @@ def rank_catalogue(
 def _learn_and_rank(
     catalogue: Catalog, request: SearchRequest, plan: HatsPlan, folder: Path, progress: Progress | None
 ) -> HatsRanking:
-    survey = training_survey(catalogue, request, folder / f"{catalogue.name}.survey", plan.grid, plan.sample)
+    survey = training_survey(catalogue, request, folder / f"{catalogue.name}.survey", plan.grid, plan.sample, progress)
     lesson = rank_survey(survey, replace(request, engine=None))
     model = SearchModel.of(lesson)
     if plan.is_kept:

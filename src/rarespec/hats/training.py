@@ -169,7 +169,7 @@ def training_survey(
     sample : int
         How many others.
     progress : callable, optional
-        Called with the partitions done, and in all.
+        Called with the partitions done, and in all: while the known are looked for, then while others are drawn.
 
     Returns
     -------
@@ -179,7 +179,8 @@ def training_survey(
     given = [request.known] if request.non_members is None else [request.known, request.non_members]
     words = frozenset[str]().union(*map(words_in, given))
     light: Any = catalogue[light_columns(catalogue.columns)] if light_columns(catalogue.columns) else catalogue
-    looks = {name: look for name, look in over_partitions(light, look_for, words) if not isinstance(look, Failed)}
+    each = over_partitions(light, look_for, words, progress)
+    looks = {name: look for name, look in each if not isinstance(look, Failed)}
     found = frozenset[str]().union(*(look[1] for look in looks.values()))
     sizes = {name: look[0] for name, look in looks.items()}
     targets = find_targets(given, found, request.radius_arcsec)

@@ -2,8 +2,7 @@
 
 A web page from elsewhere can make a browser send requests to this machine, and its name can be made to point here; it
 cannot read our cookie or our answers, and cannot choose the Host and Origin that the browser writes. Starlette's own
-TrustedHostMiddleware looks at the Host alone: of the hostile posts in tests/inspector it would let through all that
-come with a right Host and a wrong Origin, cookie or token.
+TrustedHostMiddleware looks at the Host alone, and would let in a right Host with a wrong Origin, cookie or token.
 """
 
 from __future__ import annotations

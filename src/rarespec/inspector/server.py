@@ -138,12 +138,16 @@ def serve(
     if say is not None:
         say(address(port, secrets.token), port)
     if open_browser:
-        # Some browsers return only when they are closed.
-        Thread(target=webbrowser.open, args=(address(port, secrets.ticket()),), daemon=True).start()
+        open_in_browser(port, secrets)
     try:
         run_until_stopped(app, listener)
     finally:
         app.state.inspection.close()
+
+
+def open_in_browser(port: int, secrets: Secrets) -> None:
+    # Some browsers return only when they are closed.
+    Thread(target=webbrowser.open, args=(address(port, secrets.ticket()),), daemon=True).start()
 
 
 def address(port: int, token: str) -> str:

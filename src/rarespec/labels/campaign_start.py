@@ -52,7 +52,7 @@ class CampaignStart:
     def write(self, path: Path) -> None:
         """Write the file whole or not at all."""
         try:
-            content = {"format": FORMAT, "version": VERSION} | _plain(self.request) | {"blind": self.blind}
+            content = {"format": FORMAT, "version": VERSION} | _to_json(self.request) | {"blind": self.blind}
             text = json.dumps(content, indent=1, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise UsageError(f"{path}: cannot save a campaign with these parameters: {error}") from None
@@ -79,7 +79,7 @@ def start_beside(survey: Survey) -> Path:
     return local_neighbour(survey.path, ".campaign.json")
 
 
-def _plain(request: SearchRequest) -> dict[str, Any]:
+def _to_json(request: SearchRequest) -> dict[str, Any]:
     """In values that JSON knows; the recipe as its name and its parameters."""
     plain = {name: getattr(request, name) for name in KEPT}
     whole = {"top": int(request.top), "seed": int(request.seed)}
@@ -123,15 +123,16 @@ def _all_texts(words: Any) -> bool:
 
 def _words(given: Any) -> list[str] | None:
     """Ids and files as text, files with their whole path; None when something else was given."""
-    words = list(_flat(given))
+    words = list(_unpack_lists(given))
     if not all(isinstance(word, str | os.PathLike) for word in words):
         return None
     return [os.path.abspath(word) if os.path.exists(word) else os.fspath(word) for word in words]
 
 
-def _flat(given: Any) -> Iterator[Any]:
+def _unpack_lists(given: Any) -> Iterator[Any]:
+    """Not what can be gone through once only: the search has done so, and nothing would be kept of it."""
     if isinstance(given, list | tuple | set):
         for item in given:
-            yield from _flat(item)
+            yield from _unpack_lists(item)
     else:
         yield given

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.formats.columns import python_values
 from rarespec.mock.classes import CLASSES, MIX, common_mix, draw, rare_classes
 from rarespec.mock.instrument import SNR_SPREAD, Instrument
 from rarespec.mock.light import emit_light
@@ -183,7 +184,7 @@ class MockSky:
         wanted = np.exp(rng.normal(np.log(self.median_snr), SNR_SPREAD, len(rows))) * columns.pop("brightness")
         observed = self._instrument.observe(flux, ebv, np.clip(wanted, 0.6, 150), rng)
         catalogue: Catalogue = targets(rows, self.seed, rng)
-        catalogue |= {name: _plain(values) for name, values in columns.items()}
+        catalogue |= {name: python_values(values) for name, values in columns.items()}
         catalogue |= {"class": classes.tolist(), "snr": observed.snr.tolist(), "ebv": ebv.tolist()}
         catalogue |= {"survey": ["mock"] * len(rows), "source": [f"mock:seed={self.seed}"] * len(rows)}
         return Spectra(self.wavelength, observed.flux, observed.ivar, observed.bad, catalogue)
@@ -224,8 +225,3 @@ class MockSky:
                 columns["z"][at], columns["teff"][at] = population.redshift, np.round(population.teff)
                 columns["subclass"][at], columns["brightness"][at] = population.subclass, population.snr
         return flux, columns
-
-
-def _plain(values: NDArray) -> list:
-    """Python values, None for what is not known."""
-    return [None if isinstance(value, float) and np.isnan(value) else value for value in values.tolist()]

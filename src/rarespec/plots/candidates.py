@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rarespec.pages.html import Html, element
-from rarespec.pages.svg_path import path_through, round_numbers
+from rarespec.pages.svg import Frame, round_numbers
 from rarespec.plots.canvas import BLUE, GREY, RED, SMALL_SIZE
 from rarespec.searching.explain.portrait import Portrait
 from rarespec.searching.explain.spectral_features import SpectralFeature
@@ -108,56 +107,39 @@ N_WAVELENGTHS, N_FLUXES = 7, 5
 
 def candidate_svg(portrait: Portrait, label: str) -> Html:
     """The picture with its scales; `label` says what it shows to those who do not see it."""
-    frame = _Frame(portrait)
-    curves = [frame.path(*extreme_points(portrait.wavelength, portrait.observed, SVG_POINTS), "observed")]
+    wavelength = portrait.wavelength
+    first, last = wavelength[[0, -1]].tolist()
+    frame = Frame(first, last, *flux_limits(portrait), WIDTH, HEIGHT)
+    curves = [frame.draw(*extreme_points(wavelength, portrait.observed, SVG_POINTS), class_="observed")]
     if portrait.known is not None:
-        curves.append(frame.path(*mean_points(portrait.wavelength, portrait.known, SVG_POINTS), "known"))
-    curves.append(frame.path(*mean_points(portrait.wavelength, portrait.filtered, SVG_POINTS), "filtered"))
-    lines = [frame.upright(one, "sky") for one in portrait.sky]
-    lines += [frame.upright(one, "mark") for one in portrait.marks]
+        curves.append(frame.draw(*mean_points(wavelength, portrait.known, SVG_POINTS), class_="known"))
+    curves.append(frame.draw(*mean_points(wavelength, portrait.filtered, SVG_POINTS), class_="filtered"))
+    lines = [_draw_upright(frame, one, "sky", 0) for one in portrait.sky]
+    lines += [_draw_upright(frame, one, "mark", BELOW_NAMES) for one in portrait.marks]
     view = {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "preserveAspectRatio": "none", "role": "img", "aria_label": label}
     drawing = element("svg", *lines, *curves, **view)
-    return element("div", drawing, *frame.names(portrait), *frame.wavelengths(), *frame.fluxes(), class_="spectrum")
+    return element("div", drawing, *_write_names(frame, portrait), *_write_scales(frame), class_="spectrum")
 
 
-class _Frame:
-    """From wavelength and flux to places in the picture."""
+def _draw_upright(frame: Frame, feature: SpectralFeature, kind: str, start: int) -> Html:
+    return element("path", class_=kind, d=f"M{round(float(frame.across(feature.wavelength)))} {start}V{HEIGHT}")
 
-    def __init__(self, portrait: Portrait) -> None:
-        self.first, self.last = float(portrait.wavelength[0]), float(portrait.wavelength[-1])
-        self.bottom, self.top = flux_limits(portrait)
 
-    def across(self, wavelength: NDArray[np.floating] | float) -> NDArray[np.floating]:
-        """Share of the width."""
-        return (np.asarray(wavelength) - self.first) / (self.last - self.first)
+def _write_names(frame: Frame, portrait: Portrait) -> Iterator[Html]:
+    """Of the marked features, in two lines so that neighbours do not collide."""
+    for i, feature in enumerate(portrait.marks):
+        line = "name" if i % 2 else "name lower"
+        told = f"{feature.name} {feature.wavelength:.0f} Å"
+        yield element("span", feature.name, class_=line, title=told, style=_css_left(frame, feature.wavelength))
 
-    def down(self, flux: NDArray[np.floating] | float) -> NDArray[np.floating]:
-        """Share of the height, from the top."""
-        return (self.top - np.asarray(flux)) / (self.top - self.bottom)
 
-    def path(self, wavelength: NDArray[np.floating], flux: NDArray[np.floating], kind: str) -> Html:
-        y = HEIGHT * np.clip(self.down(flux), -0.02, 1.02)  # what is outside ends just beyond the edge
-        return element("path", class_=kind, d=path_through(WIDTH * self.across(wavelength), y))
+def _write_scales(frame: Frame) -> Iterator[Html]:
+    for tick in round_numbers(frame.left, frame.right, N_WAVELENGTHS):
+        yield element("span", f"{tick:.0f}", class_="across", style=_css_left(frame, tick))
+    for tick in round_numbers(frame.bottom, frame.top, N_FLUXES):
+        style = f"top:{100 * float(frame.down(tick)) / HEIGHT:.1f}%"
+        yield element("span", f"{tick:.6g}", class_="up", style=style)
 
-    def upright(self, feature: SpectralFeature, kind: str) -> Html:
-        x = round(float(WIDTH * self.across(feature.wavelength)))
-        return element("path", class_=kind, d=f"M{x} {BELOW_NAMES if kind == 'mark' else 0}V{HEIGHT}")
 
-    def names(self, portrait: Portrait) -> Iterator[Html]:
-        """Of the marked features, in two lines so that neighbours do not collide."""
-        for i, feature in enumerate(portrait.marks):
-            line = "name" if i % 2 else "name lower"
-            told = f"{feature.name} {feature.wavelength:.0f} Å"
-            yield element("span", feature.name, class_=line, title=told, style=self._css_left(feature.wavelength))
-
-    def wavelengths(self) -> Iterator[Html]:
-        for tick in round_numbers(self.first, self.last, N_WAVELENGTHS):
-            yield element("span", f"{tick:.0f}", class_="across", style=self._css_left(tick))
-
-    def fluxes(self) -> Iterator[Html]:
-        for tick in round_numbers(self.bottom, self.top, N_FLUXES):
-            style = f"top:{100 * float(self.down(tick)):.1f}%"
-            yield element("span", f"{tick:.6g}", class_="up", style=style)
-
-    def _css_left(self, wavelength: float) -> str:
-        return f"left:{100 * float(self.across(wavelength)):.1f}%"
+def _css_left(frame: Frame, wavelength: float) -> str:
+    return f"left:{100 * float(frame.across(wavelength)) / WIDTH:.1f}%"

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rarespec.searching.export import write_table as write_table
     from rarespec.searching.model import SearchModel as SearchModel
     from rarespec.searching.model import load_model as load_model
-    from rarespec.searching.model import save_search as save_search
     from rarespec.searching.ranking import Ranking as Ranking
     from rarespec.searching.request import SearchRequest as SearchRequest
     from rarespec.searching.samp import send_table as send_table
@@ -36,7 +35,6 @@ __getattr__, __dir__, __all__ = hand_out(
         "YieldCurve": "yields.yield_curve",
         "load_model": "model",
         "read_provenance": "export",
-        "save_search": "model",
         "search_with_model": "search",
         "send_table": "samp",
         "unescape_text": "export",

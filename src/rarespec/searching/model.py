@@ -250,42 +250,6 @@ def load_model(path: str | os.PathLike[str]) -> SearchModel:
     return SearchModel.load(path)
 
 
-def save_search(ranking: Ranking, path: str | os.PathLike[str]) -> Path:
-    """Write what a search learned to a file, to rank other surveys in the same way; nothing in it is code.
-
-    Parameters
-    ----------
-    ranking : Ranking
-        The answer of a search.
-    path : path or str
-        The file; `.safetensors` is the usual ending.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    UsageError
-        If the recipe of the features has no name.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> import rarespec
-    >>> with TemporaryDirectory() as folder:
-    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
-    ...     report = survey.append(rarespec.MockSky(60, {"carbon": 8}, seed=1))
-    ...     carbon = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
-    ...     ranking = rarespec.search(survey, carbon[:4], "matched_filter")
-    ...     file = rarespec.save_search(ranking, f"{folder}/carbon.safetensors")
-    >>> file.name
-    'carbon.safetensors'
-    """
-    return SearchModel.of(ranking).save(path)
-
-
 @contextmanager
 def blame_file(path: str | os.PathLike[str] | SearchModel) -> Iterator[None]:
     """Around what a model is asked to do. A wrong number in it may make any step fail, in any way: it is the file's."""

@@ -55,6 +55,8 @@ class Ranking:
         Whether an example could not be used.
     provenance : mapping
         What the ranking depends on: versions, seed, recipe, known ids, fingerprints.
+    request : SearchRequest
+        What was asked.
     rows : SearchRows
         All rows that took part.
     ranker : Ranker
@@ -89,6 +91,7 @@ class Ranking:
     problems: list[str]
     examples_lost: bool
     provenance: Mapping[str, Any]
+    request: SearchRequest = field(repr=False)
     rows: SearchRows = field(repr=False)
     ranker: Ranker = field(repr=False)
     scores: NDArray[np.float64] = field(repr=False)
@@ -194,6 +197,33 @@ class Ranking:
 
         return rarespec.plot_candidate(self, rank, ax)
 
+    def inspect(self, person: str | None = None, **options: Any) -> Any:
+        """Open the inspection page on this ranking in the browser, to label candidates; the page's list learns.
+
+        In a notebook the page stays open while you go on; elsewhere this waits until Ctrl-C. Labels are saved beside
+        the survey. A ranking that a campaign has learned starts again from the campaign's examples and those labels.
+
+        Parameters
+        ----------
+        person : str, optional
+            Who labels. Default: your user name.
+        **options : dict
+            Those of `rarespec.inspect_ranking`: block, open_browser, port, labels, shared, blind, relearn_every, lines.
+
+        Returns
+        -------
+        InspectionPage or None
+            The page, with `url` and `close`, for use in a `with` block; None if it has been waited for.
+
+        Raises
+        ------
+        UsageError
+            If the ranking comes from a model, the port is in use, or labels cannot be saved in that place.
+        """
+        import rarespec
+
+        return rarespec.inspect_ranking(self, person, **options)
+
     def __repr__(self) -> str:
         return f"<Ranking of {self.n_listed} spectra of {self.survey.path} by {self.method}: the best {len(self)}>"
 
@@ -247,6 +277,7 @@ def build_ranking(
         problems=[*problems, *listing.said, *_unusable(rows)],
         examples_lost=examples_lost,
         provenance=_provenance(rows, ranker, settings),
+        request=request,
         rows=rows,
         ranker=ranker,
         scores=listing.scores,

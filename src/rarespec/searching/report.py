@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -18,7 +18,7 @@ from rarespec.searching.explain.spectral_features import MOST, SpectralFeature
 from rarespec.searching.explain.template import NoTemplate
 from rarespec.searching.flags.flags import FLAG_MEANINGS
 from rarespec.searching.ranking import Ranking
-from rarespec.storage.text import printable, thousands
+from rarespec.storage.text import flatten_names, printable, thousands
 
 # ---- How the report of a search looks, beyond what it has in common with the page of an experiment.
 
@@ -272,18 +272,15 @@ def _problems(ranking: Ranking) -> list[Html]:
 
 
 def _settings(ranking: Ranking) -> Html:
-    rows = (join_html(element("dt", _text(key)), element("dd", value)) for key, value in _flat(ranking.provenance))
+    settings = flatten_names(ranking.provenance)
+    rows = (join_html(element("dt", _text(key)), element("dd", _show_value(value))) for key, value in settings)
     return element("dl", *rows, class_="settings")
 
 
-def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, object]]:
-    for key, value in values.items():
-        if isinstance(value, Mapping) and value:
-            yield from _flat(value, f"{before}{key}: ")
-        elif isinstance(value, Sequence) and not isinstance(value, str):
-            yield f"{before}{key}", _list_html([_text(one) for one in value])
-        else:
-            yield f"{before}{key}", _text(" ".join(str(value).split())) if value or value == 0 else "none"
+def _show_value(value: Any) -> object:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return _list_html([_text(one) for one in value])
+    return _text(" ".join(str(value).split())) if value or value == 0 else "none"
 
 
 def _list_html(values: list[str]) -> object:

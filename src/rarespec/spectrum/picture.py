@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rarespec.pages.html import Html, element
 from rarespec.pages.notebook import note, show_card
-from rarespec.pages.svg_path import path_through, round_numbers
+from rarespec.pages.svg import Frame, round_numbers
 from rarespec.spectrum.spectra import Spectra, Spectrum
 from rarespec.storage.text import printable
 
@@ -71,17 +71,14 @@ def spectrum_svg(spectrum: Spectrum, height: int = 140) -> Html | None:
     if not np.isfinite(flux).any() or len(flux) < 2:
         return None
     x, mean = mean_points(spectrum.wavelength, flux, POINTS)
-    low, high = _limits(mean)
-
-    def path(at: NDArray[np.floating], values: NDArray[np.floating], **look: object) -> Html:
-        down = height * np.clip((high - values) / (high - low), -0.01, 1.01)
-        return element("path", d=path_through(_across(spectrum, at), down), fill="none", **look)
-
-    pixels = path(*extreme_points(spectrum.wavelength, flux, 2 * POINTS), stroke="currentColor", stroke_opacity="0.25")
-    curve = path(x, mean, stroke="#2a8fd0", stroke_width="1.5")
+    first, last = spectrum.wavelength[[0, -1]].tolist()
+    frame = Frame(first, last, *_limits(mean), WIDTH, height, beyond=0.01)  # the wavelengths are close below
+    extremes = extreme_points(spectrum.wavelength, flux, 2 * POINTS)
+    pixels = frame.draw(*extremes, fill="none", stroke="currentColor", stroke_opacity="0.25")
+    curve = frame.draw(x, mean, fill="none", stroke="#2a8fd0", stroke_width="1.5")
     style = f"display:block;width:100%;max-width:{WIDTH}px;height:auto"
     view = {"viewBox": f"0 0 {WIDTH} {height + BELOW}", "role": "img", "aria_label": f"Spectrum {spectrum.id}"}
-    return element("svg", pixels, curve, *_scale(spectrum, height), style=style, **view)
+    return element("svg", pixels, curve, *_scale(frame), style=style, **view)
 
 
 def _limits(mean: NDArray[np.floating]) -> tuple[float, float]:
@@ -91,17 +88,11 @@ def _limits(mean: NDArray[np.floating]) -> tuple[float, float]:
     return float(min(0.0, low - margin)), float(max(0.0, high + margin))
 
 
-def _across(spectrum: Spectrum, wavelength: NDArray[np.floating] | float) -> NDArray[np.floating]:
-    first, last = spectrum.wavelength[0], spectrum.wavelength[-1]
-    return np.asarray(WIDTH * (np.asarray(wavelength) - first) / (last - first))
-
-
-def _scale(spectrum: Spectrum, height: int) -> list[Html]:
+def _scale(frame: Frame) -> list[Html]:
     """Wavelengths below a line; those that would be cut at the edges are left out."""
-    line = element("path", d=f"M0 {height}H{WIDTH}", stroke="currentColor", stroke_opacity="0.4")
-    ticks = round_numbers(float(spectrum.wavelength[0]), float(spectrum.wavelength[-1]), N_WAVELENGTHS)
-    places = [(tick, float(_across(spectrum, tick))) for tick in ticks]
-    look = {"y": height + 13, "font_size": 11, "fill": "currentColor", "text_anchor": "middle"}
+    line = element("path", d=f"M0 {frame.height}H{WIDTH}", stroke="currentColor", stroke_opacity="0.4")
+    places = [(tick, float(frame.across(tick))) for tick in round_numbers(frame.left, frame.right, N_WAVELENGTHS)]
+    look = {"y": frame.height + 13, "font_size": 11, "fill": "currentColor", "text_anchor": "middle"}
     return [
         line,
         *(element("text", f"{tick:g} Å", x=f"{x:.0f}", **look) for tick, x in places if 25 < x < WIDTH - 25),

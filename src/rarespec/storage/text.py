@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from typing import Any
 
@@ -20,6 +20,15 @@ def printable(text: str) -> str:
     except UnicodeEncodeError:  # half a character that stands for no byte of a file name
         decoded = text
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in decoded)
+
+
+def flatten_names(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Name and value of all that is in a mapping and in the mappings inside it: {"a": {"b": 1}} as "a: b", 1."""
+    for key, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from flatten_names(value, f"{before}{key}: ")
+        else:
+            yield f"{before}{key}", value
 
 
 # ---- Large numbers that can be read.

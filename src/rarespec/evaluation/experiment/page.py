@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from rarespec.evaluation.experiment.paired_table import paired_table, paired_tit
 from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.experiment.table_formats import Entry, Table
 from rarespec.pages.html import STYLE, Html, contents, element, join_html, sections_of
-from rarespec.storage.text import thousands
+from rarespec.storage.text import flatten_names, thousands
 from rarespec.storage.whole_file import write_whole
 
 # ---- What the figures on the page show, and why one of them may be missing.
@@ -361,21 +361,14 @@ def _settings(results: Results, provenance: Mapping[str, Any]) -> list[Html]:
     tuning = element("p", TUNING[setting.tuned])
     parts = [_words("method", "parameters", methods), tuning, _words("setting", "value", choices)]
     further = {key: value for key, value in provenance.items() if key != "setting"}  # which is written above
-    return parts + ([_words("made with", "value", dict(_flat(further)))] if further else [])
+    made_with = {name: _in_words(value) for name, value in flatten_names(further)}
+    return parts + ([_words("made with", "value", made_with)] if further else [])
 
 
 def _words(left: str, right: str, rows: Mapping[str, str]) -> Html:
     head = element("thead", element("tr", element("th", left, scope="col"), element("th", right, scope="col")))
     body = element("tbody", *(element("tr", element("td", key), element("td", value)) for key, value in rows.items()))
     return element("div", element("table", head, body, class_="words"), class_="wide")
-
-
-def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{key}: ")
-        else:
-            yield f"{before}{key}", _in_words(value)
 
 
 def _in_words(value: object) -> str:

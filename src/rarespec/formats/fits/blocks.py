@@ -89,6 +89,15 @@ class Hdu:
             return True
         return self._extension in ("", "IMAGE") and bool(self.axes) and 0 not in self.axes
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether NumPy alone reads it: nothing is compressed, scaled, on a heap, or text."""
+        if self._is_compressed_image or self._extension == "TABLE":
+            return False
+        if self.is_table:
+            return self._layout.plain
+        return not self.is_image or self._plain_pixels is not None
+
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of a table's columns, as written in the file; none for an image."""

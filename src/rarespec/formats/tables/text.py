@@ -76,13 +76,13 @@ def _votable_meta(document: Any, element: Any) -> dict[str, Any]:
     holders = [document, *document.resources, element]
     meta = {info.name: info.value for holder in holders for info in getattr(holder, "infos", ())}
     for param in (param for holder in holders for param in getattr(holder, "params", ())):
-        meta[param.name] = _plain(param.value)
+        meta[param.name] = _to_python(param.value)
         if param.name.lower() in WAVELENGTH and param.unit is not None:
             meta["wavelength_unit"] = str(param.unit)
     return meta
 
 
-def _plain(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 

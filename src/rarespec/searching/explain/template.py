@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -48,7 +47,7 @@ def spectrum_of(recipe: Recipe, features: Vector) -> Vector:
 
 def why_not_linear(recipe: Recipe, n_pixels: int) -> str:
     """Say why features of this recipe are not weighted sums of n_pixels pixels; empty when they are."""
-    last = _flat(recipe.steps_)[-1]
+    last = _list_steps(recipe.steps_)[-1]
     linear = _linear_steps(recipe)
     if not linear:
         return f"{type(last).__name__} is not a weighted sum of the flux"
@@ -71,25 +70,18 @@ def feature_names(step: Any) -> list[str]:
 
 def _linear_steps(recipe: Recipe) -> list[Any]:
     """List the linear steps at the end of the recipe, the last step first."""
-    return list(takewhile(lambda step: hasattr(step, "to_flux"), reversed(_flat(recipe.steps_))))
+    return list(takewhile(lambda step: hasattr(step, "to_flux"), reversed(_list_steps(recipe.steps_))))
 
 
 def _steps_before_linear(recipe: Recipe) -> list[Any]:
-    steps = _flat(recipe.steps_)
+    steps = _list_steps(recipe.steps_)
     return steps[: len(steps) - len(_linear_steps(recipe))]
 
 
-def _flat(steps: list[Any]) -> list[Any]:
-    """List the steps, with those of a recipe inside the recipe in its place."""
-    return list(_each(steps))
-
-
-def _each(steps: list[Any]) -> Iterator[Any]:
-    for step in steps:
-        if isinstance(step, Recipe):
-            yield from _each(step.steps_)
-        else:
-            yield step
+def _list_steps(steps: list[Any]) -> list[Any]:
+    """The steps, with those of a recipe inside the recipe in its place."""
+    inner = (_list_steps(step.steps_) if isinstance(step, Recipe) else [step] for step in steps)
+    return [step for these in inner for step in these]
 
 
 TOP = 500

@@ -39,6 +39,7 @@ def write(columns: Sequence[PlainColumn], path: Path, provenance: Provenance) ->
 
 def document(columns: Sequence[PlainColumn]) -> bytes:
     text = io.StringIO()
+    # Not by Table.write, which puts no quotes around a lone carriage return: readers would begin a row there.
     writer = csv.writer(text)
     writer.writerow([without_formula(column.name) for column in columns])
     is_text = [column.is_text for column in columns]

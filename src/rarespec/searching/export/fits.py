@@ -40,6 +40,7 @@ def write(columns: Sequence[PlainColumn], path: Path, provenance: Provenance) ->
 def _document(columns: Sequence[PlainColumn], provenance: Provenance) -> bytes:
     from astropy.io import fits
 
+    # Not by Table.write: it makes missing booleans false and leaves out UCDs, descriptions and the provenance's table.
     text = to_json(provenance).encode()
     json_column = fits.Column("json", f"{len(text)}A", array=np.array([text]))
     primary = fits.PrimaryHDU()

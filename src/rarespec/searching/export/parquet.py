@@ -33,6 +33,7 @@ def write(columns: Sequence[PlainColumn], path: Path, provenance: Provenance) ->
     import pyarrow.parquet as pq
 
     columns = escape_columns(columns, FORBIDDEN, path)
+    # Not by Table.write: it writes columns such as `targetid.mask`, of which other readers know nothing, not nulls.
     arrays = [_array(column) for column in columns]
     schema = pa.schema([_field(column) for column in columns], _metadata(columns, provenance))
     content = io.BytesIO()

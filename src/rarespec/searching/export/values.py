@@ -77,7 +77,7 @@ def _plain_columns(table: Table) -> Iterator[PlainColumn]:
             raise UsageError(
                 f"column {name!r} ({what}) cannot be written; use numbers, booleans or text, one value per row"
             )
-        values, missing = _plain(np.asarray(column), np.ma.getmaskarray(column))
+        values, missing = _convert_values(np.asarray(column), np.ma.getmaskarray(column))
         yield PlainColumn(name, values, missing, **_meaning(column))
 
 
@@ -90,7 +90,7 @@ def _meaning(column: Column) -> dict[str, str]:
     }
 
 
-def _plain(values: NDArray[Any], missing: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def _convert_values(values: NDArray[Any], missing: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     none_missing = np.zeros(len(values), bool)
     match values.dtype.kind:
         case "f":
@@ -125,7 +125,7 @@ def _guess(values: NDArray[Any], missing: NDArray[np.bool_]) -> tuple[NDArray[An
     column = as_column([None if gone else value for value, gone in zip(values, missing, strict=True)])
     gone = column.is_null().to_numpy(zero_copy_only=False)
     filled = column if column.type == "string" or not gone.any() else column.fill_null(column.drop_null()[0])
-    return _plain(filled.to_numpy(zero_copy_only=False), gone)
+    return _convert_values(filled.to_numpy(zero_copy_only=False), gone)
 
 
 def _texts(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.object_]:

@@ -129,26 +129,26 @@ SUFFIXES = (
 def read_examples(known: Any, survey: Survey) -> Iterator[ExampleInput]:
     """Yield examples in the order given; ids are looked up together, since each look at a large survey takes time."""
     try:
-        for is_word, items in groupby(_flat(known), lambda item: isinstance(item, str)):
+        for is_word, items in groupby(_unpack_examples(known), lambda item: isinstance(item, str)):
             group = list(items)
             yield from _of_words(group, survey) if is_word else _of_objects(group)
     finally:
         end_readers()
 
 
-def _flat(known: Any) -> Iterator[Any]:
+def _unpack_examples(known: Any) -> Iterator[Any]:
     """Take single things out of nested lists. Numbers and bytes that are ids become words."""
     if known is np.ma.masked:
         yield Unusable("a masked value is not an id")
     elif isinstance(known, np.ndarray) and known.ndim == 0:
-        yield from _flat(known.item())
+        yield from _unpack_examples(known.item())
     elif isinstance(known, bytes | int | float | np.generic) and not isinstance(known, str | bool):
         yield from _word(known)
     elif hasattr(known, "as_py"):
-        yield from _flat(known.as_py())
+        yield from _unpack_examples(known.as_py())
     elif isinstance(known, Iterable) and not _is_single(known):
         for item in known:
-            yield from _flat(item)
+            yield from _unpack_examples(item)
     else:
         yield known
 

@@ -1,4 +1,4 @@
-"""Files read in parallel, each in a process of its own, their outcomes handed out in the order of the files."""
+"""Files read in parallel, in processes of their own, their outcomes handed out in the order of the files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import tee
+from itertools import chain, tee
 
 from rarespec.engines.engine import Engine
 from rarespec.errors import EngineError
@@ -16,7 +16,7 @@ from rarespec.formats.contained import read_groups_contained
 from rarespec.formats.readers import MOST_TEXT, text_beside
 from rarespec.spectrum import Spectra
 from rarespec.survey.ingest import reading
-from rarespec.survey.ingest.reading import IngestOptions, Outcome, read_outcomes
+from rarespec.survey.ingest.reading import IngestOptions, Outcome, plain_outcomes, read_outcomes
 
 GROUP_FILES = 32
 GROUP_BYTES = 32 << 20
@@ -77,7 +77,12 @@ def read_all(
             if not _is_streamed(group):
                 yield group
 
-    answers = engine.map(read_group, options, sent()) if engine else _read_groups(options, sent(), n_readers)
+    if engine:
+        answers = engine.map(read_group, options, sent())
+    elif n_readers == 1:
+        answers = _read_plain_files_here(options, sent())
+    else:
+        answers = _read_groups(options, sent(), n_readers)
     for answer in answers:
         yield from _stream_large_files(in_turn, options)
         yield from ((path, _open(path, one, options)) for path, one in zip(in_turn.popleft(), answer, strict=True))
@@ -87,6 +92,23 @@ def read_all(
 def read_group(options: IngestOptions, paths: list[str]) -> Answer:
     (answer,) = _read_groups(options, [paths], 1)
     return answer
+
+
+def _read_plain_files_here(options: IngestOptions, groups: Iterable[list[str]]) -> Iterator[Answer]:
+    """Read in this process while the files are plain and sound; from the first other one on, a second process reads.
+
+    One that only reads, beside this one that only stores, would take longer: it has to start and to send the spectra.
+    """
+    groups = iter(groups)
+    for paths in groups:
+        answer: Answer = []
+        for path in paths:
+            outcomes = plain_outcomes(options, path)
+            if outcomes is None:
+                yield from _read_groups(options, chain([paths], groups), 1)
+                return
+            answer.append(outcomes)
+        yield answer
 
 
 def _read_groups(options: IngestOptions, groups: Iterable[list[str]], n_readers: int) -> Iterator[Answer]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from rarespec.formats import read_here
 from rarespec.formats.contained import USUAL_LIMITS, ReadLimits, read_contained
-from rarespec.formats.reader import ReadOptions
+from rarespec.formats.reader import Found, ReadOptions
+from rarespec.formats.readers import read_plain
 from rarespec.spectrum import Defect, Skipped, Spectra, WavelengthGrid
 from rarespec.survey.ingest.join import join_catalogue
 from rarespec.survey.placement import place
@@ -63,7 +64,18 @@ def read_outcomes(path: str, options: IngestOptions) -> Iterator[Outcome]:
 
 def outcomes_of(options: IngestOptions, path: str) -> Iterator[Outcome]:
     """Read all outcomes of one file, in its order, in this process."""
-    for item in read_here(path, options.format, options.reading):
+    return _prepare(read_here(path, options.format, options.reading), options)
+
+
+def plain_outcomes(options: IngestOptions, path: str) -> list[Outcome] | None:
+    """Read a sound file of a fixed layout in this process; None for a file that needs a process of its own."""
+    found = read_plain(path, options.format, options.reading)
+    return None if found is None else list(_prepare(found, options))
+
+
+def _prepare(found: Iterable[Found], options: IngestOptions) -> Iterator[Outcome]:
+    """Join the catalogue to the spectra of a file and place them on the grid."""
+    for item in found:
         if not isinstance(item, Spectra):
             yield item
             continue

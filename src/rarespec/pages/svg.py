@@ -1,19 +1,51 @@
-"""Curves as the path of an SVG picture."""
+"""Curves as paths of an SVG picture, and the frame that they are drawn in."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.pages.html import Html, element
 
-def path_through(x: NDArray[np.floating], y: NDArray[np.floating]) -> str:
-    """Write the `d` of an SVG path through points in whole units, both (n,); a gap where y is not finite."""
+Values = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """From values to places in a picture of `width` by `height` whole units."""
+
+    left: float
+    right: float
+    bottom: float
+    top: float
+    width: int
+    height: int
+    beyond: float = 0.02
+    """Share of the height by which a curve may leave the frame."""
+
+    def across(self, x: Values | float) -> Values:
+        """Units from the left."""
+        return np.asarray(self.width * (np.asarray(x) - self.left) / (self.right - self.left))
+
+    def down(self, y: Values | float) -> Values:
+        """Units from the top."""
+        return np.asarray(self.height * (self.top - np.asarray(y)) / (self.top - self.bottom))
+
+    def draw(self, x: Values, y: Values, **look: object) -> Html:
+        """The curve; what is outside the frame ends just beyond its edge."""
+        down = np.clip(self.down(y), -self.beyond * self.height, (1 + self.beyond) * self.height)
+        return element("path", **look, d=path_through(self.across(x), down))
+
+
+def path_through(x: Values, y: Values) -> str:
+    """Write the `d` of a path through points in whole units, both (n,); a gap where y is not finite."""
     return "".join(_pieces(np.round(x), np.round(y)))
 
 
-def _pieces(x: NDArray[np.floating], y: NDArray[np.floating]) -> Iterator[str]:
+def _pieces(x: Values, y: Values) -> Iterator[str]:
     """Steps from point to point; a new start after every gap."""
     drawn = np.isfinite(y)
     before = None

@@ -1,0 +1,271 @@
+"""The inspection page of a ranking, opened from Python or a notebook."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import socket
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from rarespec.errors import UsageError
+from rarespec.inspector.app import app_for
+from rarespec.inspector.gate import Secrets
+from rarespec.inspector.inspection import RELEARN_EVERY
+from rarespec.inspector.lines import own_lines
+from rarespec.inspector.server import address, listening, open_in_browser, server_for
+from rarespec.labels.campaign import Campaign
+from rarespec.labels.campaign_start import start_beside
+from rarespec.labels.event import person_named
+from rarespec.labels.log import LabelLog, check_place, path_beside
+from rarespec.labels.merging import merge_labels
+from rarespec.searching.ranking import Ranking
+from rarespec.survey import Survey
+
+if TYPE_CHECKING:
+    from rarespec.searching.explain.spectral_features import SpectralFeature
+
+
+class InspectionPage:
+    """The inspection page, served from a thread of its own until it is closed.
+
+    `Ranking.inspect` makes it. Use it in a `with` block, or call `close`; the end of Python closes it too.
+
+    Parameters
+    ----------
+    campaign : Campaign
+        Lists candidates and learns.
+    log : LabelLog
+        Where labels go. The page closes it.
+    person : str
+        Who labels.
+    listener : socket
+        Of `listening`. The page closes it.
+    lines : sequence of SpectralFeature
+        The user's own, at rest.
+    relearn_every : int
+        Labels after which the ranking learns from them; 0 for only on request.
+    blind : bool
+        Whether other people's labels of a spectrum are hidden until this person has labelled it.
+    notes : sequence of str
+        What the person should know before labelling.
+
+    Attributes
+    ----------
+    url : str
+        Address of the page. The token in it lets people in, so do not pass it on.
+    campaign : Campaign
+        The campaign; `campaign.ranking` is the newest ranking.
+    log : LabelLog
+        The labels.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(rarespec.MockSky(60, {"carbon": 8}, seed=1))
+    ...     carbon = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
+    ...     ranking = rarespec.search(survey, carbon[:4], "matched_filter", top=5)
+    ...     with ranking.inspect(person="Ada", block=False, open_browser=False) as page:
+    ...         print(page.url.startswith("http://127.0.0.1:"), page.log.path.name)
+    True mock.survey.labels.sqlite
+    """
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        log: LabelLog,
+        person: str,
+        listener: socket.socket,
+        lines: Sequence[SpectralFeature] = (),
+        relearn_every: int = RELEARN_EVERY,
+        blind: bool = False,
+        notes: Sequence[str] = (),
+    ) -> None:
+        self.campaign, self.log, self.notes = campaign, log, list(notes)
+        self._listener, self._secrets, port = listener, Secrets.new(), listener.getsockname()[1]
+        self.url = address(port, self._secrets.token)
+        app = app_for(campaign, log, person, self._secrets, port, lines, relearn_every, blind)
+        self._inspection, self._server = app.state.inspection, server_for(app)
+        # A notebook runs an event loop in its own thread already. A daemon: a script that ends does not wait for it.
+        self._thread = Thread(target=self._server.run, args=([listener],), name="inspector", daemon=True)
+        self._thread.start()
+        atexit.register(self.close)
+
+    def open_in_browser(self) -> None:
+        """Open the page in the browser of this machine."""
+        open_in_browser(self._listener.getsockname()[1], self._secrets)
+
+    def wait(self) -> None:
+        """Print the address, wait until Ctrl-C, then close the page."""
+        with suppress(KeyboardInterrupt):
+            print(self, "press Ctrl-C to stop", sep="\n", flush=True)
+            while self._thread.is_alive():
+                self._thread.join(1.0)  # where a join without a limit does not hear Ctrl-C, one with a limit does
+        self.close()
+
+    def close(self) -> None:
+        """Finish what was begun and stop serving; all labels are saved, and the port is free again."""
+        atexit.unregister(self.close)
+        self._server.should_exit = True
+        self._thread.join()
+        self._inspection.close()
+        self.log.close()
+        self._listener.close()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the page is still served."""
+        return self._thread.is_alive()
+
+    def __enter__(self) -> InspectionPage:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        where = f"at {self.url}" if self.is_open else "closed"
+        return "\n".join([f"<InspectionPage of {self.campaign.ranking.survey.path.name}, {where}>", *self.notes])
+
+
+def inspect_ranking(
+    ranking: Ranking,
+    person: str | None = None,
+    *,
+    block: bool | None = None,
+    open_browser: bool = True,
+    port: int = 0,
+    labels: str | os.PathLike[str] | None = None,
+    shared: bool = False,
+    blind: bool = False,
+    relearn_every: int = RELEARN_EVERY,
+    lines: str | os.PathLike[str] | None = None,
+) -> InspectionPage | None:
+    """Open the inspection page on a ranking, as `rarespec inspect` does; `ranking.inspect()` is the same.
+
+    A campaign starts from the request of the ranking, with the features and the graph that the survey keeps. Labels go
+    into the log beside the survey and count from the start when they are there already. `rarespec inspect SURVEY`
+    continues the campaign later.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        The answer of a search with known examples.
+    person : str, optional
+        Who labels. Default: your user name.
+    block : bool, optional
+        Wait until Ctrl-C. By default, wait unless an event loop runs in this thread, as in a notebook.
+    open_browser : bool
+        Open the page in the browser of this machine.
+    port : int
+        Port to serve on; 0 picks a free one.
+    labels : path, optional
+        File of labels. Default: next to the survey.
+    shared : bool
+        Let your group read and write a new file of labels.
+    blind : bool
+        Hide other people's labels of a spectrum until you have labelled it, and learn only from yours.
+    relearn_every : int
+        Rank again after this many labels; 0: only on request.
+    lines : path, optional
+        File of your own spectral lines, as for `rarespec inspect --lines`.
+
+    Returns
+    -------
+    InspectionPage or None
+        The page, with `url` and `close`; None if it has been waited for.
+
+    Raises
+    ------
+    UsageError
+        If the ranking comes from a model, the port is in use, or labels cannot be saved in that place.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(rarespec.MockSky(60, {"carbon": 8}, seed=1))
+    ...     carbon = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()
+    ...     ranking = rarespec.search(survey, carbon[:4], "matched_filter", top=5)
+    ...     page = rarespec.inspect_ranking(ranking, "Ada", block=False, open_browser=False)
+    ...     page.close()
+    >>> page.is_open
+    False
+    """
+    _refuse_model(ranking)
+    who, own, survey = person_named(person), own_lines(lines) if lines is not None else [], ranking.survey
+    place, kept = find_places(survey, labels)
+    with ExitStack() as opened:  # which closes them where the page does not come to exist
+        listener = opened.enter_context(listening(port))
+        # The features are there. The cluster that may have computed them may be gone.
+        campaign = Campaign.from_request(survey, replace(ranking.request, engine=None))
+        log = opened.enter_context(LabelLog(place, shared=shared))
+        notes = [*keep_start(campaign, kept, blind), *describe_labels(log, who, blind)]
+        page = InspectionPage(campaign, log, who, listener, own, relearn_every, blind, notes)
+        opened.pop_all()
+    if open_browser:
+        page.open_in_browser()
+    if not (_is_outside_a_loop() if block is None else block):
+        return page
+    page.wait()
+    return None
+
+
+def find_places(survey: Survey, labels: str | os.PathLike[str] | None) -> tuple[Path, Path]:
+    """Where the labels go and where the start of the campaign is kept; a UsageError where no label can be saved."""
+    place = path_beside(survey.path) if labels is None else Path(labels)
+    check_place(place)
+    return place, start_beside(survey) if labels is None else place.with_name(f"{place.name}.campaign.json")
+
+
+def keep_start(campaign: Campaign, place: Path, blind: bool) -> list[str]:
+    """Keep what the campaign was started with; or say why it cannot be kept. Labels are safe without it."""
+    try:
+        campaign.keep(place, blind)
+    except (UsageError, OSError) as error:
+        return [f"the options could not be saved, so repeat them when you continue: {error}"]
+    return []
+
+
+def describe_labels(log: LabelLog, person: str, blind: bool) -> list[str]:
+    """Who labels and where it is saved, and which labels are there: they may have been about something else."""
+    lines = [f"labelling as {person}; labels are saved in {log.path}"]
+    if blind:
+        lines.append("blind: other people's labels of a spectrum are hidden until you have labelled it")
+    events = [event for _, event in log.events() if not blind or event.person == person]
+    counts = Counter(one.label for one in merge_labels(events).values() if one.label is not None)
+    if counts:
+        counted = ", ".join(f"{count} {label}" for label, count in counts.items())
+        lines.append(
+            f"using the labels already there: {counted}; "
+            "to label another kind of object, use another file (labels, --labels)"
+        )
+    return lines
+
+
+def _refuse_model(ranking: Ranking) -> None:
+    if ranking.request.model is not None:
+        raise UsageError(
+            f"{ranking.survey.path}: a model made this ranking, and inspection learns from known examples; inspect a "
+            "search with known examples, or run `rarespec inspect SURVEY --known IDS`"
+        )
+
+
+def _is_outside_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return True
+    return False
