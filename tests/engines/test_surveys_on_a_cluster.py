@@ -12,7 +12,7 @@ import rarespec as rs
 from conftest import small_survey_files
 from dask_clusters import KillsWorkers, cluster_here
 from rarespec.engines.dask_cluster import DaskCluster
-from rarespec.features import MedianFilter, PaperFeatures, Recipe, StreamingPCA, UnitNorm
+from rarespec.features import MedianFilter, PaperFeatures, Recipe, SkyFeatures, StreamingPCA, UnitNorm
 from rarespec.mock.damage import damage
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.spectrum import Reason
@@ -90,10 +90,11 @@ def test_a_search_on_a_cluster_is_that_of_this_machine(survey, local, cluster):
 RECIPES = [
     PaperFeatures(8, solver="exact"),
     Recipe([MedianFilter(width_angstrom=40), StreamingPCA(6), UnitNorm(), StreamingPCA(3)]),
+    SkyFeatures(8, 20, solver="exact"),
 ]
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=["exact", "two that learn"])
+@pytest.mark.parametrize("recipe", RECIPES, ids=["exact", "two that learn", "sky"])
 def test_other_recipes_give_the_same_too(made, tmp_path, engine, recipe):
     narrow = made.at(np.arange(0, len(made), 4))
     grid = rs.WavelengthGrid("log", 3.6, 1e-3, 250)

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from conftest import SMALL_GRID
 from gpu import made_up
-from rarespec.features import LineIndices, PaperFeatures, Recipe, StreamingPCA
+from rarespec.features import LineIndices, PaperFeatures, Recipe, SkyFeatures, StreamingPCA
 from rarespec.gpu.device import NoGPUWarning
 from rarespec.gpu.device_recipe import DeviceRecipe, fit_components, recipe_on
 
@@ -59,6 +59,17 @@ def test_learning_from_blocks(device):
     variance = [one.steps_[2].explained_variance_ratio_.sum() for one in (here, there)]
     assert abs(variance[0] / variance[1] - 1) < 1e-5
     assert there.restore(there.state()).transform(blocks[0]).shape == expected.shape
+
+
+def test_sky_features_are_learned_from_a_sample(device):
+    blocks = [made_up.with_bad_pixels(made_up.flux(300, SMALL_GRID, seed=i)) for i in range(4)]
+    here = SkyFeatures(6, 30, grid=SMALL_GRID, solver="randomised").fit_blocks(lambda: iter(blocks))
+    there = DeviceRecipe(clone(here), device).fit_blocks(numbered(blocks), sizes_of(blocks))
+    expected, found = here.transform(blocks[0]), there.transform(blocks[0])
+    for one, other in zip(expected.T[:3], found.T[:3], strict=True):
+        assert abs(np.corrcoef(one[np.isfinite(one)], other[np.isfinite(one)])[0, 1]) > 0.99
+    on_device = next(iter(DeviceRecipe(there, device).transform_blocks(iter(blocks))))
+    assert np.allclose(on_device.values, found, atol=1e-2, equal_nan=True)
 
 
 def test_the_exact_solver_is_left_to_the_cpu(device):

@@ -149,10 +149,13 @@ def test_what_only_surveys_have_is_refused(catalogue):
         rs.search(catalogue, ["x"], selection=rs.Selection(min_snr=3))
 
 
-@pytest.mark.parametrize("method", ["auto", "label_propagation"])
-def test_what_was_learned_scores_as_its_file_does(catalogue, carbon, method, tmp_path):
+@pytest.mark.parametrize(
+    ("method", "recipe"), [("auto", "paper"), ("label_propagation", "paper"), ("matched_filter", "sky")]
+)
+def test_what_was_learned_scores_as_its_file_does(catalogue, carbon, method, recipe, tmp_path):
     file = tmp_path / "learned.safetensors"
-    found = search_hats(catalogue, carbon[:4], top=TOP, sample=120, method=method, save_model=file)
+    how = {"method": method, "recipe": recipe, "save_model": file}
+    found = search_hats(catalogue, carbon[:4], top=TOP, sample=120, **how)
     again = search_hats(catalogue, model=file, top=TOP)
     assert found.table["id"].tolist() == again.table["id"].tolist() and found.why == again.why
     np.testing.assert_array_equal(found.table["score"], again.table["score"])

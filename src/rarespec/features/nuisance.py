@@ -1,7 +1,8 @@
-"""What dust, the instrument and motion do to a spectrum without making it another kind of object."""
+"""What dust, the instrument, motion and noise do to a spectrum without making it another kind of object."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,8 @@ from rarespec.spectrum import WavelengthGrid
 SPEED_OF_LIGHT = 299_792.458
 """km/s."""
 R_V = 3.1
+NORMAL_MEDIAN = 0.6745
+"""Median of |x| for a normal x of unit variance."""
 
 
 @dataclass(frozen=True)
@@ -28,17 +31,20 @@ class Nuisance:
         The same, quadratic in wavelength.
     velocity : float
         Shift along the line of sight, km/s.
+    noise : float
+        Noise, in units of the noise that each spectrum has.
     """
 
     reddening: float = 0.1
     tilt: float = 0.05
     bend: float = 0.03
     velocity: float = 90.0
+    noise: float = 0.3
 
     def change(
         self, flux: NDArray[np.floating], grid: WavelengthGrid, rng: np.random.Generator
     ) -> NDArray[np.floating]:
-        """Draw each spectrum once more, as if seen through other dust, by another instrument, at another velocity.
+        """Draw each spectrum once more, as if seen through other dust, at another velocity, in another night.
 
         Parameters
         ----------
@@ -59,7 +65,44 @@ class Nuisance:
         amounts = rng.normal(size=(n, 4)) * [self.reddening, self.tilt, self.bend, self.velocity]
         curves = np.stack([-0.4 * np.log(10) * extinction(wavelength), position, position**2])
         factors = np.exp(amounts[:, :3] @ curves).astype(flux.dtype)
-        return shift(flux, grid, amounts[:, 3]) * factors
+        changed = shift(flux, grid, amounts[:, 3]) * factors
+        if not self.noise:
+            return changed
+        sigma = (self.noise * noise_of(flux)).astype(flux.dtype)
+        return changed + sigma * rng.standard_normal(flux.shape, dtype=flux.dtype)
+
+
+STRETCH = 50
+"""Pixels over which noise is taken as constant."""
+SECOND_DIFFERENCE = 6**0.5
+"""Standard deviation of a second difference, y[i-1] - 2 y[i] + y[i+1], of independent noise."""
+
+
+def noise_of(flux: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Estimate the noise of each pixel from the spectrum itself.
+
+    The second difference of neighbouring pixels has little of the object in it, and a few narrow lines do not move the
+    median of a stretch.
+
+    Parameters
+    ----------
+    flux : ndarray
+        (n, pixels), NaN where a pixel is bad.
+
+    Returns
+    -------
+    ndarray
+        (n, pixels), standard deviations; 0 where a stretch has no three good pixels in a row.
+    """
+    n, n_pixels = flux.shape
+    n_stretches = -(-n_pixels // STRETCH)
+    rough = np.full((n, n_stretches * STRETCH), np.nan, dtype=np.float64)
+    rough[:, 1 : n_pixels - 1] = abs(np.diff(flux, 2, axis=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a stretch without a number
+        typical = np.nanmedian(rough.reshape(n, n_stretches, STRETCH), axis=2)
+    sigma = np.nan_to_num(typical) / (NORMAL_MEDIAN * SECOND_DIFFERENCE)
+    return np.repeat(sigma, STRETCH, axis=1)[:, :n_pixels]
 
 
 def extinction(wavelength: NDArray[np.float64]) -> NDArray[np.float64]:

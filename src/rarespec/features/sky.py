@@ -1,4 +1,4 @@
-"""Features for real skies: distances in units of what dust, calibration and motion do to the same object."""
+"""Features for real skies: distances in units of what dust, calibration, motion and noise do to the same object."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from rarespec.spectrum import PAPER_GRID, WavelengthGrid
 class SkyFeatures(Recipe):
     """The paper's chain, with components measured against what does not matter.
 
-    Some of the survey's own spectra are reddened, tilted and shifted. The features are those combinations of principal
-    components in which the survey varies most compared with these changes; see `SkyComponents`.
+    Some of the survey's own spectra are reddened, tilted, shifted and made noisier. The features are those combinations
+    of principal components in which the survey varies most compared with these changes; see `SkyComponents`. For kinds
+    of stars; kinds that are told by their colour, such as quasars, are found better with `PaperFeatures`.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ class SkyFeatures(Recipe):
         Width of the median filter.
     grid : WavelengthGrid, optional
         Wavelength grid of the flux. By default the paper's, which has 3601 pixels.
-    reddening, tilt, bend, velocity : float, optional
+    reddening, tilt, bend, velocity, noise : float, optional
         Strength of the changes; see `Nuisance`. Give `velocity=0` where shifts matter.
     n_changed : int, optional
         Spectra that are changed.
@@ -61,6 +62,7 @@ class SkyFeatures(Recipe):
         tilt: float = 0.05,
         bend: float = 0.03,
         velocity: float = 90.0,
+        noise: float = 0.3,
         n_changed: int = 4000,
         solver: str = "auto",
         min_good: float = 0.5,
@@ -74,6 +76,7 @@ class SkyFeatures(Recipe):
         self.tilt = tilt
         self.bend = bend
         self.velocity = velocity
+        self.noise = noise
         self.n_changed = n_changed
         self.solver = solver
         self.min_good = min_good
@@ -86,7 +89,7 @@ class SkyFeatures(Recipe):
             SkyComponents(
                 self.n_components,
                 self.n_followed,
-                Nuisance(self.reddening, self.tilt, self.bend, self.velocity),
+                Nuisance(self.reddening, self.tilt, self.bend, self.velocity, self.noise),
                 self.n_changed,
                 solver=self.solver,
                 random_state=self.random_state,

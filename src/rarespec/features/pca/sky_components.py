@@ -1,4 +1,4 @@
-"""Directions in which a survey varies much more than dust, calibration and motion can explain."""
+"""Directions in which a survey varies much more than dust, calibration, motion and noise can explain."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rarespec.features.pca.solvers import Search
 from rarespec.features.rows import finite_rows
 
 LONGEST_CHANGE = 3.0
-"""A change is shortened to this many times the median length: a few odd spectra must not define the nuisance."""
+"""Times the median length. Spectra that change more count less: a few noisy ones must not define what is nuisance."""
 FLOOR = 1e-6
 """Share of the mean variance that is added to the nuisance: no direction is free of it."""
 
@@ -24,9 +24,9 @@ FLOOR = 1e-6
 class SkyComponents(StreamingPCA):
     """Principal components, turned and scaled so that distances are in units of what the same object may do.
 
-    With C the covariance of the first `n_followed` principal components, and N that of how the components of one object
-    change with nuisance, the features are the leading generalised eigenvectors, C u = w N u. Nuisance has unit variance
-    along each of them, and w is the variance of the survey.
+    With C the covariance of the first `n_followed` principal components of some of the survey's spectra, and N that of
+    how they change with nuisance, the features are the leading generalised eigenvectors, C u = w N u. Nuisance has unit
+    variance along each of them, and w is the variance of the survey.
 
     `fit` alone gives principal components; `measure_changes` turns them.
 
@@ -85,12 +85,17 @@ class SkyComponents(StreamingPCA):
         """
         check_is_fitted(self, "components_")
         usable = finite_rows(before) & finite_rows(after)
+        rows = (before[usable] - self.mean_) @ self.components_.T
         changes = (after[usable] - before[usable]).astype(np.float64) @ self.components_.T
-        variance = self.explained_variance_
-        w, directions = _solve(variance, _nuisance(changes, variance), min(self.n_components or 0, len(variance)))
+        weights = _weigh(changes)
+        # Both with the same weights: noise that counts less as nuisance must count less as variance of the survey too.
+        survey = _covariance(rows - np.average(rows, axis=0, weights=weights), weights)
+        nuisance = _covariance(changes, weights)
+        nuisance += FLOOR * np.trace(survey) / len(survey) * np.eye(len(survey))
+        w, directions = _solve(survey, nuisance, min(self.n_components or 0, len(survey)))
         components = directions.T @ self.components_
         # E[x | z] = mean + C U w^-1 z: the best linear guess of a row from its features
-        patterns = (variance[:, None] * directions / w).T @ self.components_
+        patterns = (survey @ directions / w).T @ self.components_
         self._publish_turned(components, patterns, w)
         return self
 
@@ -161,18 +166,22 @@ class SkyComponents(StreamingPCA):
         return min(self.n_followed, n - 1, n_features)
 
 
-def _nuisance(changes: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The covariance of changes, (k, k), around no change at all."""
+def _weigh(changes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weigh rows, (m,), so that no change counts for more than one of `LONGEST_CHANGE` times the median length."""
     lengths = np.linalg.norm(changes, axis=1)
-    longest = LONGEST_CHANGE * np.median(lengths) if len(lengths) else 0.0
-    shortened = changes * np.minimum(1, longest / np.maximum(lengths, np.finfo(float).tiny))[:, None]
-    return shortened.T @ shortened / max(len(changes), 1) + FLOOR * variance.mean() * np.eye(len(variance))
+    longest = LONGEST_CHANGE * np.median(lengths)
+    return np.minimum(1, longest / np.maximum(lengths, np.finfo(float).tiny)) ** 2
+
+
+def _covariance(rows: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of rows (m, k) around zero, (k, k)."""
+    return (rows * weights[:, None]).T @ rows / weights.sum()
 
 
 def _solve(
-    variance: NDArray[np.float64], nuisance: NDArray[np.float64], k: int
+    survey: NDArray[np.float64], nuisance: NDArray[np.float64], k: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The k largest w and their u, (n, k), in diag(variance) u = w nuisance u."""
-    n = len(variance)
-    w, directions = eigh(np.diag(variance), nuisance, subset_by_index=[n - k, n - 1])
+    """Find the k largest w and their u, (n, k), in survey u = w nuisance u."""
+    n = len(survey)
+    w, directions = eigh(survey, nuisance, subset_by_index=[n - k, n - 1])
     return w[::-1], directions[:, ::-1]
