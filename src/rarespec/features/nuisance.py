@@ -97,9 +97,9 @@ def noise_of(flux: NDArray[np.floating]) -> NDArray[np.float64]:
     n, n_pixels = flux.shape
     n_stretches = -(-n_pixels // STRETCH)
     rough = np.full((n, n_stretches * STRETCH), np.nan, dtype=np.float64)
-    rough[:, 1 : n_pixels - 1] = abs(np.diff(flux, 2, axis=1))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a stretch without a number
+        warnings.simplefilter("ignore", RuntimeWarning)  # infinite flux, and stretches without a number
+        rough[:, 1 : n_pixels - 1] = abs(np.diff(flux, 2, axis=1))
         typical = np.nanmedian(rough.reshape(n, n_stretches, STRETCH), axis=2)
     sigma = np.nan_to_num(typical) / (NORMAL_MEDIAN * SECOND_DIFFERENCE)
     return np.repeat(sigma, STRETCH, axis=1)[:, :n_pixels]
