@@ -249,7 +249,7 @@ def read_groups_contained(
     """Yield the one thing that `function(shared, paths)` yields for each group, or None if a file was too much for it.
 
     A message and an answer for each of many small files would take longer than reading them. The readers work ahead of
-    the caller: one process that reads keeps pace with reading in this one (benchmarks/ingest.py).
+    the caller, so that neither waits for the other.
 
     Parameters
     ----------

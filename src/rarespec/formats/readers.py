@@ -189,8 +189,8 @@ def read_here(
 def read_plain(path: str, format: str | None, options: ReadOptions) -> list[Found] | None:
     """Read a small file of a fixed layout in this process; None for a file that needs a process of its own.
 
-    That is any file with something unusual about it, also one that is only damaged. No library but NumPy sees a byte of
-    the file here, and no length in it is believed before it is compared with the length of the file.
+    That is any file with something unusual about it, also one that is only damaged. No library but NumPy and zlib sees
+    a byte of the file here, and no length in it is believed before it is compared with the length of the file.
 
     Parameters
     ----------
