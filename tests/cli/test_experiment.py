@@ -30,10 +30,14 @@ def finished(survey, tmp_path_factory):
     return rarespec("experiment", survey, "--rare", "qso", "--out", out, "--tuning-draws", 0, *FEW), out
 
 
+def draw_nothing(*args, **kwargs):
+    return []
+
+
 @pytest.fixture
 def no_figures(monkeypatch):
     """Figures take most of the time of a small experiment; where they are not what is tested, none is drawn."""
-    monkeypatch.setattr(figures, "draw_figures", lambda *args, **kwargs: [])
+    monkeypatch.setattr(figures, "draw_figures", draw_nothing)
 
 
 def test_everything_is_written(finished):
@@ -129,7 +133,7 @@ def test_a_ranker_of_ones_own_has_a_column_in_every_table_and_a_line_in_every_fi
     header = (tmp_path / "x" / "table-1.md").read_text().splitlines()[2]
     assert header == "| NP | Shrinkage LDA | OCSVM | Nearest |"
     assert "of_my_own:Nearest" in (tmp_path / "x" / "index.html").read_text()
-    monkeypatch.setattr(figures, "draw_figures", lambda *args, **kwargs: [])
+    monkeypatch.setattr(figures, "draw_figures", draw_nothing)
     cells = {row["method"]: row for row in json.loads(rarespec(*whole, "--json").stdout)["trials"]}
     # with one known example OCSVM ranks by the distance to it, as this ranker does
     assert cells["of_my_own:Nearest"]["auc"] == pytest.approx(cells["ocsvm"]["auc"], abs=1e-6)

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import SMALL_GRID
 from gpu import made_up
-from rarespec.features import LineIndices, MinMax, PaperFeatures, Recipe, StreamingPCA
+from rarespec.features import LineIndices, MedianFilter, MinMax, PaperFeatures, Recipe, StreamingPCA, UnitNorm
 from rarespec.gpu.fused_features import FusedFeatures, Tiling
 from rarespec.spectrum import PAPER_GRID
 
@@ -60,6 +60,8 @@ def test_the_flux_is_not_changed(gpu):
 def test_other_chains_and_wide_windows_are_left_to_others():
     recipe = Recipe([MinMax(), StreamingPCA(5)]).fit(made_up.flux(50, SMALL_GRID))
     assert FusedFeatures.of(recipe) is None
+    longer = Recipe([MedianFilter(grid=SMALL_GRID), MinMax(), UnitNorm(), StreamingPCA(5)])
+    assert FusedFeatures.of(longer.fit(made_up.flux(50, SMALL_GRID))) is None
     assert FusedFeatures.of(Recipe([LineIndices()]).fit(made_up.flux(5))) is None
     assert FusedFeatures.of(fitted(SMALL_GRID, 5, width_angstrom=400.0)) is None
 

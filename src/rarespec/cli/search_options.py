@@ -29,7 +29,7 @@ Method = Annotated[str, typer.Option(help="Ranking method; auto combines those t
 Params = Annotated[
     list[str] | None, typer.Option("--param", help="Parameter of the ranker, NAME=VALUE; may be repeated.")
 ]
-RecipeName = Annotated[str, typer.Option("--recipe", help="How to compute features.")]
+RecipeName = Annotated[str, typer.Option("--recipe", help="How to compute features: paper or sky.")]
 Top = Annotated[int, typer.Option(min=1, help="Number of candidates to list.")]
 MinSnr = Annotated[float | None, typer.Option(help="List only spectra with at least this S/N.")]
 Classes = Annotated[list[str] | None, typer.Option("--class", help="List only these classes, for example M*.")]

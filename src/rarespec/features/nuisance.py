@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.constants import speed_of_light
 
 from rarespec.spectrum import WavelengthGrid
 
-SPEED_OF_LIGHT = 299_792.458
+SPEED_OF_LIGHT = speed_of_light / 1e3
 """km/s."""
 R_V = 3.1
 NORMAL_MEDIAN = 0.6745
@@ -58,7 +59,7 @@ class Nuisance:
         Returns
         -------
         ndarray
-            (n, pixels), NaN where a pixel is bad or lies beyond what was observed.
+            (n, pixels), NaN where a bad pixel takes part.
         """
         n, wavelength = len(flux), grid.wavelength
         position = 2 * (wavelength - wavelength[0]) / (wavelength[-1] - wavelength[0]) - 1
@@ -101,7 +102,7 @@ def noise_of(flux: NDArray[np.floating]) -> NDArray[np.float64]:
         warnings.simplefilter("ignore", RuntimeWarning)  # infinite flux, and stretches without a number
         rough[:, 1 : n_pixels - 1] = abs(np.diff(flux, 2, axis=1))
         typical = np.nanmedian(rough.reshape(n, n_stretches, STRETCH), axis=2)
-    sigma = np.nan_to_num(typical) / (NORMAL_MEDIAN * SECOND_DIFFERENCE)
+    sigma = np.nan_to_num(typical, posinf=0.0) / (NORMAL_MEDIAN * SECOND_DIFFERENCE)
     return np.repeat(sigma, STRETCH, axis=1)[:, :n_pixels]
 
 

@@ -246,8 +246,12 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """
         check_is_fitted(self, "components_")
         X = X if is_array_api_obj(X) else np.asarray(X, dtype=np.float64)
-        components, mean = _like(X, self._scale()[:, None] * self.components_, self.mean_)
-        return X @ components + mean
+        patterns, mean = _like(X, self._patterns(), self.mean_)
+        return X @ patterns + mean
+
+    def _patterns(self) -> NDArray[np.float64]:
+        """What one unit of each feature looks like in a row, (k, p)."""
+        return self._scale()[:, None] * self.components_
 
     def to_flux(self, weights: Any) -> NDArray[np.floating]:
         """Turn a linear model's weights on the features into weights on the input columns.
@@ -414,11 +418,16 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _n_kept(self, n: int, n_features: int) -> int:
         """Centred rows have n - 1 directions at most; beyond them a component is arbitrary."""
-        return min(n, n_features) if self.n_components is None else min(self.n_components, n - 1, n_features)
+        return min(n, n_features) if self._n_sought is None else min(self._n_sought, n - 1, n_features)
+
+    @property
+    def _n_sought(self) -> int | None:
+        """Principal components that are looked for; None for all."""
+        return self.n_components
 
     def _search(self) -> Search:
-        assert self.n_components is not None
-        k = self.n_components
+        assert self._n_sought is not None
+        k = self._n_sought
         measured = k + (self.oversampling + 3) // 4
         return Search(k, measured, k + self.oversampling, self.n_passes, self.tol, self.random_state)
 

@@ -11,8 +11,7 @@ from scipy.linalg import eigh
 from sklearn.utils.validation import check_is_fitted
 
 from rarespec.features.nuisance import Nuisance
-from rarespec.features.pca.components import Array, StreamingPCA, _like, _signs
-from rarespec.features.pca.solvers import Search
+from rarespec.features.pca.components import StreamingPCA, TooFewRowsError, _signs
 from rarespec.features.rows import finite_rows
 
 LONGEST_CHANGE = 3.0
@@ -67,6 +66,7 @@ class SkyComponents(StreamingPCA):
     ) -> None:
         super().__init__(n_components, solver=solver, random_state=random_state, n_passes=n_passes)
         self.n_followed = n_followed
+        # SkyFeatures makes the changes; here these two are part of what identifies the recipe.
         self.nuisance = nuisance
         self.n_changed = n_changed
 
@@ -82,9 +82,16 @@ class SkyComponents(StreamingPCA):
         -------
         SkyComponents
             Itself.
+
+        Raises
+        ------
+        TooFewRowsError
+            If no row is finite.
         """
         check_is_fitted(self, "components_")
         usable = finite_rows(before) & finite_rows(after)
+        if not usable.any():
+            raise TooFewRowsError("none of the spectra that were to be changed has features; add better ones")
         rows = (before[usable] - self.mean_) @ self.components_.T
         changes = (after[usable] - before[usable]).astype(np.float64) @ self.components_.T
         weights = _weigh(changes)
@@ -107,23 +114,9 @@ class SkyComponents(StreamingPCA):
         self.explained_variance_ratio_ = w / w.sum()
         self.singular_values_ = np.sqrt(w * max(self.n_samples_seen_ - 1, 0))
 
-    def inverse_transform(self, X: Array) -> Array:
-        """Return the rows that most likely have these features.
-
-        Parameters
-        ----------
-        X : array
-            Features, (n, k).
-
-        Returns
-        -------
-        array
-            Rows, (n, p).
-        """
-        check_is_fitted(self, "patterns_")
-        X = np.asarray(X, dtype=np.float64) if isinstance(X, list | tuple) else X
-        patterns, mean = _like(X, self.patterns_, self.mean_)
-        return X @ patterns + mean
+    def _patterns(self) -> NDArray[np.float64]:
+        """As they most likely look: other rows have these features too."""
+        return self.patterns_
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return what was learned, as a dictionary of arrays."""
@@ -157,13 +150,9 @@ class SkyComponents(StreamingPCA):
         self.patterns_ = patterns
         return self
 
-    def _search(self) -> Search:
-        k = self.n_followed
-        measured = k + (self.oversampling + 3) // 4
-        return Search(k, measured, k + self.oversampling, self.n_passes, self.tol, self.random_state)
-
-    def _n_kept(self, n: int, n_features: int) -> int:
-        return min(self.n_followed, n - 1, n_features)
+    @property
+    def _n_sought(self) -> int:
+        return self.n_followed
 
 
 def _weigh(changes: NDArray[np.float64]) -> NDArray[np.float64]:
