@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from process_functions import (
     first_is_slow,
     hang_after_two,
     import_places,
+    own_number,
     read_text,
     repeat,
     slow_square,
@@ -33,6 +35,7 @@ from rarespec.storage.processes import (
     WorkerTooSlowError,
     map_as_finished,
     map_in_order,
+    workers_calling,
 )
 
 
@@ -66,22 +69,42 @@ def test_only_a_bounded_number_of_items_is_taken_ahead():
     results.close()
 
 
+def as_finished(function, shared, items):
+    with closing(workers_calling(function, shared)) as workers:
+        return list(map_as_finished(workers, items, 2))
+
+
 def test_results_as_they_are_finished_are_the_same_results():
-    results = list(map_as_finished(slow_square, 100, range(20), 2))
+    results = as_finished(slow_square, 100, range(20))
     assert sorted(results) == [(i, 100 + i * i) for i in range(20)]
 
 
 def test_a_finished_result_does_not_wait_behind_a_slow_one():
-    assert [item for item, _ in map_as_finished(first_is_slow, None, range(4), 2)][-1] == 0
+    assert [item for item, _ in as_finished(first_is_slow, None, range(4))][-1] == 0
 
 
 def test_a_death_costs_one_item_in_any_order():
-    results = dict(map_as_finished(dies_on_three, None, range(8), 2))
+    results = dict(as_finished(dies_on_three, None, range(8)))
     assert results == {i: i for i in range(8) if i != 3} | {3: Died(9)}
 
 
 def test_nothing_to_do_is_done_at_once():
-    assert list(map_as_finished(slow_square, 0, [], 2)) == []
+    assert as_finished(slow_square, 0, []) == []
+
+
+def test_the_same_processes_take_the_next_items():
+    with closing(workers_calling(own_number, None)) as workers:
+        (first,), (second,) = ([number for _, number in map_as_finished(workers, [0], 1)] for _ in range(2))
+    assert first == second != os.getpid()
+
+
+def test_results_that_nobody_takes_end_the_processes():
+    with closing(workers_calling(own_number, None)) as workers:
+        results = map_as_finished(workers, range(2), 1)
+        _, number = next(results)
+        results.close()
+        with pytest.raises(ProcessLookupError):
+            os.kill(number, 0)
 
 
 def test_an_exception_that_does_not_travel_is_told_in_words():

@@ -125,7 +125,7 @@ def map_in_order(
     result : object
         Its result; `Died` if its process ended.
     """
-    workers = Workers(_call_once, (function, shared))
+    workers = workers_calling(function, shared)
     in_flight: deque[tuple[Item, Future[Result | Died]]] = deque()
 
     def oldest() -> tuple[Item, Result | Died]:
@@ -146,10 +146,8 @@ def map_in_order(
             workers.close()
 
 
-def map_as_finished(
-    function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item], jobs: int
-) -> Iterator[tuple[Item, Result | Died]]:
-    """Compute as `map_in_order`, and give each result as soon as it is there: none waits behind a slower one.
+def workers_calling(function: Callable[[Shared, Item], Result], shared: Shared) -> Workers:
+    """Make processes for `map_as_finished`, which may be used for several lists of items one after the other.
 
     Parameters
     ----------
@@ -157,6 +155,22 @@ def map_as_finished(
         Of (shared, item), importable by name.
     shared : object
         Travels once to each process.
+
+    Returns
+    -------
+    Workers
+        To be closed by the caller.
+    """
+    return Workers(_call_once, (function, shared))
+
+
+def map_as_finished(workers: Workers, items: Iterable[Item], jobs: int) -> Iterator[tuple[Item, Any | Died]]:
+    """Compute as `map_in_order`, and give each result as soon as it is there: none waits behind a slower one.
+
+    Parameters
+    ----------
+    workers : Workers
+        From `workers_calling`. They are closed where not all results are taken, and otherwise go on to live.
     items : iterable
         What to compute.
     jobs : int
@@ -169,8 +183,8 @@ def map_as_finished(
     result : object
         Its result; `Died` if its process ended.
     """
-    workers, waiting = Workers(_call_once, (function, shared)), iter(items)
-    in_flight: dict[Future[Result | Died], Item] = {}
+    waiting = iter(items)
+    in_flight: dict[Future[Any | Died], Item] = {}
     with ThreadPoolExecutor(jobs) as threads:
         try:
             while True:
@@ -180,10 +194,11 @@ def map_as_finished(
                     return
                 for future in wait(in_flight, return_when=FIRST_COMPLETED).done:
                     yield in_flight.pop(future), future.result()
-        finally:
+        except BaseException:
             for future in in_flight:
                 future.cancel()
             workers.close()
+            raise
 
 
 def _call_once(task: tuple[Callable[..., Any], Any], item: Any) -> Iterator[Any]:

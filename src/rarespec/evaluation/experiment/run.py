@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from rarespec.evaluation.experiment.results import Results
 from rarespec.evaluation.experiment.setting import Setting
 from rarespec.evaluation.experiment.task_runner import LabelledRows, Outcome, TaskRunner, carry_out
 from rarespec.progress import Progress
-from rarespec.storage.processes import Died, available_cores, map_as_finished
+from rarespec.storage.processes import Died, Workers, available_cores, map_as_finished, workers_calling
 from rarespec.survey.features.neighbours import graph_of
 
 # ---- Tasks spread over processes, each outcome written down as soon as it is there.
@@ -54,7 +55,7 @@ class Count:
             self.progress(self.done, self.total)
 
 
-def run_tasks(tasks: Sequence[Task], runner: TaskRunner, journal: Journal, jobs: int, count: Count) -> None:
+def run_tasks(tasks: Sequence[Task], workers: Workers, journal: Journal, jobs: int, count: Count) -> None:
     """Carry out the tasks that the journal does not have, and write each outcome there at once.
 
     A task whose process is killed has failed; the others go on.
@@ -63,8 +64,8 @@ def run_tasks(tasks: Sequence[Task], runner: TaskRunner, journal: Journal, jobs:
     ----------
     tasks : sequence of Task
         What to carry out. Neighbours of one kind, method and parameters may go to a process together.
-    runner : TaskRunner
-        Travels once to each process.
+    workers : Workers
+        Processes that carry out a portion of tasks each.
     journal : Journal
         Gets the outcomes, as they come.
     jobs : int
@@ -76,7 +77,7 @@ def run_tasks(tasks: Sequence[Task], runner: TaskRunner, journal: Journal, jobs:
     count.count_earlier(len(tasks) - len(missing))
     if not missing:
         return
-    for portion, outcomes in map_as_finished(carry_out, runner, portions(missing), jobs):
+    for portion, outcomes in map_as_finished(workers, portions(missing), jobs):
         if isinstance(outcomes, Died):
             killed = f"its process was killed (status {outcomes.status}), perhaps for lack of memory; try --jobs 1"
             outcomes = [{"error": killed} for _ in portion]
@@ -159,15 +160,18 @@ def run_experiment(
     setting, left_out = _possible(setting, labelled)
     runner = TaskRunner(labelled.X, labelled.rare, setting.seed, setting.trials, _graph(labelled, setting))
     jobs, made_with = jobs or available_cores(), provenance(labelled, setting)
-    with journal_in(folder, identity(labelled, setting)) as journal:
+    with (
+        journal_in(folder, identity(labelled, setting)) as journal,
+        closing(workers_calling(carry_out, runner)) as workers,
+    ):
         count = Count(progress, _n_tasks(setting))
         tuning = tuning_tasks(setting)
-        run_tasks(tuning, runner, journal, jobs, count)
+        run_tasks(tuning, workers, journal, jobs, count)
         tuned = choose_parameters((task, journal[task]) for task in tuning)
         reported = trial_tasks(setting, tuned) + further_tasks(setting)
-        run_tasks(reported, runner, journal, jobs, count)
+        run_tasks(reported, workers, journal, jobs, count)
         timing = timing_tasks(setting, tuned) + cost_tasks(setting)
-        run_tasks(timing, runner, journal, 1, count)  # alone: other work would be in the way of the memory
+        run_tasks(timing, workers, journal, 1, count)  # alone: other work would be in the way of the memory
         done = [(task, journal[task]) for task in tuning + reported + timing]
         written = write_parquet(done, runner, labelled.ids, made_with, folder)
         results = collect_results(setting, labelled.facts, tuned, runner, journal)
