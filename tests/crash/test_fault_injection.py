@@ -22,7 +22,7 @@ def results_of(script, *arguments):
     return json.loads(done.stdout)
 
 
-SAMPLES = {"ingest": 1, "append": 2}
+SAMPLES = {"ingest": 2, "append": 2}
 
 
 @pytest.mark.parametrize(("change", "sample"), SAMPLES.items())
