@@ -36,9 +36,9 @@ class Nuisance:
         Noise, in units of the noise that each spectrum has.
     """
 
-    reddening: float = 0.1
-    tilt: float = 0.05
-    bend: float = 0.03
+    reddening: float = 0.05
+    tilt: float = 0.025
+    bend: float = 0.015
     velocity: float = 90.0
     noise: float = 0.3
 

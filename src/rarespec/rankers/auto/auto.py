@@ -31,7 +31,9 @@ class Auto(PreparingRanker):
     says which were used.
 
     - "spread": what is known spreads from neighbour to neighbour, where neighbours are found after whitening and
-      without noise. It follows sequences, and families each of which has a known example.
+      without noise. It follows sequences, and families each of which has a known example. It starts from the known
+      examples and from the first few rows under "expanded", as far as these help to find hidden examples: a known
+      example at the edge of its kind has neighbours of other kinds.
     - "expanded": the mean of the known and of the best candidates in whitened space, cleared of noise by Wiener's
       filter; the noise is measured on differences between neighbours in the survey. It finds a tight family from an
       example that is mostly noise.

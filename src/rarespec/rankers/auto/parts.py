@@ -4,7 +4,7 @@
   between the discriminant, which lets extreme rows come first, and the cosine, which lets rows of pure noise come as
   high as strong ones.
 - "push": BaggingTopPush in the space as given, the strongest of the paper's methods.
-- "spread": from neighbour to neighbour, see `spread.py`.
+- "spread": from neighbour to neighbour, from the known rows and the first under "expanded"; see `spread.py`.
 - "given": LRGA on the features as they are given, for small surveys. Noise and covariance, on which the other parts
   rest, are themselves uncertain where there are few rows to learn them from; neighbours in the features as given are
   not.
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rarespec.rankers.auto.query import Query, query_among, query_of, wide_query
 from rarespec.rankers.auto.rows import Prepared, Wide
 from rarespec.rankers.auto.signal import root_lengths
-from rarespec.rankers.auto.spread import spread_scores
+from rarespec.rankers.auto.spread import Leads, spread_scores
 from rarespec.rankers.neighbours.neighbour_graph import neighbours_of
 from rarespec.rankers.ranker import Flags, Preparation, Scores, weighted_sums
 from rarespec.rankers.rows import Rows
@@ -35,6 +35,9 @@ First a few, which are like the known, then about as many as there are of what i
 
 CANDIDATES_COUNT_AS = 10
 """Known examples: so that they weigh less the more are known."""
+
+N_LEADS = 5
+"""Unlabelled rows, the first under "expanded", from which "spread" starts as well."""
 
 N_FOLDS = 3
 """Groups in which the known are hidden: a fit for each of them would take too long."""
@@ -136,8 +139,9 @@ def learn_parts(ready: Prepared | Wide, known: Flags, refused: Flags, seed: int,
 def _parts(query: Query, balanced: bool) -> Parts:
     """Where the rows prepared are all rows."""
     ready = query.ready
-    directions = {"expanded": expand_direction(query), "push": push_weights(query)}
-    whole = {"spread": spread_scores(query, ready.edges, balanced)}
+    expanded, leads = expand_direction(query)
+    directions = {"expanded": expanded, "push": push_weights(query)}
+    whole = {"spread": spread_scores(query, ready.edges, leads, balanced)}
     if ready.lrga is not None:
         whole["given"] = score_as_given(query, ready.lrga)
     scores = {name: found for name, (found, _) in whole.items()}
@@ -155,11 +159,13 @@ def _wide_parts(
 ) -> Parts:
     """`query` is on these rows; the places of hidden ones are those among all."""
     near, unlabelled = wide.surroundings(known, refused), ~known & ~refused
-    directions = {"expanded": expand_direction(query), "push": push_weights(query)}
+    expanded, leads = expand_direction(query)
+    directions = {"expanded": expanded, "push": push_weights(query)}
     # these two were placed among the drawn rows only: there are `scale` times as many unlabelled ones in all
     scale = unlabelled.sum() / len(query.unlabelled)
     places = {name: 1 + scale * (found - 1) for name, (_, found) in directions.items()}
-    found, places["spread"] = spread_scores(query_among(near.rows, query, rows, unlabelled), near.edges, balanced)
+    among = query_among(near.rows, query, rows, unlabelled)
+    found, places["spread"] = spread_scores(among, near.edges, leads.among(near.rows, rows), balanced)
     spread = np.zeros(len(wide.X))
     spread[near.rows] = found
     return Parts(
@@ -175,12 +181,18 @@ def along(Z: NDArray[np.float64], direction: Direction) -> NDArray[np.float64]:
     return Z @ direction / root_lengths(Z)
 
 
-def expand_direction(query: Query) -> tuple[Direction, NDArray[np.float64]]:
-    """Find the direction of "expanded", and the places of the known rows that are hidden in turn."""
+def expand_direction(query: Query) -> tuple[tuple[Direction, NDArray[np.float64]], Leads]:
+    """Find the direction of "expanded", the places of the known rows that are hidden in turn, and the first rows."""
     labelled = np.concatenate([query.known_copies, query.refused])
-    direction = _expand(query, query.known, _Candidates(query.ready.halved, query.ready.root_length, labelled))
+    candidates = _Candidates(query.ready.halved, query.ready.root_length, labelled)
+    direction = _expand(query, query.known, candidates)
     compared = _Candidates(query.ready.halved[query.compared], query.ready.root_length[query.compared], labelled[:0])
-    return direction, _expanded_places(query, compared, [_expand(query, left, compared) for left in query.left_over()])
+    without = [_expand(query, left, compared) for left in query.left_over()]
+    leads = Leads(
+        candidates.best(direction, N_LEADS),
+        [query.compared[compared.best(one, N_LEADS)] for one in without],
+    )
+    return (direction, _expanded_places(query, compared, without)), leads
 
 
 class _Candidates(NamedTuple):
@@ -193,10 +205,15 @@ class _Candidates(NamedTuple):
     left_out: NDArray[np.intp]
     """Rows that are no candidates."""
 
-    def best_of_length_1(self, direction: Direction, n: int) -> NDArray[np.float32]:
+    def best(self, direction: Direction, n: int) -> NDArray[np.intp]:
+        """Row numbers of the first n rows, or of all candidates if there are fewer."""
         scores = self.halved @ direction.astype(np.float32)
         scores[self.left_out] = -np.inf
-        best = np.argpartition(-scores, n - 1)[:n]
+        n = min(n, len(scores) - len(self.left_out))
+        return np.argpartition(-scores, n - 1)[:n] if n else self.left_out[:0]
+
+    def best_of_length_1(self, direction: Direction, n: int) -> NDArray[np.float32]:
+        best = self.best(direction, n)
         return self.halved[best] / self.root_length[best, None]
 
 

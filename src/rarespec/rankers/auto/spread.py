@@ -10,13 +10,15 @@ what spreads from each, so that one hidden row is one subtraction.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from rarespec.rankers.auto.trust import shares_by_places
 from rarespec.rankers.graph.label_propagation import edge_weights, local_scales
 from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph
 
@@ -31,6 +33,12 @@ N_STEPS = 100
 N_STEPS_FAR, MAX_NEAR = 20, 20_000
 """After so many steps, only those rows are followed further to which most has spread: the order of the rest is of no
 interest."""
+
+TRUSTED_ALONE = 0.5
+"""Weight of a lead where one example is known, and none can be hidden: it may be an odd one."""
+
+PRIOR_OF_LEADS = {"without": 1.0, "with": 0.5}
+"""Weights before the known examples are hidden in turn: several of them need leads less than one does."""
 
 FIRST_BATCH, BATCH_SHARE = 100, 0.5
 """Rows of the first batches; later ones have this share of those asked before."""
@@ -81,12 +89,36 @@ def spread(S: csr_array, Y: Columns, n_steps: int = N_STEPS, f: Columns | None =
     return f
 
 
-def spread_scores(
-    query: Query, S: csr_array, balanced: bool = False
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Score every row by how much spreads to it from the known rows.
+@dataclass(frozen=True)
+class Leads:
+    """Unlabelled rows that "expanded" puts first, in the numbers of the graph."""
 
-    Where refused rows are near, their share of what arrives at a row counts against it.
+    rows: RowNumbers
+    """With all known rows."""
+    without: Sequence[RowNumbers]
+    """Without each hidden row in turn."""
+
+    def all_rows(self) -> RowNumbers:
+        """List the leads of every kind, (m,); a row may be there more than once."""
+        return np.concatenate([self.rows, *self.without])
+
+    def among(self, near: RowNumbers, rows: RowNumbers) -> Leads:
+        """Translate numbers into `rows` to numbers into `near`, which rises; leads that are not there are left out."""
+
+        def there(here: RowNumbers) -> RowNumbers:
+            return np.flatnonzero(np.isin(near, rows[here], assume_unique=True))
+
+        return Leads(there(self.rows), [there(one) for one in self.without])
+
+
+def spread_scores(
+    query: Query, S: csr_array, leads: Leads, balanced: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Score every row by how much spreads to it from the known rows and from the leads.
+
+    A known row at the edge of its kind has neighbours of other kinds. The leads are more typical, if they are right:
+    they count as much as they help to find hidden rows. Where refused rows are near, their share of what arrives at a
+    row counts against it.
 
     Parameters
     ----------
@@ -94,6 +126,8 @@ def spread_scores(
         Known, refused, hidden and unlabelled rows, in the numbers of S.
     S : (n, n) sparse float32
         Scaled weights of the edges.
+    leads : Leads
+        Rows that another part puts first.
     balanced : bool, default False
         Whether known rows count less the more spreads to them: many close together then count as one that lies alone.
 
@@ -105,39 +139,57 @@ def spread_scores(
         Places of the hidden rows among the unlabelled ones, when each is hidden in turn.
     """
     y = np.zeros(S.shape[0], np.float32)
-    y[query.known] = 1
-    f = spread(S, y, N_STEPS_FAR)
-    near = _near(f, query)
-    inner = S[near][:, near] if len(near) < len(f) else S
-    f[near] = spread(inner, y[near], N_STEPS - N_STEPS_FAR, f[near])
-    if balanced:
-        y[query.known] = 1 / f[query.known]
-        y *= len(query.known) / y.sum()
-        f[near] = spread(inner, y[near])
+    y[query.known] = y[leads.rows] = 1
+    far = spread(S, y, N_STEPS_FAR)
+    near = _near(far, np.concatenate([query.known, query.refused, leads.all_rows()]))
+    inner, h = (S[near][:, near] if len(near) < len(far) else S), len(query.hidden)
+    starts = (query.known, query.refused, leads.rows, *leads.without)
+    sources = np.stack([np.isin(near, rows) for rows in starts], axis=1).astype(np.float32)
     hidden = (near[:, None] == query.hidden).astype(np.float32)
-    refused = np.isin(near, query.refused).astype(np.float32)
-    from_each = spread(inner, np.column_stack([refused, hidden]))
-    against = np.zeros_like(f)
-    against[near] = from_each[:, 0]
-    scores = _share(f, against)
-    from_hidden: Columns = y[query.hidden] * from_each[:, 1:]
-    without = _share(f[near, None] - from_hidden, against[near, None])
-    return scores.astype(np.float64), _places(query, near, without, (without * hidden).sum(axis=0), scores)
+    columns = spread(inner, np.concatenate([sources, hidden], axis=1))
+    # a lead is as unlabelled as the others: what starts from it does not count for itself
+    columns[:, 2 : 3 + h] -= sources[:, 2:]
+    f, against, from_leads, led, from_hidden = np.split(columns, [1, 2, 3, 3 + h], axis=1)
+    if balanced:
+        known = _balance(sources[:, 0], f[:, 0])
+        f, from_hidden = spread(inner, known)[:, None], from_hidden * (known @ hidden)
+    outside = np.sort(np.delete(far, near))
+
+    def places_with(trusted: np.float32) -> NDArray[np.float64]:
+        without = _share(f - from_hidden + trusted * led, against)
+        return _places(query, near, without, (without * hidden).sum(axis=0), outside)
+
+    trusted = _trust_leads(places_with(np.float32(0)), places_with(np.float32(1)), len(query.unlabelled))
+    far[near] = _share(f + trusted * from_leads, against)[:, 0]
+    return far.astype(np.float64), places_with(trusted)
 
 
-def _near(f: NDArray[np.float32], query: Query) -> NDArray[np.intp]:
-    """Rows to which most has spread, and all labelled ones."""
+def _balance(known: NDArray[np.float32], f: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Weights of the known rows, (n,), with the mean 1."""
+    weights = known / np.maximum(f, np.finfo(np.float32).tiny)
+    return np.asarray(weights * (known.sum() / weights.sum()), np.float32)
+
+
+def _trust_leads(without: NDArray[np.float64], with_them: NDArray[np.float64], n_unlabelled: int) -> np.float32:
+    """Weigh a lead against a known row, from 0 to 1, by the places of hidden rows without and with leads."""
+    if not len(without):
+        return np.float32(TRUSTED_ALONE)
+    shares = shares_by_places({"without": without, "with": with_them}, PRIOR_OF_LEADS, n_unlabelled)
+    return np.float32(shares["with"])
+
+
+def _near(f: NDArray[np.float32], always: RowNumbers) -> RowNumbers:
+    """Rows to which most has spread, and some that are always among them, rising."""
     if len(f) <= MAX_NEAR:
         return np.arange(len(f))
-    return np.union1d(np.argpartition(-f, MAX_NEAR)[:MAX_NEAR], np.concatenate([query.known, query.refused]))
+    return np.union1d(np.argpartition(-f, MAX_NEAR)[:MAX_NEAR], always)
 
 
 def _places(
-    query: Query, near: NDArray[np.intp], without: Columns, own: NDArray[np.float32], scores: NDArray[np.float32]
+    query: Query, near: NDArray[np.intp], without: Columns, own: NDArray[np.float32], far: NDArray[np.float32]
 ) -> NDArray[np.float64]:
     """Place of each hidden row, whose score is `own`, among unlabelled ones: near, (m, h), and all others."""
     unlabelled = np.isin(near, query.unlabelled, assume_unique=True)
-    far = np.sort(np.delete(scores, near))
     return 1.0 + (without[unlabelled] > own).sum(axis=0) + len(far) - np.searchsorted(far, own, side="right")
 
 

@@ -20,7 +20,7 @@ from rarespec.rankers.ranker import Scores
 PRIOR = {"expanded": 2.0, "push": 0.3, "spread": 10.0, "given": 1.0}
 """Weight of each part before any known example has been hidden."""
 
-PRIOR_ALONE = PRIOR | {"spread": 4.0}
+PRIOR_ALONE = PRIOR | {"spread": 6.0}
 """The same with one known example: if it is an odd one, so are its neighbours."""
 
 TEMPER = 0.7
