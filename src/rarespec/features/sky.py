@@ -11,12 +11,12 @@ from rarespec.features.nuisance import Nuisance
 from rarespec.features.pca.sky_components import SkyComponents
 from rarespec.features.recipe import Recipe
 from rarespec.features.steps.rescaling import MinMax
-from rarespec.features.steps.running_median import MedianFilter
+from rarespec.features.steps.running_mean import MeanFilter
 from rarespec.spectrum import PAPER_GRID, WavelengthGrid
 
 
 class SkyFeatures(Recipe):
-    """The paper's chain, with components measured against what does not matter.
+    """Running mean, each spectrum to [0, 1], and components measured against what does not matter.
 
     Some of the survey's own spectra are reddened, tilted, shifted and made noisier. The features are those combinations
     of principal components in which the survey varies most compared with these changes; see `SkyComponents`. For kinds
@@ -29,7 +29,7 @@ class SkyFeatures(Recipe):
     n_followed : int, optional
         Principal components among which they are looked for.
     width_angstrom : float, optional
-        Width of the median filter.
+        Width of the running mean.
     grid : WavelengthGrid, optional
         Wavelength grid of the flux. By default the paper's, which has 3601 pixels.
     reddening, tilt, bend, velocity, noise : float, optional
@@ -56,7 +56,7 @@ class SkyFeatures(Recipe):
         self,
         n_components: int = 50,
         n_followed: int = 250,
-        width_angstrom: float = 10.0,
+        width_angstrom: float = 6.0,
         grid: WavelengthGrid | None = None,
         reddening: float = 0.05,
         tilt: float = 0.025,
@@ -84,7 +84,7 @@ class SkyFeatures(Recipe):
 
     def _chain(self) -> list[Any]:
         return [
-            MedianFilter(grid=self.grid, width_angstrom=self.width_angstrom, min_good=self.min_good),
+            MeanFilter(grid=self.grid, width_angstrom=self.width_angstrom, min_good=self.min_good),
             MinMax(copy=False),  # the filter's result is ours to overwrite
             SkyComponents(
                 self.n_components,

@@ -16,6 +16,7 @@ from rarespec.features.pca.solvers import find_subspace
 from rarespec.features.recipe import Recipe, sample_survey
 from rarespec.features.steps.bridging import Bridge
 from rarespec.features.steps.rescaling import MinMax, RobustPercentiles, UnitNorm
+from rarespec.features.steps.running_mean import MeanFilter
 from rarespec.features.steps.running_median import MedianFilter
 from rarespec.gpu.device import NoGPUWarning, has_triton, usable_device
 from rarespec.gpu.device_passes import ArrayBlocks, DevicePasses
@@ -27,7 +28,7 @@ Array = Any
 ReadBlocks = Callable[[Sequence[int]], Iterable[NDArray[Any]]]
 """Gives the blocks of these numbers, (n_i, p) each, in their order."""
 
-ON_ANY_ARRAY = (Bridge, MedianFilter, MinMax, UnitNorm, RobustPercentiles, StreamingPCA)
+ON_ANY_ARRAY = (Bridge, MeanFilter, MedianFilter, MinMax, UnitNorm, RobustPercentiles, StreamingPCA)
 """Steps that take arrays of other libraries."""
 KEPT_ON_CPU = 1e9
 """Bytes, where the device is the CPU."""
