@@ -46,7 +46,7 @@ def test_no_rows_give_no_rows():
     [
         (PAPER_GRID, 6.0, 5),
         (PAPER_GRID, 0.1, 1),
-        (WavelengthGrid("linear", 4000.0, 1.0, 90), 6.0, 5),
+        (WavelengthGrid("linear", 4000.0, 1.0, 90), 6.0, 7),
         (WavelengthGrid("linear", 4000.0, 2.0, 90), 6.0, 3),
         (WavelengthGrid("linear", 4000.0, 0.5, 90), 6.0, 13),
     ],
@@ -60,8 +60,8 @@ def test_the_width_follows_the_grid(grid, width_angstrom, width):
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({"width_pixels": 4}, "a positive odd number, not 4"),
-        ({"width_pixels": -1}, "a positive odd number, not -1"),
+        ({"width_pixels": 4}, "a positive odd number of pixels, not 4"),
+        ({"width_pixels": -1}, "a positive odd number of pixels, not -1"),
         ({}, "give `grid`, or `width_pixels`"),
         ({"grid": PAPER_GRID}, "the grid has 3601 pixels but the flux has 90"),
     ],

@@ -170,7 +170,7 @@ def map_as_finished(workers: Workers, items: Iterable[Item], jobs: int) -> Itera
     Parameters
     ----------
     workers : Workers
-        From `workers_calling`. They are closed where not all results are taken, and otherwise go on to live.
+        From `workers_calling`. They stay alive, unless not all results are taken.
     items : iterable
         What to compute.
     jobs : int

@@ -7,15 +7,14 @@ from typing import Any
 from array_api_compat import array_namespace
 
 from rarespec.features.steps.bridging import bridge
-from rarespec.features.steps.step import RowStep
-from rarespec.spectrum import PAPER_GRID, WavelengthGrid
+from rarespec.features.steps.running_median import WindowFilter
 
 ROWS_PER_BLOCK = 512
 
 Array = Any
 
 
-class MeanFilter(RowStep):
+class MeanFilter(WindowFilter):
     """Bridge the bad pixels of each spectrum, then take the running mean.
 
     A mean of normal noise scatters by a fifth less than a median of as many pixels. It does not remove spikes: bad
@@ -40,20 +39,6 @@ class MeanFilter(RowStep):
     array([[1., 2., 2., 2., 1.]])
     """
 
-    why_unusable = "too few good pixels"
-
-    def __init__(
-        self,
-        grid: WavelengthGrid | None = None,
-        width_angstrom: float = 6.0,
-        width_pixels: int | None = None,
-        min_good: float = 0.5,
-    ) -> None:
-        self.grid = grid
-        self.width_angstrom = width_angstrom
-        self.width_pixels = width_pixels
-        self.min_good = min_good
-
     def _transform_rows(self, X: Array) -> Array:
         xp, n, width = array_namespace(X), X.shape[0], self._width(X.shape[1])
         starts = range(0, max(n, 1), ROWS_PER_BLOCK)
@@ -71,19 +56,5 @@ class MeanFilter(RowStep):
         return total / width
 
     def _width(self, n_pixels: int) -> int:
-        """Pixels of a window, an odd number."""
-        if self.width_pixels is not None:
-            if self.width_pixels < 1 or self.width_pixels % 2 != 1:
-                raise ValueError(f"width_pixels must be a positive odd number, not {self.width_pixels}")
-            return self.width_pixels
-        grid = PAPER_GRID if self.grid is None and n_pixels == PAPER_GRID.n_pixels else self.grid
-        if grid is None:
-            raise ValueError(
-                f"a width in Angstrom needs the wavelength grid of these {n_pixels} pixels: give `grid`, or "
-                "`width_pixels`"
-            )
-        if grid.n_pixels != n_pixels:
-            raise ValueError(f"the grid has {grid.n_pixels} pixels but the flux has {n_pixels}")
-        middle = grid.wavelength[max(n_pixels // 2 - 1, 0) :][:2]
-        pixel = abs(middle[-1] - middle[0]) or self.width_angstrom
-        return 2 * round((self.width_angstrom / pixel - 1) / 2) + 1 if pixel < self.width_angstrom else 1
+        """Pixels of every window: as many as the width has in the middle of the grid."""
+        return next(segment.width for segment in self.segments(n_pixels) if segment.stop > n_pixels // 2)

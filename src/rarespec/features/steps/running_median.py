@@ -285,31 +285,12 @@ def pixel_widths(grid: WavelengthGrid, width_angstrom: float) -> NDArray[np.intp
         If the width is not positive.
     """
     if not 0 < width_angstrom < float("inf"):
-        raise ValueError(f"the width of a median filter must be positive, not {width_angstrom} Angstrom")
+        raise ValueError(f"the width of a filter must be positive, not {width_angstrom} Angstrom")
     return 2 * np.floor(width_angstrom / np.diff(grid.edges) / 2).astype(np.intp) + 1
 
 
-class MedianFilter(RowStep):
-    """Bridge the bad pixels of each spectrum, then take the running median.
-
-    Parameters
-    ----------
-    grid : WavelengthGrid, optional
-        Wavelengths of the columns of X. By default the paper's grid when X has its 3601 columns.
-    width_angstrom : float, optional
-        Width of the window.
-    width_pixels : int, optional
-        An odd number of pixels instead of a width in Angstrom; needs no grid.
-    min_good : float, optional
-        Share of good pixels that a spectrum needs. With fewer it comes out as a row of NaN.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rarespec.features import MedianFilter
-    >>> MedianFilter(width_pixels=3).fit_transform(np.array([[1.0, 1.0, 9.0, 2.0, 2.0]]))
-    array([[1., 1., 2., 2., 2.]])
-    """
+class WindowFilter(RowStep):
+    """What filters share that bridge the bad pixels of each spectrum and then look at a window around each pixel."""
 
     why_unusable = "too few good pixels"
 
@@ -340,12 +321,35 @@ class MedianFilter(RowStep):
         """
         return _segments(n_pixels, self._grid_of(n_pixels), self.width_angstrom, self.width_pixels)
 
+    def _grid_of(self, n_pixels: int) -> WavelengthGrid | None:
+        return PAPER_GRID if self.grid is None and n_pixels == PAPER_GRID.n_pixels else self.grid
+
+
+class MedianFilter(WindowFilter):
+    """Bridge the bad pixels of each spectrum, then take the running median.
+
+    Parameters
+    ----------
+    grid : WavelengthGrid, optional
+        Wavelengths of the columns of X. By default the paper's grid when X has its 3601 columns.
+    width_angstrom : float, optional
+        Width of the window.
+    width_pixels : int, optional
+        An odd number of pixels instead of a width in Angstrom; needs no grid.
+    min_good : float, optional
+        Share of good pixels that a spectrum needs. With fewer it comes out as a row of NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarespec.features import MedianFilter
+    >>> MedianFilter(width_pixels=3).fit_transform(np.array([[1.0, 1.0, 9.0, 2.0, 2.0]]))
+    array([[1., 1., 2., 2., 2.]])
+    """
+
     def _transform_rows(self, X: Array) -> Array:
         grid = self._grid_of(X.shape[1])
         return median_filter(X, grid, self.width_angstrom, self.width_pixels, min_good=self.min_good)
-
-    def _grid_of(self, n_pixels: int) -> WavelengthGrid | None:
-        return PAPER_GRID if self.grid is None and n_pixels == PAPER_GRID.n_pixels else self.grid
 
 
 def _as_rows(xp: Any, flux: Array) -> Array:
@@ -362,9 +366,7 @@ def _segments(
 ) -> tuple[Segment, ...]:
     if width_pixels is not None:
         if width_pixels < 1 or width_pixels % 2 != 1:
-            raise ValueError(
-                f"the width of a median filter must be a positive odd number of pixels, not {width_pixels}"
-            )
+            raise ValueError(f"the width of a filter must be a positive odd number of pixels, not {width_pixels}")
         return (Segment(0, n_pixels, int(width_pixels)),)
     if grid is None:
         raise ValueError(

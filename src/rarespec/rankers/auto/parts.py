@@ -139,8 +139,8 @@ def learn_parts(ready: Prepared | Wide, known: Flags, refused: Flags, seed: int,
 def _parts(query: Query, balanced: bool) -> Parts:
     """Where the rows prepared are all rows."""
     ready = query.ready
-    expanded, leads = expand_direction(query)
-    directions = {"expanded": expanded, "push": push_weights(query)}
+    direction, hidden_places, leads = expand_direction(query)
+    directions = {"expanded": (direction, hidden_places), "push": push_weights(query)}
     whole = {"spread": spread_scores(query, ready.edges, leads, balanced)}
     if ready.lrga is not None:
         whole["given"] = score_as_given(query, ready.lrga)
@@ -159,8 +159,8 @@ def _wide_parts(
 ) -> Parts:
     """`query` is on these rows; the places of hidden ones are those among all."""
     near, unlabelled = wide.surroundings(known, refused), ~known & ~refused
-    expanded, leads = expand_direction(query)
-    directions = {"expanded": expanded, "push": push_weights(query)}
+    direction, hidden_places, leads = expand_direction(query)
+    directions = {"expanded": (direction, hidden_places), "push": push_weights(query)}
     # these two were placed among the drawn rows only: there are `scale` times as many unlabelled ones in all
     scale = unlabelled.sum() / len(query.unlabelled)
     places = {name: 1 + scale * (found - 1) for name, (_, found) in directions.items()}
@@ -181,7 +181,7 @@ def along(Z: NDArray[np.float64], direction: Direction) -> NDArray[np.float64]:
     return Z @ direction / root_lengths(Z)
 
 
-def expand_direction(query: Query) -> tuple[tuple[Direction, NDArray[np.float64]], Leads]:
+def expand_direction(query: Query) -> tuple[Direction, NDArray[np.float64], Leads]:
     """Find the direction of "expanded", the places of the known rows that are hidden in turn, and the first rows."""
     labelled = np.concatenate([query.known_copies, query.refused])
     candidates = _Candidates(query.ready.halved, query.ready.root_length, labelled)
@@ -192,7 +192,7 @@ def expand_direction(query: Query) -> tuple[tuple[Direction, NDArray[np.float64]
         candidates.best(direction, N_LEADS),
         [query.compared[compared.best(one, N_LEADS)] for one in without],
     )
-    return (direction, _expanded_places(query, compared, without)), leads
+    return direction, _expanded_places(query, compared, without), leads
 
 
 class _Candidates(NamedTuple):
