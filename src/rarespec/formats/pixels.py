@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from rarespec.spectrum import DefectError, Reason
 
+CGS_SCALE = 1e17
+"""Flux in erg/s/cm2/A times this is in the unit of SDSS. As it stands, 1 / error^2 would be too large for float32."""
+
 
 def native(values: NDArray[Any]) -> NDArray[np.floating]:
     """Bring floats to this machine's byte order, as a contiguous array; whole numbers become float64."""
@@ -78,4 +81,13 @@ def ivar_of_error(error: NDArray[np.floating]) -> NDArray[np.float64]:
     usable = np.isfinite(error) & (error > 0)
     with np.errstate(over="ignore", under="ignore"):
         ivar = np.square(1.0 / np.where(usable, error, np.inf))
+    return np.where(np.isfinite(ivar), ivar, 0.0)
+
+
+def ivar_of_variance(variance: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Compute 1 / variance; 0 where the variance is not finite and positive."""
+    variance = variance.astype(np.float64)
+    usable = np.isfinite(variance) & (variance > 0)
+    with np.errstate(over="ignore"):
+        ivar = 1.0 / np.where(usable, variance, np.inf)
     return np.where(np.isfinite(ivar), ivar, 0.0)
