@@ -90,6 +90,7 @@ def account(survey: Survey, report: IngestReport) -> list[str]:
     if report.spectra["stored"] + report.spectra["repeated"] > report.files["stored"] + report.files["repeated"]:
         lines.append(f"  spectra    {report.spectra['stored']:>12}  stored, {report.spectra['repeated']} repeated")
     lines += [f"  skipped    {count:>12}  {reason}" for reason, count in report.skipped.items()]
+    lines += [f"  noted      {count:>12}  {note}" for note, count in report.noted.items()]
     if report.unmatched:
         lines.append(f"  unmatched  {report.unmatched:>12}  not in the joined catalogue")
     if report.not_joined:

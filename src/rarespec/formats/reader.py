@@ -7,15 +7,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rarespec.formats.source import Container, Source
-from rarespec.spectrum import Defect, DefectError, Reason, Spectra
-from rarespec.spectrum.defect import Skipped
+from rarespec.spectrum import Defect, DefectError, Noted, Reason, Skipped, Spectra
 
 SDSS_BAD_BITS = 0xFFFF0000
 """and_mask bits that make an SDSS pixel bad: 16 and up. The lower ones flag the whole fibre, also of good stars."""
 
 
-Found = Spectra | Defect | Skipped
-"""What comes out of a file: a stack of spectra, something that is wrong, or rows that hold no target."""
+Found = Spectra | Defect | Skipped | Noted
+"""What comes out of a file: spectra, something wrong, rows that hold no target, or what the reader had to decide."""
+
+
+def noted(source: Source, note: str, count: int = 1) -> Iterator[Noted]:
+    """Yield the note for the account, if there is one."""
+    if note:
+        yield Noted(source.name, note, count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rarespec.formats.columns import Column, Roles, generic_catalogue, number_ids, stem_of
 from rarespec.formats.pixels import bad_pixels, flags, ivar_of_error, numbers
-from rarespec.formats.reader import MAX_ROWS, ReadOptions
+from rarespec.formats.reader import MAX_ROWS, Found, ReadOptions, noted
 from rarespec.formats.source import Source
 from rarespec.formats.wavelength import Axis
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
@@ -49,7 +49,7 @@ def stacks_of_rows(
     first: int,
     axis: Axis | None = None,
     unit: str | None = None,
-) -> Iterator[Spectra | Defect]:
+) -> Iterator[Found]:
     """Yield stacks of consecutive rows that share their wavelengths; a row that cannot be used becomes a defect.
 
     Parameters
@@ -69,8 +69,8 @@ def stacks_of_rows(
 
     Yields
     ------
-    Spectra or Defect
-        In the order of the file.
+    Spectra, Defect or Noted
+        In the order of the file; what was decided about the wavelengths of a stack comes before it.
     """
     own = {name: column for name, column in block.items() if name not in roles.used}
     n = len(block[roles.flux])
@@ -79,20 +79,25 @@ def stacks_of_rows(
     for start, stop in _runs(block, roles, by_wavelength=axis is None):
         part = {name: values[start:stop] for name, values in catalogue.items()}
         try:
-            yield _stack_of_run({name: block[name][start:stop] for name in names}, roles, origin, part, axis, unit)
+            run = {name: block[name][start:stop] for name in names}
+            own_axis = axis or _axis_of_run(run, roles, origin, unit)
+            stack = _stack_of_run(run, roles, part, own_axis)
         except DefectError as error:
             for id in part["id"]:
                 yield Defect(origin.source.name, error.reason, error.detail, id)
+            continue
+        yield from noted(origin.source, own_axis.note, len(stack))
+        yield stack
 
 
-def _stack_of_run(
-    run: dict[str, Column], roles: Roles, origin: Origin, catalogue: Catalogue, axis: Axis | None, unit: str | None
-) -> Spectra:
-    if axis is None:
-        assert roles.wavelength
-        if run[roles.wavelength][0] is None:
-            raise DefectError(Reason.LAYOUT, "the row has no wavelengths")
-        axis = Axis.of(run[roles.wavelength][0], roles.log, unit, origin.options.air)
+def _axis_of_run(run: dict[str, Column], roles: Roles, origin: Origin, unit: str | None) -> Axis:
+    assert roles.wavelength
+    if run[roles.wavelength][0] is None:
+        raise DefectError(Reason.LAYOUT, "the row has no wavelengths")
+    return Axis.of(run[roles.wavelength][0], roles.log, unit, origin.options.air)
+
+
+def _stack_of_run(run: dict[str, Column], roles: Roles, catalogue: Catalogue, axis: Axis) -> Spectra:
     arrays = {
         role: _matrix(run[name], role)
         for role, name in (("flux", roles.flux), ("ivar", roles.ivar), ("error", roles.error), ("mask", roles.mask))

@@ -1,6 +1,6 @@
 """What a spectrum is: a wavelength grid, flux on it, and what can be wrong with a file."""
 
-from rarespec.spectrum.defect import Defect, DefectError, Reason, Skipped
+from rarespec.spectrum.defect import Defect, DefectError, Noted, Reason, Skipped
 from rarespec.spectrum.grid import PAPER_GRID, WavelengthGrid
 from rarespec.spectrum.resample import resample, to_rest_frame
 from rarespec.spectrum.spectra import Spectra, Spectrum
@@ -9,6 +9,7 @@ __all__ = [
     "PAPER_GRID",
     "Defect",
     "DefectError",
+    "Noted",
     "Reason",
     "Skipped",
     "Spectra",

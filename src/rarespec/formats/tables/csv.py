@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.formats.columns import FLUX, IDS, MASK, Column, Roles, find
-from rarespec.formats.reader import ReadOptions, faults_of
+from rarespec.formats.reader import Found, ReadOptions, faults_of
 from rarespec.formats.source import Source, SourceFile
 from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
 from rarespec.formats.tables.memory_table import HEADERLESS_COLUMNS, Table, Wide, spectra_of_table
-from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+from rarespec.spectrum import DefectError, Reason
 
 # ---- Cells of a CSV file: what kind of value a column holds, and its value.
 
@@ -176,7 +176,7 @@ PIXEL_ROWS = 1 << 16
 """Rows held as text at a time: text takes ten times the memory of numbers."""
 
 
-def spectra_of_csv(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+def spectra_of_csv(source: Source, options: ReadOptions) -> Iterator[Found]:
     with faults_of("CSV"):
         names = open_csv(source).names
     if len(set(names)) < len(names):
@@ -202,7 +202,7 @@ def _pixel_table(opened: Csv) -> Table:
     return Table(columns, {}, opened.meta)
 
 
-def _spectra_of_wide_csv(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+def _spectra_of_wide_csv(source: Source, options: ReadOptions) -> Iterator[Found]:
     with faults_of("CSV"):
         opened = open_csv(source)
         wide = Wide.among(opened.names)

@@ -12,11 +12,11 @@ from rarespec.formats.catalogue import is_catalogue
 from rarespec.formats.columns import ANY_WAVELENGTH, FLUX, find
 from rarespec.formats.contained import USUAL_LIMITS, read_contained
 from rarespec.formats.fits.blocks import Hdu
-from rarespec.formats.reader import faults_of
+from rarespec.formats.reader import Found, faults_of
 from rarespec.formats.tables.csv import BLANKS
 from rarespec.formats.tables.memory_table import HEADERLESS_COLUMNS, Wide
 from rarespec.searching.known.example_table import WANTED, ExampleTable, find_used_columns, names_objects
-from rarespec.spectrum import Defect, DefectError, Reason, Skipped, Spectra
+from rarespec.spectrum import Defect, DefectError, Noted, Reason, Skipped, Spectra
 from rarespec.storage.text import printable
 
 # ---- The tables inside a file of any kind: names of their columns at once, values when asked for.
@@ -150,11 +150,13 @@ def _examples_here(_: None, path: str) -> Iterator[ExampleInput]:
         yield table
 
 
-def _as_input(found: Spectra | Defect | Skipped) -> ExampleInput:
+def _as_input(found: Found) -> ExampleInput:
     if isinstance(found, Spectra):
         return found
     if isinstance(found, Skipped):
         return Unusable(f"{found.source}: {found.count} skipped ({found.reason})", 0)
+    if isinstance(found, Noted):
+        return Unusable(f"{found.source}: {found.note}", 0)
     return unusable(found)
 
 

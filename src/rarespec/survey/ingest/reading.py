@@ -9,7 +9,7 @@ from rarespec.formats import read_here
 from rarespec.formats.contained import USUAL_LIMITS, ReadLimits, read_contained
 from rarespec.formats.reader import Found, ReadOptions
 from rarespec.formats.readers import read_plain
-from rarespec.spectrum import Defect, Skipped, Spectra, WavelengthGrid
+from rarespec.spectrum import Defect, Noted, Skipped, Spectra, WavelengthGrid
 from rarespec.survey.ingest.join import join_catalogue
 from rarespec.survey.placement import place
 
@@ -54,7 +54,7 @@ class Unmatched:
     count: int
 
 
-Outcome = Spectra | Defect | Skipped | Unmatched
+Outcome = Spectra | Defect | Skipped | Noted | Unmatched
 
 
 def read_outcomes(path: str, options: IngestOptions) -> Iterator[Outcome]:

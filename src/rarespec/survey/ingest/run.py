@@ -13,7 +13,7 @@ from rarespec.errors import UsageError
 from rarespec.formats import reader_by_name
 from rarespec.formats.contained import end_readers
 from rarespec.progress import Progress
-from rarespec.spectrum import PAPER_GRID, Defect, Skipped, Spectra, WavelengthGrid
+from rarespec.spectrum import PAPER_GRID, Defect, Noted, Skipped, Spectra, WavelengthGrid
 from rarespec.storage.processes import available_cores
 from rarespec.storage.text import printable
 from rarespec.survey.engine_for import AnyEngine, engine_for
@@ -190,6 +190,8 @@ def _take(source: str, outcome: Outcome, intake: Intake) -> set[str]:
         return {"defective"}
     if isinstance(outcome, Skipped):
         intake.report.skipped[outcome.reason] += outcome.count
+    elif isinstance(outcome, Noted):
+        intake.report.noted[outcome.note] += outcome.count
     elif isinstance(outcome, Unmatched):
         intake.report.unmatched += outcome.count
     return set()
