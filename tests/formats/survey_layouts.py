@@ -41,7 +41,7 @@ def wcs(layout: str, **more: Any) -> dict[str, Any]:
     return {"CRVAL1": START[layout], "CDELT1": STEP[layout], "CRPIX1": 1.0, **more}
 
 
-def sky(axis: int = 3) -> dict[str, Any]:
+def sky() -> dict[str, Any]:
     """Half an arcsecond for each pixel, north up; the pixel 1, 1 lies at 150.1, 2.2."""
     step = 0.5 / 3600
     cards = {"CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN", "CRVAL1": 150.1, "CRVAL2": 2.2, "CRPIX1": 1.0, "CRPIX2": 1.0}
@@ -107,10 +107,8 @@ def sixdf_rows(spectra: Spectra, n_rows: int) -> NDArray[Any]:
 
 def sixdf(spectra: Spectra, n_observations: int = 1) -> fits.HDUList:
     """The file of a target: five thumbnails, then V, R and VR of each observation."""
-    hdus: list[Any] = [
-        fits.PrimaryHDU(np.ones((4, 4), "f4")),
-        *(fits.ImageHDU(np.ones((4, 4), "f4")) for _ in range(4)),
-    ]
+    thumbnail = np.ones((4, 4), "f4")
+    hdus: list[Any] = [fits.PrimaryHDU(thumbnail), *(fits.ImageHDU(thumbnail) for _ in range(4))]
     for hdu in hdus:
         hdu.header.update(sky())
     hdus[0].header["TARGET"] = "g0042000-301500"
@@ -221,12 +219,8 @@ def gaia_columns(spectra: Spectra, flux: str = "flux") -> dict[str, Any]:
     ivar = ivar_of(spectra).astype("f8")
     error = np.divide(1, np.sqrt(ivar), out=np.full_like(ivar, np.nan), where=ivar > 0)
     ids = 5_853_498_713_190_525_696 + np.arange(len(spectra))
-    return {
-        "source_id": ids,
-        "ra": np.linspace(1, 2, len(ids)),
-        flux: spectra.flux * 1e-19,
-        "flux_error": error * 1e-19,
-    }
+    scalars = {"source_id": ids, "ra": np.linspace(1, 2, len(ids))}
+    return scalars | {flux: spectra.flux * 1e-19, "flux_error": error * 1e-19}
 
 
 def gaia_sampling(spectra: Spectra) -> str | None:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from rarespec.formats.columns import catalogue_of, one_row, own_cards, stem_of
 from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.pixels import CGS_SCALE, ivar_of_error, numbers
-from rarespec.formats.reader import Reader, ReadOptions
+from rarespec.formats.reader import Found, Reader, ReadOptions, noted
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import stack_of
 from rarespec.formats.wavelength import Axis, is_air
-from rarespec.spectrum import DefectError, Reason, Spectra
+from rarespec.spectrum import DefectError, Reason
 
 COLUMNS = ("WAVE", "FLUX", "QUAL", "FLUX_NOSS")
 ERRORS = ("ERR_FLUX", "ERR_IVAR")
@@ -38,7 +38,7 @@ def _table(source: Source) -> Hdu | None:
     return next((hdu for hdu in tables if sum(map(hdu.has_column, own)) >= ENOUGH_COLUMNS), None)
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Spectra]:
+def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     hdu = _table(source) or next((hdu for hdu in source.hdus if hdu.is_table), None)
     if hdu is None:
         raise DefectError(Reason.TRUNCATED, "the table of the spectrum is missing; fetch it again")
@@ -54,6 +54,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Spectra]:
     flux = numbers(flux, "FLUX").astype(np.float64) * scale
     ivar = _ivar(numbers(errors, error), error, scale)
     axis = Axis.of(wave, unit=_card(hdu, "TUNIT", names[0]), air=_in_air(source, hdu, names[0], options))
+    yield from noted(source, axis.note)
     yield stack_of(axis, flux[None], one_row(_catalogue(source, hdu)), ivar=ivar[None], mask=flags[None])
 
 

@@ -16,12 +16,12 @@ import numpy as np
 
 from rarespec.formats.columns import ANY_WAVELENGTH, Column, Roles, find, missing
 from rarespec.formats.pixels import numbers
-from rarespec.formats.reader import faults_of
+from rarespec.formats.reader import Found, faults_of
 from rarespec.formats.source import Source
 from rarespec.formats.stacks import Origin, stacks_of_rows
 from rarespec.formats.tables.csv import open_csv
 from rarespec.formats.wavelength import Axis
-from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+from rarespec.spectrum import DefectError, Reason
 
 ROLES = Roles("flux", error="flux_error")
 NAMES = ("source_id", "flux", "flux_error")
@@ -58,9 +58,7 @@ def columns_of(names: Iterable[str]) -> dict[str, str]:
     return {name: own for name, own in found.items() if own}
 
 
-def spectra_of_rows(
-    columns: Mapping[str, Column], origin: Origin, first: int, axis: Axis
-) -> Iterator[Spectra | Defect]:
+def spectra_of_rows(columns: Mapping[str, Column], origin: Origin, first: int, axis: Axis) -> Iterator[Found]:
     """Make spectra of some rows.
 
     Parameters

@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from rarespec.formats.columns import ANY_WAVELENGTH, Column, find
 from rarespec.formats.matrices.parquet import is_vector, metadata_of, open_parquet, row_batches, scalar_columns, vectors
-from rarespec.formats.reader import Reader, ReadOptions
+from rarespec.formats.reader import Found, Reader, ReadOptions
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import Origin
 from rarespec.formats.surveys.gaia import SAMPLING, axis_of, columns_of, has_columns, spectra_of_rows
-from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+from rarespec.spectrum import DefectError, Reason
 
 
 def recognises(source: Source) -> bool:
@@ -23,7 +23,7 @@ def recognises(source: Source) -> bool:
         return False
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     parquet = open_parquet(source)
     schema = parquet.schema_arrow
     names = columns_of(schema.names)

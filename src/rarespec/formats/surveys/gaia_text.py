@@ -23,7 +23,7 @@ from rarespec.formats.surveys.gaia import NAMES, POSITIONS, SAMPLING, axis_of, c
 from rarespec.formats.tables.csv import VALUE_OF, check_last_line, numbers_in, open_csv, survey_columns, value_of
 from rarespec.formats.tables.memory_table import is_vector
 from rarespec.formats.tables.text import votable, whole
-from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+from rarespec.spectrum import DefectError, Reason
 from rarespec.spectrum.defect import Skipped
 
 BRACKETS = ("(", "[", "{")
@@ -64,7 +64,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     yield from _spectra_of_csv(source, options)
 
 
-def _spectra_of_csv(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+def _spectra_of_csv(source: Source, options: ReadOptions) -> Iterator[Found]:
     with faults_of("CSV"):
         opened = open_csv(source)
         names = columns_of(opened.names)
@@ -106,7 +106,7 @@ def _vector(cell: str, name: str) -> NDArray[np.float64] | None:
     return values if values.ndim == 1 else None
 
 
-def _spectra_of_votable(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+def _spectra_of_votable(source: Source, options: ReadOptions) -> Iterator[Found]:
     table = votable(whole(source))
     names = columns_of(table.columns)
     if table.n_rows == 0:

@@ -16,11 +16,11 @@ import numpy as np
 from rarespec.formats.columns import catalogue_of, missing, one_row, own_cards, stem_of
 from rarespec.formats.fits.wcs import has_wavelength_wcs, wcs_axis
 from rarespec.formats.pixels import ivar_of_error, numbers
-from rarespec.formats.reader import Reader, ReadOptions
+from rarespec.formats.reader import Found, Reader, ReadOptions, noted
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import stack_of
 from rarespec.formats.wavelength import is_air_unless_said
-from rarespec.spectrum import DefectError, Reason, Spectra
+from rarespec.spectrum import DefectError, Reason
 
 SIGMA, OLD_SIGMA = "INPUT_SIGMA", "NORMALISED_SIGMA"
 LEAST_HDUS = 4
@@ -33,7 +33,7 @@ def recognises(source: Source) -> bool:
     return any(hdu.name == SIGMA and hdu.is_image for hdu in source.hdus)
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Spectra]:
+def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     primary = source.hdus[0]
     if len(source.hdus) < LEAST_HDUS:
         raise DefectError(Reason.TRUNCATED, f"{len(source.hdus)} HDUs instead of {LEAST_HDUS} or more; fetch it again")
@@ -49,6 +49,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Spectra]:
     if OLD_SIGMA not in by_name:
         error = np.abs(error * flux)
     axis = wcs_axis(primary.header, len(flux), is_air_unless_said(primary.header, options))
+    yield from noted(source, axis.note)
     yield stack_of(axis, flux[None], one_row(_catalogue(source)), ivar=ivar_of_error(error)[None])
 
 

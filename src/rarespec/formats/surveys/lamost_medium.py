@@ -117,7 +117,7 @@ class Arm:
         if mask is None:
             raise missing(f"mask in {hdu.label}", MASKS, hdu.columns)
         flux, ivar, values, flags = _vectors(hdu, [*names, wavelength, hdu.column_named(mask)])
-        axis = Axis.of(values, wavelength.lower() in LOG_WAVELENGTH, air=air)
+        axis = Axis.of(values, wavelength.lower() in LOG_WAVELENGTH, "Angstrom", air)
         order = slice(None, None, -1) if axis.reverse else slice(None)
         flux, ivar = numbers(flux[order], "FLUX"), numbers(ivar[order], "IVAR")
         return cls(axis.wavelength, flux, ivar, bad_pixels(flux, ivar, flags[order] != 0))

@@ -45,7 +45,7 @@ def _wavelength(header: Header, n_pixels: int, options: ReadOptions) -> NDArray[
     # Equation 5 of Greisen et al. (2006, A&A 446, 747) for a logarithmic axis.
     with np.errstate(over="ignore"):
         values = start * np.exp(step * offset / start) if kind.endswith("-LOG") and start else start + step * offset
-    axis = Axis.of(values, unit=header.string("CUNIT3"), air=options.air or kind.startswith("AWAV"))
+    axis = Axis.of(values, unit=header.string("CUNIT3") or "Angstrom", air=options.air or kind.startswith("AWAV"))
     if axis.reverse:
         raise DefectError(Reason.LAYOUT, f"the wavelengths of {header.label} decrease")
     return axis.wavelength

@@ -15,11 +15,11 @@ from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.fits.header import Header
 from rarespec.formats.fits.wcs import has_wavelength_wcs, wcs_axis
 from rarespec.formats.pixels import ivar_of_variance, numbers
-from rarespec.formats.reader import Found, Reader, ReadOptions
+from rarespec.formats.reader import Found, Reader, ReadOptions, noted
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import stack_of
 from rarespec.formats.wavelength import is_air_unless_said
-from rarespec.spectrum import DefectError, Reason, Spectra
+from rarespec.spectrum import DefectError, Reason
 from rarespec.spectrum.defect import Skipped
 
 FLUX, VARIANCE = 0, 1
@@ -43,24 +43,25 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     if not spectra:
         raise DefectError(Reason.LAYOUT, f"contains no spectrum of 6dF, an image with the cards {', '.join(CARDS)}")
     if spectra == source.hdus:
-        yield _spectrum(source, spectra[0], options, "")
+        yield from _spectrum(source, spectra[0], options, "")
         return
     if len(spectra) % FRAMES:
         raise DefectError(Reason.TRUNCATED, f"{len(spectra)} spectra, not three (V, R, VR) for each observation")
     combined = spectra[FRAMES - 1 :: FRAMES]
     for number, hdu in enumerate(combined, 1):
-        yield _spectrum(source, hdu, options, "" if len(combined) == 1 else f"-{number}")
+        yield from _spectrum(source, hdu, options, "" if len(combined) == 1 else f"-{number}")
     yield Skipped(source.name, "V or R spectrum, part of the combined one", len(spectra) - len(combined))
 
 
-def _spectrum(source: Source, hdu: Hdu, options: ReadOptions, ending: str) -> Spectra:
+def _spectrum(source: Source, hdu: Hdu, options: ReadOptions, ending: str) -> Iterator[Found]:
     shape = hdu.image_shape
     if len(shape) != 2 or shape[0] not in (3, 4):
         raise DefectError(Reason.LAYOUT, f"{hdu.label} has the shape {shape} instead of 3 or 4 rows of pixels")
     rows = hdu.image()
     axis = wcs_axis(hdu.header, shape[1], is_air_unless_said(hdu.header, options))
     ivar = ivar_of_variance(numbers(rows[VARIANCE], "variance"))
-    return stack_of(axis, rows[FLUX][None], one_row(_catalogue(source, hdu.header, ending)), ivar=ivar[None])
+    yield from noted(source, axis.note)
+    yield stack_of(axis, rows[FLUX][None], one_row(_catalogue(source, hdu.header, ending)), ivar=ivar[None])
 
 
 def _catalogue(source: Source, header: Header, ending: str) -> dict[str, Any]:

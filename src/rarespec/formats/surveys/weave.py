@@ -18,7 +18,7 @@ from rarespec.formats.columns import catalogue_of, missing, own_columns, stem_of
 from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.fits.wcs import wcs_axis
 from rarespec.formats.pixels import CGS_SCALE, native
-from rarespec.formats.reader import Found, Reader, ReadOptions
+from rarespec.formats.reader import Found, Reader, ReadOptions, noted
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import blocks, stack_of
 from rarespec.formats.wavelength import is_air_unless_said
@@ -56,6 +56,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     axis = wcs_axis(flux.header, n_pixels, is_air_unless_said(flux.header, options))
     is_target, skipped = _targets(source, fibres)
     yield from skipped
+    yield from noted(source, axis.note, int(is_target.sum()))
     names = _names(fibres)
     for first, last in blocks(n_fibres, n_pixels):
         rows = np.flatnonzero(is_target[first:last])
