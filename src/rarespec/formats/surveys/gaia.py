@@ -19,7 +19,6 @@ from rarespec.formats.pixels import numbers
 from rarespec.formats.reader import Found, faults_of
 from rarespec.formats.source import Source
 from rarespec.formats.stacks import Origin, stacks_of_rows
-from rarespec.formats.tables.csv import open_csv
 from rarespec.formats.wavelength import Axis
 from rarespec.spectrum import DefectError, Reason
 
@@ -34,6 +33,9 @@ BLUEST = 100.0
 SAMPLING = "sampling"
 POSITIONS = "pos"
 """What a file, and the file beside it, call the wavelengths."""
+
+LARGEST_SAMPLING = 1 << 20
+"""Bytes of the file beside the spectra."""
 
 _NUMBER = re.compile(r"(?<![\w.])[+-]?\d+\.?\d*(?:[eE][+-]?\d+)?")
 """Not the 64 of np.float64(336.0)."""
@@ -139,10 +141,11 @@ def _sampling_beside(path: Path) -> Any:
         beside = path.with_name(f"{_stem(path)}_sampling{ending}")
         if beside.is_file():
             with Source(beside) as source, faults_of(f"{beside.name} next to it"):
-                opened = open_csv(source)
-                if find(opened.names, (POSITIONS,)) is None:
-                    raise missing(f"sampling in {beside.name}", (POSITIONS,), opened.names)
-                return _values(next(opened.rows)[opened.names.index(POSITIONS)])
+                text = source.read(0, min(source.length, LARGEST_SAMPLING)).decode("utf-8-sig")
+            lines = [line for line in text.splitlines() if not line.startswith("#")]
+            if not lines or lines[0].strip() != POSITIONS:
+                raise missing(f"sampling in {beside.name}", (POSITIONS,), lines[:1])
+            return _values(" ".join(lines[1:]))
     return None
 
 
