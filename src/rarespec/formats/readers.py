@@ -14,6 +14,7 @@ import numpy as np
 
 from rarespec.formats.reader import Found, Reader, ReadOptions
 from rarespec.formats.source import Container, Source
+from rarespec.formats.storable import storable
 from rarespec.spectrum import Defect, DefectError, Reason, Skipped, Spectra
 from rarespec.storage.text import printable
 
@@ -56,8 +57,13 @@ READERS: dict[str, str] = {
     "lamost-image": "surveys.lamost_image",
     "lamost-table": "surveys.lamost_table",
     "desi-coadd": "surveys.desi",
+    "jwst-x1d": "surveys.jwst",
+    "hst-x1d": "surveys.hst",
+    "eso-sdp": "surveys.eso",
+    "iraf-multispec": "fits.multispec",
     "mmu-parquet": "matrices.multimodal_universe",
     "fits-table": "fits.table",
+    "fits-rows": "fits.rows",
     "fits-wcs1d": "fits.wcs",
     "text-table": "tables.text",
     "numpy": "matrices.numpy",
@@ -260,7 +266,11 @@ def _find_reader(
             return
         reader = reader_by_name(format) if format else reader_for(source)
         for item in reader.read(source, options):
-            yield from within_text_limit(item, source.name) if isinstance(item, Spectra) else (item,)
+            if isinstance(item, Spectra):
+                for part in storable(item, source.name):
+                    yield from within_text_limit(part, source.name) if isinstance(part, Spectra) else (part,)
+            else:
+                yield item
 
 
 def _next_without_warnings(found: Iterator[Found]) -> Found | None:
