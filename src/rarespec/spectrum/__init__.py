@@ -3,6 +3,7 @@
 from rarespec.spectrum.defect import Defect, DefectError, Reason, Skipped
 from rarespec.spectrum.grid import NAMED_GRIDS, PAPER_GRID, WavelengthGrid
 from rarespec.spectrum.resample import resample, to_rest_frame
+from rarespec.spectrum.resolution import Resolution
 from rarespec.spectrum.spectra import Spectra, Spectrum
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "Defect",
     "DefectError",
     "Reason",
+    "Resolution",
     "Skipped",
     "Spectra",
     "Spectrum",

@@ -256,8 +256,8 @@ class WavelengthGrid:
 
 def _numbers_of(spacing: str, start: str, step: str) -> tuple[float, float]:
     """Start and step of a grid. A start with a unit is a wavelength, also on a log grid."""
-    first, is_wavelength = _angstroms(start)
-    width, has_unit = _angstroms(step)
+    first, is_wavelength = angstroms_in(start)
+    width, has_unit = angstroms_in(step)
     if spacing == "log":
         if has_unit:
             raise ValueError("the step of a log grid has no unit")
@@ -269,7 +269,7 @@ def _numbers_of(spacing: str, start: str, step: str) -> tuple[float, float]:
     return first, width
 
 
-def _angstroms(text: str) -> tuple[float, bool]:
+def angstroms_in(text: str) -> tuple[float, bool]:
     """Read a number, in Angstrom if a unit stands behind it, and say whether one does."""
     number = text.strip().lower().replace("å", "a").replace("µ", "u").replace("μ", "u")
     for unit in sorted(ANGSTROMS, key=len, reverse=True):

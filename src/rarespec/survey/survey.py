@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.errors import UsageError
-from rarespec.spectrum import Defect, Spectra, Spectrum, WavelengthGrid
+from rarespec.spectrum import Defect, Resolution, Spectra, Spectrum, WavelengthGrid
 from rarespec.survey.store import arrays
 from rarespec.survey.store.accounts import load_defects
 from rarespec.survey.store.catalogue import Catalogue
@@ -183,6 +183,13 @@ class Survey:
     def grid(self) -> WavelengthGrid:
         """The wavelengths that all spectra share."""
         return self.manifest.grid
+
+    @property
+    def resolution(self) -> Resolution | None:
+        """How sharp its spectra are: as said at ingest, as their files say, or as is usual for their survey."""
+        from rarespec.survey.resolution import resolution_of
+
+        return resolution_of(self) if len(self) else None
 
     def __len__(self) -> int:
         return self.manifest.n_rows

@@ -9,7 +9,7 @@ from rarespec.formats import read_here
 from rarespec.formats.contained import USUAL_LIMITS, ReadLimits, read_contained
 from rarespec.formats.reader import Found, ReadOptions
 from rarespec.formats.readers import read_plain
-from rarespec.spectrum import Defect, Skipped, Spectra, WavelengthGrid
+from rarespec.spectrum import Defect, Resolution, Skipped, Spectra, WavelengthGrid
 from rarespec.survey.ingest.join import join_catalogue
 from rarespec.survey.grid_choice import Call, calls_of
 from rarespec.survey.placement import at_rest, place
@@ -35,6 +35,8 @@ class IngestOptions:
         How files are read.
     limits : ReadLimits
         A file that takes more time or memory than this is a defect.
+    resolution : Resolution, optional
+        Of all spectra, where their files do not say it.
     """
 
     grid: WavelengthGrid | None = None
@@ -43,6 +45,7 @@ class IngestOptions:
     join: str | None = None
     reading: ReadOptions = field(default_factory=ReadOptions)
     limits: ReadLimits = USUAL_LIMITS
+    resolution: Resolution | None = None
 
 
 # ---- What happens to one input file inside the process that reads it: read, joined, placed on the grid.

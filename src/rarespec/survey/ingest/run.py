@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -18,10 +17,11 @@ from rarespec.spectrum import Defect, Skipped, Spectra
 from rarespec.storage.processes import available_cores
 from rarespec.storage.text import printable
 from rarespec.survey.engine_for import AnyEngine, engine_for
-from rarespec.survey.grid_choice import ENOUGH_FILES, ENOUGH_SPECTRA, Call, choose_grid
+from rarespec.survey.ingest.first_files import grid_of_files
 from rarespec.survey.ingest.inputs import input_files
 from rarespec.survey.ingest.pool import read_all
-from rarespec.survey.ingest.reading import IngestOptions, Outcome, Unmatched, read_calls
+from rarespec.survey.ingest.reading import IngestOptions, Outcome, Unmatched
+from rarespec.survey.resolution import resolution_given
 from rarespec.survey.store.accounts import IngestReport
 from rarespec.survey.store.intake import Intake
 from rarespec.survey.store.writer import SurveyWriter, provenance_entry
@@ -91,6 +91,7 @@ def _run(
     if engine is not None and files:
         engine.require(Path(files[0]))
     with SurveyWriter(root, options.grid, options.rest_frame) as writer, _scratch(root, engine) as scratch:
+        _check_resolution(writer, options)
         provenance = _provenance(options, join)
         if join:
             from rarespec.survey.ingest.join import prepare
@@ -120,32 +121,12 @@ def _scratch(root: Path, engine: Engine | None) -> tempfile.TemporaryDirectory[s
 
 
 def _decide_grid(writer: SurveyWriter, files: list[str], options: IngestOptions) -> dict[str, str]:
-    """Give a new survey the grid that its first files call for, and say what the provenance says about it.
-
-    It depends on the files and their order alone: a run that was killed before it stored anything decides the same.
-    """
-    calls = _first_calls(files, options)
-    if not calls:  # no file can be read: whoever mends one decides
+    """Give a new survey the grid that its first files call for, and say what the provenance says about it."""
+    choice = grid_of_files(files, options)
+    if choice is None:  # no file can be read: whoever mends one decides
         return {}
-    choice = choose_grid(calls)
     writer.decide_grid(choice.grid)
     return choice.record
-
-
-def _first_calls(files: list[str], options: IngestOptions) -> list[Call]:
-    calls: list[Call] = []
-    n_files = 0
-    for path in files:
-        n_before = len(calls)
-        with closing(read_calls(path, options)) as found:
-            for some in found:
-                calls += some
-                if len(calls) >= ENOUGH_SPECTRA:
-                    return calls[:ENOUGH_SPECTRA]
-        n_files += len(calls) > n_before
-        if n_files == ENOUGH_FILES:
-            break
-    return calls
 
 
 def _note_what_is_no_file(found: list[str | Defect | Skipped], intake: Intake) -> None:
@@ -161,9 +142,21 @@ def _note_what_is_no_file(found: list[str | Defect | Skipped], intake: Intake) -
             intake.report.skipped[item.reason] += item.count
 
 
+def _check_resolution(writer: SurveyWriter, options: IngestOptions) -> None:
+    """A survey has one resolution, as it has one grid."""
+    given = resolution_given(writer.manifest)
+    if options.resolution is not None and given not in (None, options.resolution):
+        raise UsageError(f"{writer.root}: this survey has {given}, not {options.resolution}; use another survey")
+
+
 def _provenance(options: IngestOptions, join: Sequence[str | os.PathLike[str]]) -> dict[str, object]:
+    resolution = {} if options.resolution is None else {"resolution": str(options.resolution)}
     return provenance_entry(
-        "ingest", format=options.format, join=[os.fspath(name) for name in join], reading=asdict(options.reading)
+        "ingest",
+        format=options.format,
+        join=[os.fspath(name) for name in join],
+        reading=asdict(options.reading),
+        **resolution,
     )
 
 
