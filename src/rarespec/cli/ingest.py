@@ -30,9 +30,7 @@ def command(
     ],
     into: Annotated[Path, typer.Option(help="Survey directory, new or existing.")],
     format: Annotated[str | None, typer.Option(help="Reader to use if the format is not recognised.")] = None,
-    grid: Annotated[
-        str | None, typer.Option(help=GRIDS)
-    ] = None,
+    grid: Annotated[str | None, typer.Option(help=GRIDS)] = None,
     resolution: Annotated[
         str | None, typer.Option(help="Resolution of the spectra: R, such as 2000, or a width, such as 1.8A.")
     ] = None,

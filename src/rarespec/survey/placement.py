@@ -77,9 +77,7 @@ def at_rest(spectra: Spectra) -> Iterator[Spectra | Defect]:
             yield to_rest_frame(spectra.take(np.array([i])), float(z))
 
 
-def _usable(
-    placed: Spectra, original: Spectra, outside: NDArray[np.float64]
-) -> Iterator[Spectra | Defect]:
+def _usable(placed: Spectra, original: Spectra, outside: NDArray[np.float64]) -> Iterator[Spectra | Defect]:
     good = ~placed.bad
     coverage = good.mean(axis=1)
     usable = coverage > 0

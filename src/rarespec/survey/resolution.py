@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,7 +45,8 @@ def _usual(survey: Survey) -> Resolution | None:
 
     if "survey" not in survey.catalogue:
         return None
+    counts: Counter[Resolution | None] = Counter()
     for entry in pc.value_counts(survey.catalogue.arrow(["survey"]).column(0)).to_pylist():
-        if entry["counts"] >= MOST * len(survey):
-            return RESOLUTION_OF.get(str(entry["values"] or "").upper())
-    return None
+        counts[RESOLUTION_OF.get(str(entry["values"] or "").upper())] += entry["counts"]
+    resolution, n = counts.most_common(1)[0]
+    return resolution if n >= MOST * len(survey) else None

@@ -352,8 +352,8 @@ class WindowFilter(RowStep):
             return ""
         pixel = float(np.diff(self.grid.wavelength).mean())  # type: ignore[union-attr]
         return (
-            f"the features' window of {self.width_angstrom:g} A is narrower than {LEAST_PIXELS} pixels of this grid, so "
-            f"it has {LEAST_PIXELS} pixels, about {LEAST_PIXELS * pixel:.3g} A"
+            f"the window of {self.width_angstrom:g} A that features use is narrower than {LEAST_PIXELS} pixels of this "
+            f"grid: it has {LEAST_PIXELS} pixels, about {LEAST_PIXELS * pixel:.3g} A"
         )
 
     @property

@@ -10,8 +10,8 @@ from rarespec.formats.contained import USUAL_LIMITS, ReadLimits, read_contained
 from rarespec.formats.reader import Found, ReadOptions
 from rarespec.formats.readers import read_plain
 from rarespec.spectrum import Defect, Resolution, Skipped, Spectra, WavelengthGrid
-from rarespec.survey.ingest.join import join_catalogue
 from rarespec.survey.grid_choice import Call, calls_of
+from rarespec.survey.ingest.join import join_catalogue
 from rarespec.survey.placement import at_rest, place
 
 # ---- What the user may choose about an ingest.

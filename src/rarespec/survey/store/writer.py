@@ -297,9 +297,7 @@ def _refuse_other_directories(root: Path) -> None:
         raise UsageError(f"{root}: already exists and is not a survey; choose another directory")
 
 
-def _manifest_for(
-    root: Path, grid: WavelengthGrid | None, rest_frame: bool, block_rows: int
-) -> tuple[Manifest, bool]:
+def _manifest_for(root: Path, grid: WavelengthGrid | None, rest_frame: bool, block_rows: int) -> tuple[Manifest, bool]:
     """Load the manifest of the survey that is there, which must have this grid, or make one; say if it has a grid."""
     if not (root / MANIFEST).exists():
         _check_grid(root, grid or PAPER_GRID, block_rows)
