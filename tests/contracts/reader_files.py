@@ -140,7 +140,9 @@ def write_jwst(folder: Path, spectra: Spectra) -> Path:
 
 
 def spoil_jwst(path: Path) -> None:
+    """Without its unit too, by which specutils would know it."""
     with fits.open(path) as file:
+        file[1].columns["FLUX"].unit = None
         file[1].columns["FLUX"].name = "counts"
         fits.HDUList(file[:2]).writeto(path, overwrite=True, checksum=True)
 

@@ -73,6 +73,9 @@ READERS: dict[str, str] = {
 }
 """Name for `--format` -> module of this package that holds its `READER`; the particular before the general."""
 
+FALLBACK = "specutils"
+"""Reader of what none of these recognises; its loaders cover other FITS files, and it need not be installed."""
+
 NOT_FITS: dict[str, Container] = {
     "mmu-parquet": Container.PARQUET,
     "text-table": Container.TEXT,
@@ -97,7 +100,7 @@ def reader_by_name(name: str) -> Reader:
     Parameters
     ----------
     name : str
-        One of `READERS`.
+        One of `READERS`, or "specutils".
 
     Returns
     -------
@@ -115,6 +118,8 @@ def reader_by_name(name: str) -> Reader:
     >>> reader_by_name("numpy").name
     'numpy'
     """
+    if name == FALLBACK:
+        return import_module("rarespec.formats.by_specutils").READER
     if name not in READERS:
         raise ValueError(f"there is no reader {name!r}; choose from {', '.join(READERS)}")
     return import_module(f"rarespec.formats.{READERS[name]}").READER
@@ -155,6 +160,9 @@ def reader_for(source: Source) -> Reader:
             reader = reader_by_name(name)
             if reader.recognises(source):
                 return reader
+    fallback = reader_by_name(FALLBACK)
+    if fallback.recognises(source):
+        return fallback
     raise DefectError(Reason.UNRECOGNISED, f"a {source.container} file with a layout that no reader recognises")
 
 

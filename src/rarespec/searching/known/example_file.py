@@ -13,6 +13,7 @@ from rarespec.formats.columns import ANY_WAVELENGTH, FLUX, find
 from rarespec.formats.contained import USUAL_LIMITS, read_contained
 from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.reader import Found, faults_of
+from rarespec.formats.readers import FALLBACK
 from rarespec.formats.tables.csv import BLANKS
 from rarespec.formats.tables.memory_table import HEADERLESS_COLUMNS, Wide
 from rarespec.searching.known.example_table import WANTED, ExampleTable, find_used_columns, names_objects
@@ -179,6 +180,8 @@ def _fits_holds_spectra(source: Source) -> bool:
         reader = reader_for(source)
     except DefectError:
         return False
+    if reader.name == FALLBACK:
+        return not any(names_objects(table.names) for table in tables_in(source))
     # The generic reader takes any table with a column called flux, which may be a measurement and no spectrum.
     return reader.name != "fits-table" or any(map(_is_of_spectra, tables_in(source)))
 
