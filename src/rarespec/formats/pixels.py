@@ -9,9 +9,6 @@ from numpy.typing import NDArray
 
 from rarespec.spectrum import DefectError, Reason
 
-CGS_SCALE = 1e17
-"""Flux in erg/s/cm2/A times this is in the unit of SDSS. As it stands, 1 / error^2 would be too large for float32."""
-
 
 def native(values: NDArray[Any]) -> NDArray[np.floating]:
     """Bring floats to this machine's byte order, as a contiguous array; whole numbers become float64."""

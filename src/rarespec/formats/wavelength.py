@@ -112,7 +112,7 @@ def is_air(header: Header, options: ReadOptions) -> bool:
         or header.get("VACUUM") is False
         or header.string("VACUUM").upper() in ("F", "FALSE", "NO", "0")
         or header.string("CTYPE1").upper().startswith("AWAV")
-        or header.string("AIRORVAC").upper() == "AIR"
+        or "AIR" in (header.string("AIRORVAC").upper(), header.string("WAVETYPE").upper())
     )
 
 

@@ -1,6 +1,6 @@
 """4MOST L1: a table with one row of vectors WAVE, FLUX, ERR_FLUX (or ERR_IVAR), QUAL; FLUX_NOSS still has the sky.
 
-The layout is that of ESO phase 3. Flux in erg/s/cm2/A is brought to the unit of SDSS; counts stay as they are.
+The layout is that of ESO phase 3, under column names of its own.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rarespec.formats.columns import catalogue_of, one_row, own_cards, stem_of
 from rarespec.formats.fits.blocks import Hdu
-from rarespec.formats.pixels import CGS_SCALE, ivar_of_error, numbers
+from rarespec.formats.pixels import ivar_of_error, numbers
 from rarespec.formats.reader import Found, Reader, ReadOptions, noted
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import stack_of
@@ -50,16 +49,11 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     wave, flux, errors, flags = (np.atleast_1d(row[name]) for name in names)
     if not wave.shape == flux.shape == errors.shape == flags.shape:
         raise DefectError(Reason.LAYOUT, f"{hdu.label}: {', '.join(names)} differ in length")
-    scale = CGS_SCALE if "erg" in _card(hdu, "TUNIT", names[1]).lower() else 1.0
-    flux = numbers(flux, "FLUX").astype(np.float64) * scale
-    ivar = _ivar(numbers(errors, error), error, scale)
+    ivar = numbers(errors, error)
+    ivar = ivar_of_error(ivar) if error == "ERR_FLUX" else ivar
     axis = Axis.of(wave, unit=_card(hdu, "TUNIT", names[0]), air=_in_air(source, hdu, names[0], options))
     yield from noted(source, axis.note)
     yield stack_of(axis, flux[None], one_row(_catalogue(source, hdu)), ivar=ivar[None], mask=flags[None])
-
-
-def _ivar(errors: NDArray[np.floating], name: str, scale: float) -> NDArray[np.floating]:
-    return ivar_of_error(errors * scale) if name == "ERR_FLUX" else errors / scale**2
 
 
 def _card(hdu: Hdu, keyword: str, column: str) -> str:

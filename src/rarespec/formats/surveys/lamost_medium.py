@@ -1,7 +1,7 @@
 """LAMOST medium resolution: tables COADD_B and COADD_R, and B-... and R-... of single exposures, all in vacuum.
 
-The two arms of a spectrum are joined; between them, where there are no data, is a gap of bad pixels. Until DR8 a table
-has a row for each pixel (FLUX, IVAR, LOGLAM), from DR9 on a single row of vectors (FLUX, IVAR, WAVELENGTH).
+The two arms of a spectrum are joined, with a gap between them. Until DR8 a table has a row for each pixel (FLUX, IVAR,
+LOGLAM), from DR9 on a single row of vectors (FLUX, IVAR, WAVELENGTH).
 """
 
 from __future__ import annotations
@@ -123,23 +123,11 @@ class Arm:
         return cls(axis.wavelength, flux, ivar, bad_pixels(flux, ivar, flags[order] != 0))
 
     def then(self, other: Arm) -> Arm:
-        """Join an arm to the red of this one.
-
-        A pixel reaches half-way to its neighbour. A bad pixel next to each end keeps the last good ones from reaching
-        into the gap.
-        """
-        blue = 2 * self.wavelength[-1] - self.wavelength[-2]
-        red = 2 * other.wavelength[0] - other.wavelength[1]
+        """Join an arm to the red of this one; the gap between them is left open as in any spectrum."""
         if other.wavelength[0] <= self.wavelength[-1]:
             raise DefectError(Reason.LAYOUT, f"the arms overlap near {other.wavelength[0]:.1f} Angstrom")
-        gap = np.array([blue, red] if blue < red else [])
-        nothing = np.zeros(len(gap))
-        return Arm(
-            np.concatenate([self.wavelength, gap, other.wavelength]),
-            np.concatenate([self.flux, nothing.astype(self.flux.dtype), other.flux]),
-            np.concatenate([self.ivar, nothing.astype(self.ivar.dtype), other.ivar]),
-            np.concatenate([self.bad, nothing == 0, other.bad]),
-        )
+        parts = ("wavelength", "flux", "ivar", "bad")
+        return Arm(*(np.concatenate([getattr(self, part), getattr(other, part)]) for part in parts))
 
 
 def _vectors(hdu: Hdu, names: list[str]) -> list[NDArray[Any]]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rarespec.formats.columns import catalogue_of, missing, own_columns, stem_of
 from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.fits.wcs import wcs_axis
-from rarespec.formats.pixels import CGS_SCALE, native
+from rarespec.formats.pixels import native
 from rarespec.formats.reader import Found, Reader, ReadOptions, noted
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import blocks, stack_of
@@ -103,7 +103,7 @@ class _Calibration:
         if self._hdu is None:
             return 1.0
         values = native(self._hdu.image(first, last) if self._per_fibre else self._hdu.image()).astype(np.float64)
-        return np.where(np.isfinite(values) & (values > 0), values, np.nan) * CGS_SCALE
+        return np.where(np.isfinite(values) & (values > 0), values, np.nan)
 
 
 def _targets(source: Source, fibres: Hdu) -> tuple[NDArray[np.bool_], list[Skipped]]:
