@@ -79,7 +79,7 @@ def test_medium_resolution_without_a_coadd_gives_the_exposures(tmp_path: Path) -
     hdus = layouts.lamost_medium(spectra("lamost-medium"), coadds=False)
     found = list(read_here(write(tmp_path / "f.fits", hdus)))
     assert [stack.ids[0] for stack in stacks(found)] == [f"600813205-{83732000 + 10 * row}" for row in range(3)]
-    assert len(found) == 3
+    assert not any(isinstance(item, Defect | Skipped) for item in found)
 
 
 def test_medium_resolution_exposures_on_request(tmp_path: Path) -> None:
