@@ -17,6 +17,7 @@ from astropy.wcs import WCS
 from contracts.reader_files import READER_FILES, spectra_on
 from formats import survey_layouts as layouts
 from formats.small_fits import write
+from formats.watched_reader import WatchedReader
 from rarespec.formats import read_here
 from rarespec.formats.reader import MAX_ROWS
 from rarespec.spectrum import Defect, Reason, Skipped, Spectra, WavelengthGrid, resample
@@ -248,6 +249,46 @@ def test_a_compressed_cube_is_read_by_astropy(tmp_path: Path) -> None:
     stack = only_stack(path, "muse-cube")
     with fits.open(path) as opened:
         np.testing.assert_array_equal(stack.flux, opened["DATA"].data.reshape(20, -1).T)
+
+
+def hollow_cube(path: Path, n_x: int, n_y: int, n_pixels: int) -> Path:
+    """As large as real ones, of zeros that take no room on the disk."""
+    hdus = wide_cube(2, 2, 20)
+    header = hdus["DATA"].header
+    header.update({"NAXIS1": n_x, "NAXIS2": n_y, "NAXIS3": n_pixels})
+    head = hdus[0].header.tostring() + header.tostring()
+    n_bytes = 4 * n_x * n_y * n_pixels
+    path.write_bytes(head.encode())
+    with open(path, "r+b") as file:
+        file.truncate(len(head) + -(-n_bytes // 2880) * 2880)
+    return path
+
+
+@pytest.mark.exhaustive
+def test_a_cube_of_a_gigabyte_needs_half_of_it(tmp_path: Path) -> None:
+    with WatchedReader(memory=512 << 20, seconds=300, format="muse-cube") as reader:
+        outcome = reader.read(hollow_cube(tmp_path / "cube.fits", 300, 300, 3681))
+    assert outcome.stored == 90_000 and not outcome.reasons and not outcome.died, outcome
+
+
+@pytest.mark.exhaustive
+def test_gaia_rows_need_no_more_memory_than_a_few_of_them(tmp_path: Path) -> None:
+    row = ",".join([f'"({", ".join(["1e-17"] * 343)})"'] * 2)
+    with open(tmp_path / "rows.csv", "w") as file:
+        file.write("source_id,flux,flux_error\n")
+        file.writelines(f"{i},{row}\n" for i in range(30_000))
+    assert (tmp_path / "rows.csv").stat().st_size > 128 << 20
+    with WatchedReader(memory=64 << 20, seconds=300) as reader:
+        outcome = reader.read(tmp_path / "rows.csv")
+    assert outcome.stored == 30_000 and not outcome.reasons and not outcome.died, outcome
+
+
+def test_impossible_cubes_are_refused(tmp_path: Path) -> None:
+    """Rows that would have to be held whole, and planes without number."""
+    for shape in ((50_000, 1, 3000), (1, 1, 200_000)):
+        path = hollow_cube(tmp_path / "cube.fits", *shape)
+        defect = only_defect(path, "muse-cube")
+        assert defect.reason is Reason.TOO_LARGE and "smaller" in defect.detail
 
 
 # --- Gaia

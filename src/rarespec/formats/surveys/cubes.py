@@ -27,6 +27,10 @@ LARGEST_ROW = 16 * BLOCK_BYTES
 """Bytes of one row of spaxels, which is read whole."""
 
 
+MOST_WAVELENGTHS = 100_000
+"""Planes of a cube, each of which is visited for every few rows; real ones have some thousands."""
+
+
 def cube_named(source: Source, name: str) -> Hdu | None:
     """Find the extension of this name, if it is a cube; the shape of a compressed one is not looked at."""
     named = (hdu for hdu in source.hdus if hdu.name == name and hdu.is_image)
@@ -59,8 +63,9 @@ class Cube:
         """Yield the spectra of the spaxels, row by row, then the number of those without a good pixel."""
         n_pixels, n_y, n_x = self._check_shapes()
         row_bytes = 8 * n_pixels * n_x
-        if row_bytes > LARGEST_ROW:
-            raise DefectError(Reason.TOO_LARGE, f"a cube with rows of {row_bytes >> 20} MiB; cut it into smaller ones")
+        if row_bytes > LARGEST_ROW or n_pixels > MOST_WAVELENGTHS:
+            size = f"{n_pixels} wavelengths and rows of {row_bytes >> 20} MiB"
+            raise DefectError(Reason.TOO_LARGE, f"a cube of {size}; cut it into smaller ones")
         n_empty, rows = 0, max(1, BLOCK_BYTES // row_bytes)
         for first in range(0, n_y, rows):
             slab = self._slab(first, min(first + rows, n_y))
