@@ -176,6 +176,14 @@ def test_weave_fibres_of_one_name_have_ids_of_their_own(tmp_path: Path) -> None:
     assert ids == [f"WVE_10461805+5755400-{row}-f" for row in range(3)]
 
 
+def test_weave_fibres_are_in_the_order_of_the_spectra(tmp_path: Path) -> None:
+    hdus = layouts.weave(spectra("weave"))
+    fibres = hdus["FIBTABLE"].data
+    columns = [*fibres.columns, fits.Column("NSPEC", "J", array=np.arange(1, len(fibres) + 1))]
+    hdus["FIBTABLE"] = fits.BinTableHDU(fits.BinTableHDU.from_columns(columns).data[::-1].copy(), name="FIBTABLE")
+    assert only_stack(write(tmp_path / "f.fits", hdus)).catalogue["fibreid"] == [1, 2, 3]
+
+
 def test_four_most_in_both_units_and_kinds_of_error(tmp_path: Path) -> None:
     given = spectra("4most")
     for unit, error in ((layouts.ERG, "ERR_FLUX"), ("adu", "ERR_IVAR"), ("adu", "ERR_FLUX")):

@@ -37,8 +37,8 @@ def cube_named(source: Source, name: str) -> Hdu | None:
     return next((hdu for hdu in named if _n_axes(hdu) == 3), None)
 
 
-def _n_axes(hdu: Hdu) -> int:
-    return hdu.header.integer("ZNAXIS") if "ZNAXIS" in hdu.header else len(hdu.axes)
+def _n_axes(hdu: Hdu) -> Any:
+    return hdu.header.get("ZNAXIS", len(hdu.axes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,9 +69,9 @@ def _catalogue(source: Source, header: Header, ending: str) -> dict[str, Any]:
     target = next((str(own[key]) for key in ("targetname", "targname", "target") if own.get(key)), stem_of(source.path))
     common = {
         "id": f"{target}{ending}",
-        "ra": header.number("OBSRA"),
-        "dec": header.number("OBSDEC"),
-        "z": header.number("Z_HELIO"),
+        "ra": header.number_or_none("OBSRA"),
+        "dec": header.number_or_none("OBSDEC"),
+        "z": header.number_or_none("Z_HELIO"),
         "survey": "6dFGS",
         "source": source.name,
     }

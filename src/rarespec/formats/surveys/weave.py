@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from rarespec.formats.columns import catalogue_of, missing, own_columns, stem_of
 from rarespec.formats.fits.blocks import Hdu
-from rarespec.formats.fits.wcs import wcs_axis
+from rarespec.formats.fits.wcs import has_wavelength_wcs, wcs_axis
 from rarespec.formats.pixels import native
 from rarespec.formats.reader import Found, Reader, ReadOptions, noted
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import blocks, stack_of
-from rarespec.formats.wavelength import is_air_unless_said
+from rarespec.formats.wavelength import Axis, is_air_unless_said
 from rarespec.spectrum import DefectError, Reason
 from rarespec.spectrum.defect import Skipped
 from rarespec.spectrum.spectra import Catalogue
@@ -50,85 +50,84 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     for kind in ("FLUX", "IVAR"):
         if kind not in images:
             raise missing(f"image {kind}", (kind, f"RED_{kind}"), [hdu.name for hdu in source.hdus])
-    flux, ivar, fibres = images["FLUX"], images["IVAR"], _fibres(source)
-    n_fibres, n_pixels = _check_shapes(flux, ivar, fibres)
-    scale = _Calibration.of(images.get("SENSFUNC"), flux)
-    axis = wcs_axis(flux.header, n_pixels, is_air_unless_said(flux.header, options))
-    is_target, skipped = _targets(source, fibres)
-    yield from skipped
-    yield from noted(source, axis.note, int(is_target.sum()))
-    names = _names(fibres)
+    flux, ivar, sensitivity = images["FLUX"], images["IVAR"], images.get("SENSFUNC")
+    n_fibres, n_pixels = _check_shapes(flux, ivar, sensitivity)
+    axis = _axis(source, flux, n_pixels, options)
+    fibres = _fibres(source, n_fibres)
+    is_sky = np.array([use == SKY for use in own_columns(fibres)["targuse"]], dtype=bool)
+    if is_sky.any():
+        yield Skipped(source.name, "sky fibre (TARGUSE is S)", int(is_sky.sum()))
+    yield from noted(source, axis.note, int((~is_sky).sum()))
+    ids = _ids(source, fibres)
     for first, last in blocks(n_fibres, n_pixels):
-        rows = np.flatnonzero(is_target[first:last])
+        rows = np.flatnonzero(~is_sky[first:last])
         if len(rows):
-            factor = scale.rows(first, last)
+            factor = _factor(sensitivity, first, last)
             counts, weights = native(flux.image(first, last)), native(ivar.image(first, last))
             with np.errstate(all="ignore"):  # no sensitivity: not finite, so a bad pixel
                 calibrated, errors = counts * factor, weights / factor**2
-            catalogue = _catalogue(source, fibres.table(first, last)[rows], [names[first + row] for row in rows])
+            catalogue = _catalogue(source, fibres[first:last][rows], [ids[first + row] for row in rows])
             yield stack_of(axis, calibrated[rows], catalogue, ivar=errors[rows])
 
 
-def _fibres(source: Source) -> Hdu:
-    fibres = next((hdu for hdu in source.hdus if hdu.name == "FIBTABLE"), None)
-    if fibres is None or not fibres.is_table:
-        raise DefectError(Reason.TRUNCATED, "the table FIBTABLE is missing; fetch it again")
-    return fibres
-
-
-def _check_shapes(flux: Hdu, ivar: Hdu, fibres: Hdu) -> tuple[int, int]:
+def _check_shapes(flux: Hdu, ivar: Hdu, sensitivity: Hdu | None) -> tuple[int, int]:
+    """Number of fibres and of pixels. The sensitivity is one vector for each fibre, or one for all."""
     shape = flux.image_shape
     if len(shape) != 2 or ivar.image_shape != shape:
         raise DefectError(Reason.LAYOUT, f"{flux.label} and {ivar.label} have the shapes {shape}, {ivar.image_shape}")
-    if fibres.n_rows != shape[0]:
-        raise DefectError(Reason.LAYOUT, f"FIBTABLE has {fibres.n_rows} rows, {flux.label} {shape[0]}")
+    if sensitivity is not None and sensitivity.image_shape not in (shape, shape[1:]):
+        detail = f"{sensitivity.label} has the shape {sensitivity.image_shape}, {flux.label} {shape}"
+        raise DefectError(Reason.LAYOUT, detail)
     return shape[0], shape[1]
 
 
-class _Calibration:
-    """What counts are multiplied by: 1 without SENSFUNC, one vector for all fibres, or one for each."""
-
-    def __init__(self, hdu: Hdu | None, per_fibre: bool) -> None:
-        self._hdu, self._per_fibre = hdu, per_fibre
-
-    @classmethod
-    def of(cls, hdu: Hdu | None, flux: Hdu) -> _Calibration:
-        if hdu is not None and hdu.image_shape not in (flux.image_shape, flux.image_shape[1:]):
-            raise DefectError(
-                Reason.LAYOUT, f"{hdu.label} has the shape {hdu.image_shape}, {flux.label} {flux.image_shape}"
-            )
-        return cls(hdu, hdu is not None and len(hdu.image_shape) == 2)
-
-    def rows(self, first: int, last: int) -> Any:
-        if self._hdu is None:
-            return 1.0
-        values = native(self._hdu.image(first, last) if self._per_fibre else self._hdu.image()).astype(np.float64)
-        return np.where(np.isfinite(values) & (values > 0), values, np.nan)
+def _axis(source: Source, flux: Hdu, n_pixels: int, options: ReadOptions) -> Axis:
+    """From the image's own header, or the primary one."""
+    headers = (flux.header, source.hdus[0].header)
+    header = next(filter(has_wavelength_wcs, headers), flux.header)
+    return wcs_axis(header, n_pixels, is_air_unless_said(header, options))
 
 
-def _targets(source: Source, fibres: Hdu) -> tuple[NDArray[np.bool_], list[Skipped]]:
-    """Which fibres are not on the sky, (n,) bool, and how many are."""
-    use = own_columns(fibres.table()[[fibres.column_named("TARGUSE")]])["targuse"]
-    is_sky = np.array([value == SKY for value in use], dtype=bool)
-    n_sky = int(is_sky.sum())
-    return ~is_sky, [Skipped(source.name, "sky fibre (TARGUSE is S)", n_sky)] if n_sky else []
+def _factor(sensitivity: Hdu | None, first: int, last: int) -> Any:
+    """What the counts of these fibres are multiplied by; NaN where it is not positive."""
+    if sensitivity is None:
+        return 1.0
+    per_fibre = len(sensitivity.image_shape) == 2
+    values = native(sensitivity.image(first, last) if per_fibre else sensitivity.image()).astype(np.float64)
+    return np.where(np.isfinite(values) & (values > 0), values, np.nan)
 
 
-def _names(fibres: Hdu) -> list[str]:
-    """CNAME; with the number of the row where several fibres share one, as in an integral-field unit."""
-    table = fibres.table()
-    names = own_columns(table[[fibres.column_named("CNAME")]])["cname"]
+def _fibres(source: Source, n_fibres: int) -> NDArray[Any]:
+    """The rows of FIBTABLE in the order of the images, whose rows NSPEC counts from 1."""
+    hdu = next((hdu for hdu in source.hdus if hdu.name == "FIBTABLE" and hdu.is_table), None)
+    if hdu is None:
+        raise DefectError(Reason.TRUNCATED, "the table FIBTABLE is missing; fetch it again")
+    if hdu.n_rows != n_fibres:
+        raise DefectError(Reason.LAYOUT, f"{hdu.label} has {hdu.n_rows} rows for {n_fibres} spectra")
+    for name in ("CNAME", "TARGUSE"):
+        hdu.column_named(name)
+    table = hdu.table()
+    if not hdu.has_column("NSPEC"):
+        return table
+    order = np.argsort(table[hdu.column_named("NSPEC")], kind="stable")
+    is_count = np.array_equal(table[hdu.column_named("NSPEC")][order], np.arange(1, n_fibres + 1))
+    return table[order] if is_count else table
+
+
+def _ids(source: Source, fibres: NDArray[Any]) -> list[str]:
+    """CNAME and file; also the number of the row where several fibres share a name, as in an integral-field unit."""
+    names, stem = own_columns(fibres)["cname"], stem_of(source.path)
     shared = Counter(names)
-    return [f"{name}-{row}" if shared[name] > 1 or not name else str(name) for row, name in enumerate(names)]
+    own = [f"{name}-{row}" if shared[name] > 1 or not name else str(name) for row, name in enumerate(names)]
+    return [f"{name}-{stem}" for name in own]
 
 
-def _catalogue(source: Source, fibres: NDArray[Any], names: list[str]) -> Catalogue:
+def _catalogue(source: Source, fibres: NDArray[Any], ids: list[str]) -> Catalogue:
     own = own_columns(fibres)
     n = len(fibres)
     nothing = [None] * n
-    stem = stem_of(source.path)
     common = {
-        "id": [f"{name}-{stem}" for name in names],
+        "id": ids,
         "ra": _floats(own, "targra", "fibrera") or nothing,
         "dec": _floats(own, "targdec", "fibredec") or nothing,
         **dict.fromkeys(("z", "class", "subclass", "snr"), nothing),
