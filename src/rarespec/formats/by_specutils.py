@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from rarespec.formats.columns import number_ids, stem_of
+from rarespec.formats.columns import ERROR, IVAR, find, number_ids, stem_of
 from rarespec.formats.reader import Found, Reader, ReadOptions, noted
 from rarespec.formats.source import Container, Source
 from rarespec.formats.specutils_objects import from_specutils
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 256 << 20
 """Specutils holds a file whole, several times over."""
+GUESSES_BY_UNITS = "tabular-fits"
+"""The loader that takes the first column in a unit of flux for the flux."""
 UNKNOWN = "a FITS file with a layout that neither rarespec nor specutils recognises"
 
 
@@ -33,7 +35,7 @@ def recognises(source: Source) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     if not recognises(source):
         raise DefectError(Reason.UNRECOGNISED, "specutils reads FITS files, and must be installed")
-    loader, spectra = _load(str(source.path))
+    loader, spectra = _load(str(source.path), by_units=not _may_mistake_errors(source))
     single = len(spectra) == 1
     yield from noted(source, f"read by the loader of specutils for {loader!r}", len(spectra))
     for number, spectrum in enumerate(spectra):
@@ -44,12 +46,19 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
         yield stack
 
 
-def _load(path: str) -> tuple[str, list[Spectrum]]:
+def _may_mistake_errors(source: Source) -> bool:
+    """A table that names its errors but not its flux: a loader that goes by units would take the errors for flux."""
+    return any(find(hdu.columns, (*ERROR, *IVAR)) for hdu in source.hdus if hdu.is_table)
+
+
+def _load(path: str, by_units: bool) -> tuple[str, list[Spectrum]]:
     """The first loader that recognises the file and gives spectra, and these."""
     from specutils import Spectrum, SpectrumList
 
     for kind in (Spectrum, SpectrumList):
         for loader in _loaders(kind, path):
+            if loader == GUESSES_BY_UNITS and not by_units:
+                continue
             try:
                 found = kind.read(path, format=loader)
             except MemoryError:

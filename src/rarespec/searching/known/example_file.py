@@ -129,7 +129,7 @@ class Unusable:
     count: int = 1
 
 
-ExampleInput = ExampleTable | Spectra | Unusable
+ExampleInput = ExampleTable | Spectra | Noted | Unusable
 
 
 def examples_in(path: str | os.PathLike[str]) -> Iterator[ExampleInput]:
@@ -152,12 +152,10 @@ def _examples_here(_: None, path: str) -> Iterator[ExampleInput]:
 
 
 def _as_input(found: Found) -> ExampleInput:
-    if isinstance(found, Spectra):
+    if isinstance(found, Spectra | Noted):
         return found
     if isinstance(found, Skipped):
         return Unusable(f"{found.source}: {found.count} skipped ({found.reason})", 0)
-    if isinstance(found, Noted):
-        return Unusable(f"{found.source}: {found.note}", 0)
     return unusable(found)
 
 

@@ -18,7 +18,7 @@ from rarespec.searching.known.example_inputs import Matching, on_grid, read_exam
 from rarespec.searching.known.example_rows import ExampleRows
 from rarespec.searching.known.example_table import ExampleTable
 from rarespec.searching.request import check_radius
-from rarespec.spectrum import Resolution, Spectra, Spectrum
+from rarespec.spectrum import Noted, Resolution, Spectra, Spectrum
 from rarespec.survey import Survey
 
 TOLD = 5
@@ -102,6 +102,7 @@ class _Gathering:
         self._found: list[int | Spectrum] = []
         self._problems: list[str] = []
         self._n_harmless = 0
+        self._noted: Counter[str] = Counter()
         self._n_given = 0
         self._rows = ExampleRows(survey, radius_arcsec, self._problems)
 
@@ -114,6 +115,8 @@ class _Gathering:
         elif isinstance(given, Unusable):
             self._n_given += given.count
             self._problems.append(given.problem)
+        elif isinstance(given, Noted):
+            self._noted[given.note] += given.count
         elif isinstance(given, Spectra):
             for spectrum in on_grid(given, self._survey, self._matching):
                 self.add(spectrum)
@@ -124,7 +127,8 @@ class _Gathering:
     def examples(self) -> Examples:
         rows, spectra = self._in_the_survey()
         ids, elsewhere = self._name_once(spectra)
-        for line in (*_repeats(rows, self._survey), *self._matching.in_words()):
+        notes = (f"{count} of the examples: {note}" for note, count in self._noted.items())
+        for line in (*_repeats(rows, self._survey), *self._matching.in_words(), *notes):
             self._tell(line)
         places = np.array(list(rows), dtype=np.intp)
         stack = stack_spectra(elsewhere, ids) if elsewhere else None
