@@ -122,7 +122,20 @@ def _as_rows(hdu: Hdu, first: int, last: int) -> NDArray[Any]:
 
 
 def sky_positions(header: Header, x: NDArray[Any], y: NDArray[Any]) -> tuple[list[Any], list[Any]]:
-    """Compute right ascension and declination, degrees, of pixels counted from 0; None where a header has no sky."""
+    """Compute right ascension and declination of spaxels.
+
+    Parameters
+    ----------
+    header : Header
+        With the projection of the first two axes.
+    x, y : (n,) array
+        Spaxels, counted from 0.
+
+    Returns
+    -------
+    ra, dec : list
+        Degrees; None where the header has no sky.
+    """
     unknown: list[Any] = [None] * len(x)
     types = [header.string(f"CTYPE{axis}").upper() for axis in (1, 2)]
     at = [header.number(f"{key}{axis}") for key in ("CRVAL", "CRPIX") for axis in (1, 2)]
