@@ -7,15 +7,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rarespec.formats.source import Container, Source
-from rarespec.spectrum import Defect, DefectError, Reason, Spectra
-from rarespec.spectrum.defect import Skipped
+from rarespec.spectrum import Defect, DefectError, Noted, Reason, Skipped, Spectra
 
 SDSS_BAD_BITS = 0xFFFF0000
 """and_mask bits that make an SDSS pixel bad: 16 and up. The lower ones flag the whole fibre, also of good stars."""
 
 
-Found = Spectra | Defect | Skipped
-"""What comes out of a file: a stack of spectra, something that is wrong, or rows that hold no target."""
+Found = Spectra | Defect | Skipped | Noted
+"""What comes out of a file: spectra, something wrong, rows that hold no target, or what the reader had to decide."""
+
+
+def noted(source: Source, note: str, count: int = 1) -> Iterator[Noted]:
+    """Yield the note for the account, if there is one."""
+    if note:
+        yield Noted(source.name, note, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,8 @@ class Reader:
         left out on purpose. It raises `DefectError` if the file as a whole is of no use.
     summary : str
         What these files are, for people.
+    on_request : str, optional
+        What a person asks for by naming this reader. Such a file is never read unless the reader is named.
 
     Examples
     --------
@@ -70,6 +77,7 @@ class Reader:
     recognises: Callable[[Source], bool]
     read: Callable[[Source, ReadOptions], Iterator[Found]]
     summary: str
+    on_request: str = ""
 
 
 MAX_ROWS = 512

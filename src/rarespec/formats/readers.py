@@ -14,6 +14,7 @@ import numpy as np
 
 from rarespec.formats.reader import Found, Reader, ReadOptions
 from rarespec.formats.source import Container, Source
+from rarespec.formats.storable import storable
 from rarespec.spectrum import Defect, DefectError, Reason, Skipped, Spectra
 from rarespec.storage.text import printable
 
@@ -53,11 +54,27 @@ READERS: dict[str, str] = {
     "sdss-v": "surveys.sdss_v",
     "sdss-spplate": "surveys.sdss_spplate",
     "sdss-spspec": "surveys.sdss_spspec",
+    "lamost-medium": "surveys.lamost_medium",
+    "lamost-exposures": "surveys.lamost_exposures",
     "lamost-image": "surveys.lamost_image",
     "lamost-table": "surveys.lamost_table",
     "desi-coadd": "surveys.desi",
+    "6df": "surveys.sixdf",
+    "galah": "surveys.galah",
+    "weave-l1": "surveys.weave",
+    "4most-l1": "surveys.four_most",
+    "manga-cube": "surveys.manga_cube",
+    "muse-cube": "surveys.muse_cube",
+    "gaia-fits": "surveys.gaia_fits",
+    "gaia-text": "surveys.gaia_text",
+    "gaia-parquet": "surveys.gaia_parquet",
+    "jwst-x1d": "surveys.jwst",
+    "hst-x1d": "surveys.hst",
+    "eso-sdp": "surveys.eso",
+    "iraf-multispec": "fits.multispec",
     "mmu-parquet": "matrices.multimodal_universe",
     "fits-table": "fits.table",
+    "fits-rows": "fits.rows",
     "fits-wcs1d": "fits.wcs",
     "text-table": "tables.text",
     "numpy": "matrices.numpy",
@@ -67,7 +84,12 @@ READERS: dict[str, str] = {
 }
 """Name for `--format` -> module of this package that holds its `READER`; the particular before the general."""
 
+FALLBACK = "specutils"
+"""Reader of what none of these recognises; its loaders cover other FITS files, and it need not be installed."""
+
 NOT_FITS: dict[str, Container] = {
+    "gaia-text": Container.TEXT,
+    "gaia-parquet": Container.PARQUET,
     "mmu-parquet": Container.PARQUET,
     "text-table": Container.TEXT,
     "numpy": Container.NUMPY,
@@ -91,7 +113,7 @@ def reader_by_name(name: str) -> Reader:
     Parameters
     ----------
     name : str
-        One of `READERS`.
+        One of `READERS`, or "specutils".
 
     Returns
     -------
@@ -109,6 +131,8 @@ def reader_by_name(name: str) -> Reader:
     >>> reader_by_name("numpy").name
     'numpy'
     """
+    if name == FALLBACK:
+        return import_module("rarespec.formats.by_specutils").READER
     if name not in READERS:
         raise ValueError(f"there is no reader {name!r}; choose from {', '.join(READERS)}")
     return import_module(f"rarespec.formats.{READERS[name]}").READER
@@ -130,7 +154,7 @@ def reader_for(source: Source) -> Reader:
     Raises
     ------
     DefectError
-        If no reader recognises it.
+        If no reader recognises it, or only one that must be named.
 
     Examples
     --------
@@ -148,8 +172,18 @@ def reader_for(source: Source) -> Reader:
         if NOT_FITS.get(name, Container.FITS) == source.container:
             reader = reader_by_name(name)
             if reader.recognises(source):
-                return reader
+                return _unless_on_request(reader)
+    fallback = reader_by_name(FALLBACK)
+    if fallback.recognises(source):
+        return fallback
     raise DefectError(Reason.UNRECOGNISED, f"a {source.container} file with a layout that no reader recognises")
+
+
+def _unless_on_request(reader: Reader) -> Reader:
+    if reader.on_request:
+        detail = f"{reader.summary}; to read {reader.on_request}, use --format {reader.name}"
+        raise DefectError(Reason.UNRECOGNISED, detail)
+    return reader
 
 
 def read_here(
@@ -260,7 +294,11 @@ def _find_reader(
             return
         reader = reader_by_name(format) if format else reader_for(source)
         for item in reader.read(source, options):
-            yield from within_text_limit(item, source.name) if isinstance(item, Spectra) else (item,)
+            if isinstance(item, Spectra):
+                for part in storable(item, source.name):
+                    yield from within_text_limit(part, source.name) if isinstance(part, Spectra) else (part,)
+            else:
+                yield item
 
 
 def _next_without_warnings(found: Iterator[Found]) -> Found | None:

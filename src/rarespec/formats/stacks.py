@@ -8,15 +8,17 @@ columns, and `stack_of` a `Spectra`: bad where the mask is not 0, ivar <= 0, or 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.formats.columns import Column, Roles, generic_catalogue, number_ids, stem_of
+from rarespec.formats.flux_units import NOTE as PER_FREQUENCY
+from rarespec.formats.flux_units import janskys_per, per_wavelength
 from rarespec.formats.pixels import bad_pixels, flags, ivar_of_error, numbers
-from rarespec.formats.reader import MAX_ROWS, ReadOptions
+from rarespec.formats.reader import MAX_ROWS, Found, ReadOptions, noted
 from rarespec.formats.source import Source
 from rarespec.formats.wavelength import Axis
 from rarespec.spectrum import Defect, DefectError, Reason, Spectra
@@ -49,7 +51,7 @@ def stacks_of_rows(
     first: int,
     axis: Axis | None = None,
     unit: str | None = None,
-) -> Iterator[Spectra | Defect]:
+) -> Iterator[Found]:
     """Yield stacks of consecutive rows that share their wavelengths; a row that cannot be used becomes a defect.
 
     Parameters
@@ -69,8 +71,8 @@ def stacks_of_rows(
 
     Yields
     ------
-    Spectra or Defect
-        In the order of the file.
+    Spectra, Defect or Noted
+        In the order of the file; what was decided about the wavelengths of a stack comes before it.
     """
     own = {name: column for name, column in block.items() if name not in roles.used}
     n = len(block[roles.flux])
@@ -79,20 +81,25 @@ def stacks_of_rows(
     for start, stop in _runs(block, roles, by_wavelength=axis is None):
         part = {name: values[start:stop] for name, values in catalogue.items()}
         try:
-            yield _stack_of_run({name: block[name][start:stop] for name in names}, roles, origin, part, axis, unit)
+            run = {name: block[name][start:stop] for name in names}
+            own_axis = axis or _axis_of_run(run, roles, origin, unit)
+            stack = _stack_of_run(run, roles, part, own_axis)
         except DefectError as error:
             for id in part["id"]:
                 yield Defect(origin.source.name, error.reason, error.detail, id)
+            continue
+        yield from noted(origin.source, own_axis.note, len(stack))
+        yield stack
 
 
-def _stack_of_run(
-    run: dict[str, Column], roles: Roles, origin: Origin, catalogue: Catalogue, axis: Axis | None, unit: str | None
-) -> Spectra:
-    if axis is None:
-        assert roles.wavelength
-        if run[roles.wavelength][0] is None:
-            raise DefectError(Reason.LAYOUT, "the row has no wavelengths")
-        axis = Axis.of(run[roles.wavelength][0], roles.log, unit, origin.options.air)
+def _axis_of_run(run: dict[str, Column], roles: Roles, origin: Origin, unit: str | None) -> Axis:
+    assert roles.wavelength
+    if run[roles.wavelength][0] is None:
+        raise DefectError(Reason.LAYOUT, "the row has no wavelengths")
+    return Axis.of(run[roles.wavelength][0], roles.log, unit, origin.options.air)
+
+
+def _stack_of_run(run: dict[str, Column], roles: Roles, catalogue: Catalogue, axis: Axis) -> Spectra:
     arrays = {
         role: _matrix(run[name], role)
         for role, name in (("flux", roles.flux), ("ivar", roles.ivar), ("error", roles.error), ("mask", roles.mask))
@@ -180,6 +187,95 @@ def stack_of(
         flux, bad = np.ascontiguousarray(flux[:, ::-1]), np.ascontiguousarray(bad[:, ::-1])
         ivar = None if ivar is None else np.ascontiguousarray(ivar[:, ::-1])
     return Spectra(axis.wavelength, flux, ivar, bad, catalogue)
+
+
+# ---- One spectrum out of arrays, for files that say nothing more about it.
+
+
+@dataclass(frozen=True, slots=True)
+class Arrays:
+    """Values on the p pixels of one spectrum, in the order of the file, and the unit of its flux."""
+
+    flux: NDArray[Any]
+    error: NDArray[Any] | None = None
+    mask: NDArray[Any] | None = None
+    """Not 0 where a pixel is bad."""
+    flux_unit: str = ""
+
+
+def spectrum_of_arrays(
+    source: Source, wavelength: NDArray[Any], arrays: Arrays, catalogue: Catalogue, unit: str = "", air: bool = False
+) -> Iterator[Found]:
+    """Yield one spectrum, after notes on what the file does not say. Pixels without a wavelength are left out.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    wavelength : (p,) array
+        As the file has them; pixels that were never filled are 0, negative or not finite.
+    arrays : Arrays
+        Values on these pixels.
+    catalogue : dict of list
+        Columns of one value.
+    unit : str, optional
+        Unit of the wavelengths; nothing if the file does not say it.
+    air : bool, optional
+        Whether wavelengths are in air.
+
+    Yields
+    ------
+    Noted or Spectra
+        The spectrum comes last.
+
+    Raises
+    ------
+    DefectError
+        If the wavelengths make no sense, or a shape does not match.
+    """
+    values = numbers(wavelength, "wavelength")
+    filled = np.isfinite(values) & (values > 0)
+    if not filled.all():
+        yield from noted(source, "pixels without a wavelength left out", 1)
+        kept = {name: getattr(arrays, name) for name in ("flux", "error", "mask")}
+        kept = {name: None if array is None else array[filled] for name, array in kept.items()}
+        arrays = replace(arrays, **kept)
+    yield from spectrum_on(source, Axis.of(values[filled], unit=unit, air=air), arrays, catalogue)
+
+
+def spectrum_on(source: Source, axis: Axis, arrays: Arrays, catalogue: Catalogue) -> Iterator[Found]:
+    """Yield one spectrum on these wavelengths, after notes on what the file does not say.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    axis : Axis
+        Wavelengths of its pixels.
+    arrays : Arrays
+        Values on these pixels.
+    catalogue : dict of list
+        Columns of one value.
+
+    Yields
+    ------
+    Noted or Spectra
+        The spectrum comes last.
+    """
+    yield from noted(source, axis.note)
+    flux, error = arrays.flux, arrays.error
+    if error is not None and not ivar_of_error(numbers(error, "error")).any():
+        yield from noted(source, "errors that are all 0, negative or not finite: read as unknown")
+        error = None
+    janskys = janskys_per(arrays.flux_unit)
+    if janskys is not None:
+        yield from noted(source, PER_FREQUENCY)
+        in_order = axis.wavelength[::-1] if axis.reverse else axis.wavelength
+        flux = per_wavelength(flux, in_order, janskys)
+        error = None if error is None else per_wavelength(error, in_order, janskys)
+    rows = {"error": error, "mask": arrays.mask}
+    rows = {name: values[np.newaxis] for name, values in rows.items() if values is not None}
+    yield stack_of(axis, flux[np.newaxis], catalogue, **rows)
 
 
 def blocks(n: int, p: int) -> Iterator[tuple[int, int]]:

@@ -18,23 +18,91 @@ from rarespec.formats.reader import ReadOptions, faults_of
 from rarespec.spectrum import DefectError, Reason
 from rarespec.spectrum.grid import air_to_vacuum
 
+# ---- The unit of wavelengths: what the file says, else what the numbers call for, said aloud.
+
+
 ANGSTROMS = {
-    "": 1.0, "a": 1.0, "å": 1.0, "aa": 1.0, "ang": 1.0, "angstrom": 1.0, "angstroms": 1.0, "0.1nm": 1.0,
-    "nm": 10.0, "nanometer": 10.0, "nanometers": 10.0, "nanometre": 10.0,
-    "um": 1e4, "µm": 1e4, "μm": 1e4, "micron": 1e4, "microns": 1e4, "micrometer": 1e4, "micrometre": 1e4,
-    "m": 1e10,
+    "a": 1.0, "å": 1.0, "aa": 1.0, "ang": 1.0, "angs": 1.0, "angstrom": 1.0, "0.1nm": 1.0,
+    "nm": 10.0, "nanometer": 10.0, "nanometre": 10.0,
+    "um": 1e4, "µm": 1e4, "μm": 1e4, "mu": 1e4, "micron": 1e4, "micrometer": 1e4, "micrometre": 1e4,
+    "mm": 1e7, "cm": 1e8, "m": 1e10, "meter": 1e10, "metre": 1e10,
 }  # fmt: skip
-"""Angstrom per unit, by the unit's name in lower case without spaces."""
+"""Angstrom per unit, by the unit's name in lower case without spaces and without the s of a plural."""
+
+UNIT_KEYWORDS = ("CUNIT1", "XUNITS", "XUNIT", "WAVEUNIT", "WUNIT")
+"""Cards that say the unit of the wavelengths of an image, the best first."""
+
+PLAUSIBLE = ((1e-8, 1e-4, "m"), (0.05, 50.0, "um"), (280.0, 3000.0, "nm"))
+"""Smallest and largest number, and the unit that such numbers are in if the file names none; all others: Angstrom."""
+
+IN_WORDS = {"m": "metres", "um": "micron", "nm": "nm"}
 
 
-def angstroms_per(unit: str | None) -> float:
-    """Convert a unit to Angstrom; none means Angstrom. `log10(nm)` and `dex(nm)` count as nm."""
-    text = (unit or "").lower().replace(" ", "").replace("ångström", "angstrom")
+def angstroms_per(unit: str) -> float:
+    """Convert the name of a unit to Angstrom. `log10(nm)` and `dex(nm)` count as nm."""
+    text = unit.lower().replace(" ", "").replace("ångström", "angstrom")
     for wrapper in ("log10", "log", "dex", "(", ")", "[", "]"):
         text = text.replace(wrapper, "")
     if text not in ANGSTROMS:
+        text = text.removesuffix("s")
+    if text not in ANGSTROMS:
         raise DefectError(Reason.LAYOUT, f"wavelengths in {unit!r}; use Angstrom, nm, um or m")
     return ANGSTROMS[text]
+
+
+def unit_in_header(header: Header) -> str:
+    """Find the unit of the first axis of an image: CUNIT1, XUNITS and the like, or `units=` of IRAF; else nothing."""
+    for keyword in UNIT_KEYWORDS:
+        if unit := header.string(keyword):
+            return unit
+    named = re.search(r"units=([A-Za-z0-9.]+)", header.string("WAT1_001"))
+    return named[1] if named else ""
+
+
+def in_angstrom(values: Any, unit: str | None = None, log: bool = False) -> tuple[NDArray[np.float64], str]:
+    """Bring wavelengths to Angstrom, by the unit that the file names, else by the one that the numbers call for.
+
+    Parameters
+    ----------
+    values : array
+        Wavelengths as the file has them.
+    unit : str, optional
+        What the file says about their unit; nothing or blank if it says nothing.
+    log : bool, optional
+        Whether they are log10.
+
+    Returns
+    -------
+    wavelength : float64 array
+        Angstrom, in the order of the file.
+    note : str
+        A sentence for the account if the unit was chosen by the size of the numbers; empty if nothing was chosen, also
+        where the numbers are Angstrom, as most files have them.
+
+    Raises
+    ------
+    DefectError
+        If the unit is none of wavelength.
+    """
+    given = numbers(values, "wavelength").astype(np.float64)
+    with np.errstate(over="ignore"):
+        wavelength = 10.0**given if log else given
+    if (unit or "").strip():
+        assert unit
+        return wavelength * angstroms_per(unit), ""
+    chosen = _plausible_unit(wavelength)
+    if chosen is None:
+        return wavelength, ""
+    note = f"wavelengths without a unit, read as {IN_WORDS[chosen]} because of their size"
+    return wavelength * ANGSTROMS[chosen], note
+
+
+def _plausible_unit(wavelength: NDArray[np.float64]) -> str | None:
+    usable = wavelength[np.isfinite(wavelength) & (wavelength > 0)]
+    if not len(usable):
+        return None
+    smallest, largest = usable.min(), usable.max()
+    return next((unit for low, high, unit in PLAUSIBLE if low <= smallest and largest <= high), None)
 
 
 def is_air(header: Header, options: ReadOptions) -> bool:
@@ -44,8 +112,17 @@ def is_air(header: Header, options: ReadOptions) -> bool:
         or header.get("VACUUM") is False
         or header.string("VACUUM").upper() in ("F", "FALSE", "NO", "0")
         or header.string("CTYPE1").upper().startswith("AWAV")
-        or header.string("AIRORVAC").upper() == "AIR"
+        or "AIR" in (header.string("AIRORVAC").upper(), header.string("WAVETYPE").upper())
     )
+
+
+def is_air_unless_said(header: Header, options: ReadOptions) -> bool:
+    """Say whether wavelengths are in air, for an instrument whose files are in air unless their header says vacuum.
+
+    In the FITS standard CTYPE1 = WAVE is a wavelength in vacuum.
+    """
+    says_vacuum = header.get("VACUUM") in (True, 1) or header.string("CTYPE1").upper().startswith("WAVE")
+    return is_air(header, options) or not says_vacuum
 
 
 @lru_cache(maxsize=16)
@@ -117,10 +194,14 @@ def vacuum(wavelength: NDArray[Any], air: bool, label: str) -> NDArray[np.float6
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Wavelengths, (p,) float64 vacuum Angstrom increasing; `reverse` when the file lists them the other way."""
+    """Wavelengths, (p,) float64 vacuum Angstrom increasing; `reverse` when the file lists them the other way.
+
+    `note` is a sentence for the account if the unit was chosen by the size of the numbers.
+    """
 
     wavelength: NDArray[np.float64]
     reverse: bool
+    note: str = ""
 
     @classmethod
     def of(cls, values: Any, log: bool = False, unit: str | None = None, air: bool = False) -> Axis:
@@ -133,7 +214,7 @@ class Axis:
         log : bool, optional
             Whether they are log10.
         unit : str, optional
-            Their unit. By default Angstrom.
+            Their unit. By default the one that their size calls for.
         air : bool, optional
             Whether they are in air.
 
@@ -142,16 +223,14 @@ class Axis:
         Axis
             In vacuum Angstrom.
         """
-        given = numbers(values, "wavelength").astype(np.float64)
-        with np.errstate(over="ignore"):
-            wavelength = (10.0**given if log else given) * angstroms_per(unit)
+        wavelength, note = in_angstrom(values, unit, log)
         _check_wavelength(wavelength)
         reverse = bool(wavelength[0] > wavelength[-1])
         if reverse:
             wavelength = np.ascontiguousarray(wavelength[::-1])
         if air:
             wavelength = air_to_vacuum(wavelength)
-        return cls(wavelength, reverse)
+        return cls(wavelength, reverse, note)
 
     @classmethod
     def in_metadata(cls, metadata: Mapping[str, Any], air: bool, columns: Iterable[str]) -> Axis:
@@ -160,7 +239,7 @@ class Axis:
         Parameters
         ----------
         metadata : mapping
-            Key -> value; `wavelength_unit` is the unit, Angstrom if absent.
+            Key -> value; `wavelength_unit` is the unit.
         air : bool
             Whether wavelengths are in air.
         columns : iterable of str

@@ -106,7 +106,7 @@ def name_of(pixel: Any) -> str:
     return f"Norder={pixel.order}/Npix={pixel.pixel}"
 
 
-def spectra_in(partition: pd.DataFrame, name: str, grid: WavelengthGrid) -> Iterator[Spectra | Defect]:
+def spectra_in(partition: pd.DataFrame, name: str, grid: WavelengthGrid | None) -> Iterator[Spectra | Defect]:
     """Read all spectra of a partition on this grid, as an ingest would store them, and what is wrong with the others.
 
     Parameters
@@ -115,8 +115,8 @@ def spectra_in(partition: pd.DataFrame, name: str, grid: WavelengthGrid) -> Iter
         As LSDB hands it out.
     name : str
         Of the partition; spectra name it as their source.
-    grid : WavelengthGrid
-        On which the spectra are put.
+    grid : WavelengthGrid or None
+        On which the spectra are put; None to leave them on their own pixels.
 
     Yields
     ------
@@ -131,7 +131,7 @@ def spectra_in(partition: pd.DataFrame, name: str, grid: WavelengthGrid) -> Iter
     for first in range(0, len(table), MAX_ROWS):
         (batch,) = table.slice(first, MAX_ROWS).combine_chunks().to_batches()
         for found in layout.spectra(batch, origin, first):
-            if isinstance(found, Spectra):
+            if isinstance(found, Spectra) and grid is not None:
                 yield from place(found, grid)
             else:
                 yield found

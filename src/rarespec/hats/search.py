@@ -21,7 +21,7 @@ from rarespec.searching.model import SearchModel
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.request import EVERYTHING, SearchRequest, name_of_recipe
 from rarespec.searching.search import rank_survey
-from rarespec.spectrum import PAPER_GRID, WavelengthGrid
+from rarespec.spectrum import WavelengthGrid
 from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.versions import versions_with
 
@@ -38,8 +38,8 @@ class HatsPlan:
 
     Parameters
     ----------
-    grid : WavelengthGrid
-        Wavelengths of the survey to learn from; a model has its own.
+    grid : WavelengthGrid, optional
+        Wavelengths of the survey to learn from; by default what the first spectra drawn call for. A model has its own.
     sample : int
         How many spectra to learn from, drawn from all partitions in proportion to their size.
     workspace : path, optional
@@ -48,7 +48,7 @@ class HatsPlan:
         A file for what was learned.
     """
 
-    grid: WavelengthGrid = PAPER_GRID
+    grid: WavelengthGrid | None = None
     sample: int = SAMPLE
     workspace: str | os.PathLike[str] | None = None
     save_model: str | os.PathLike[str] | None = None
@@ -68,7 +68,7 @@ def search_hats(
     model: str | os.PathLike[str] | None = None,
     top: int = 1000,
     *,
-    grid: WavelengthGrid = PAPER_GRID,
+    grid: WavelengthGrid | None = None,
     sample: int = SAMPLE,
     workspace: str | os.PathLike[str] | None = None,
     save_model: str | os.PathLike[str] | None = None,
@@ -91,8 +91,8 @@ def search_hats(
         Instead of `known`, a file saved by a search; the spectra are put on its wavelength grid.
     top : int
         How many candidates to keep.
-    grid : WavelengthGrid
-        Wavelengths of the survey to learn from; a model has its own.
+    grid : WavelengthGrid, optional
+        Wavelengths of the survey to learn from; by default what the first spectra drawn call for. A model has its own.
     sample : int
         How many spectra to learn from, drawn from all partitions in proportion to their size.
     workspace : path, optional

@@ -140,7 +140,7 @@ class Drawing:
     targets: Targets
     share: dict[str, int]
     """Name of the partition -> how many rows are drawn."""
-    grid: WavelengthGrid
+    grid: WavelengthGrid | None
     seed: int
 
 
@@ -148,7 +148,7 @@ def training_survey(
     catalogue: Catalog,
     request: SearchRequest,
     into: Path,
-    grid: WavelengthGrid,
+    grid: WavelengthGrid | None,
     sample: int = SAMPLE,
     progress: Progress | None = None,
 ) -> Survey:
@@ -164,8 +164,8 @@ def training_survey(
         The known examples and non-members.
     into : Path
         Directory of the survey.
-    grid : WavelengthGrid
-        Its wavelengths.
+    grid : WavelengthGrid or None
+        Its wavelengths; None for what the first spectra drawn call for.
     sample : int
         How many others.
     progress : callable, optional
@@ -240,7 +240,7 @@ def draw(partition: pd.DataFrame, pixel: Any, drawing: Drawing) -> list[Spectra]
     Returns
     -------
     list of Spectra
-        On the grid. Spectra that cannot be used are left out.
+        On the grid, if there is one. Spectra that cannot be used are left out.
     """
     # By the partition, not by its turn: the sample is the same on any number of workers.
     rng = np.random.default_rng([drawing.seed, pixel.order, pixel.pixel])

@@ -135,3 +135,31 @@ class Skipped:
     source: str
     reason: str
     count: int
+
+
+# ---- What a reader decided about a file that does not say enough. Not a defect either: the spectra are stored.
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """Something that a reader decided by itself, such as the unit of wavelengths: counted and told, never in silence.
+
+    Parameters
+    ----------
+    source : str
+        Path of the file.
+    note : str
+        What was decided and why, in words that are the same for every file like it.
+    count : int
+        How many spectra it is about.
+
+    Examples
+    --------
+    >>> from rarespec.spectrum import Noted
+    >>> Noted("star.txt", "wavelengths without a unit, read as micron because of their size", 1).count
+    1
+    """
+
+    source: str
+    note: str
+    count: int

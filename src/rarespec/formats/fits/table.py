@@ -29,7 +29,7 @@ from rarespec.formats.columns import (
 from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.fits.header import Header
 from rarespec.formats.fits.wcs import has_wavelength_wcs, wcs_axis
-from rarespec.formats.reader import Found, Reader, ReadOptions
+from rarespec.formats.reader import Found, Reader, ReadOptions, noted
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import Origin, blocks, stack_of, stacks_of_rows
 from rarespec.formats.wavelength import Axis, is_air
@@ -58,7 +58,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     if _is_vector(hdu.table(0, 1), roles.flux):
         yield from _one_per_row(source, hdu, roles, options)
     else:
-        yield _one_per_table(source, hdu, roles, options)
+        yield from _one_per_table(source, hdu, roles, options)
 
 
 def _is_vector(row: NDArray[Any], name: str) -> bool:
@@ -76,7 +76,7 @@ def _unit(header: Header, columns: tuple[str, ...], name: str) -> str:
 # --- a pixel per row
 
 
-def _one_per_table(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions) -> Found:
+def _one_per_table(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions) -> Iterator[Found]:
     if roles.wavelength is None:
         raise missing(f"wavelength in {hdu.label}", ANY_WAVELENGTH, hdu.columns)
     table = hdu.table()
@@ -84,7 +84,8 @@ def _one_per_table(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions)
     axis = Axis.of(table[roles.wavelength], roles.log, unit, _air(source, hdu, options))
     parts = {"flux": roles.flux, "ivar": roles.ivar, "error": roles.error, "mask": roles.mask}
     arrays = {role: table[name][np.newaxis] for role, name in parts.items() if name}
-    return stack_of(axis, catalogue=_catalogue_of_headers(source, hdu), **arrays)
+    yield from noted(source, axis.note)
+    yield stack_of(axis, catalogue=_catalogue_of_headers(source, hdu), **arrays)
 
 
 def _catalogue_of_headers(source: Source, hdu: Hdu) -> dict[str, list[Any]]:

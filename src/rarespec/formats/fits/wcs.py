@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from rarespec.formats.columns import ERROR, IVAR, MASK, find, generic_catalogue, number_ids, own_cards, stem_of
 from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.fits.header import Header
-from rarespec.formats.reader import Reader, ReadOptions
+from rarespec.formats.reader import Found, Reader, ReadOptions, noted
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import blocks, stack_of
-from rarespec.formats.wavelength import Axis, angstroms_per, is_air
-from rarespec.spectrum import DefectError, Reason, Spectra
+from rarespec.formats.wavelength import Axis, angstroms_per, is_air, unit_in_header
+from rarespec.spectrum import DefectError, Reason
 from rarespec.spectrum.spectra import Catalogue
 
 # ---- Wavelengths from the keywords of a header: CRVAL1, CD1_1 or CDELT1, CRPIX1; or COEFF0 and COEFF1.
@@ -75,10 +75,10 @@ def wcs_axis(header: Header, n_pixels: int, air: bool) -> Axis:
         start, step = header.number("COEFF0"), header.number("COEFF1")
         if start is None or step is None:
             raise DefectError(Reason.LAYOUT, f"{header.label} has neither CRVAL1 and CDELT1 nor COEFF0 and COEFF1")
-        return Axis.of(start + step * np.arange(n_pixels), log=True, air=air)
+        return Axis.of(start + step * np.arange(n_pixels), log=True, unit="Angstrom", air=air)
     reference = header.number("CRPIX1")
     offset = np.arange(1, n_pixels + 1, dtype=np.float64) - (1.0 if reference is None else reference)
-    unit = header.string("CUNIT1")
+    unit = unit_in_header(header)
     if _is_log10(header, start, unit):
         return Axis.of(start + step * offset, log=True, unit=unit, air=air)
     if header.string("CTYPE1").upper().endswith("-LOG"):
@@ -125,7 +125,7 @@ def _long_axes(hdu: Hdu) -> tuple[int, ...]:
     return shape
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Spectra]:
+def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     hdu = _flux_image(source)
     if hdu is None:
         raise DefectError(Reason.LAYOUT, "contains no image with one or two axes, CRVAL1, and CD1_1 or CDELT1")
@@ -136,6 +136,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Spectra]:
     for first, last in blocks(n, n_pixels):
         parts = {role: _rows(image, first, last) for role, image in beside.items()}
         catalogue = _catalogue(source, hdu, first, last, single=n == 1)
+        yield from noted(source, axis.note, last - first)
         yield stack_of(axis, _rows(hdu, first, last), catalogue, **parts)
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from rarespec.formats.columns import ANY_WAVELENGTH, FLUX, find, missing
 from rarespec.formats.inflating import DEFLATE_RATIO, LARGEST_CHUNK, check_deflated
 from rarespec.formats.matrices.matrix import MOST_ARRAYS, Lazy, read_matrix, wavelength_unit
-from rarespec.formats.reader import Reader, ReadOptions, faults_of
+from rarespec.formats.reader import Found, Reader, ReadOptions, faults_of
 from rarespec.formats.source import Container, Source, SourceFile
-from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+from rarespec.spectrum import DefectError, Reason
 
 CHUNK_CACHE_BYTES = 64 << 20
 """Chunks seldom end where a block of rows ends: the last ones are kept so that none is inflated twice."""
@@ -22,7 +22,7 @@ CHUNK_CACHE_BYTES = 64 << 20
 NOT_COMPRESSORS = (h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32, h5py.h5z.FILTER_NBIT)
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     with faults_of("HDF5"):
         file = h5py.File(cast(BinaryIO, SourceFile(source)), "r", rdcc_nbytes=CHUNK_CACHE_BYTES)
     with file:

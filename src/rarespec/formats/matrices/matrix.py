@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.formats.columns import ANY_WAVELENGTH, Roles, find, missing
-from rarespec.formats.reader import ReadOptions
+from rarespec.formats.reader import Found, ReadOptions
 from rarespec.formats.source import Source
 from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
 from rarespec.formats.wavelength import Axis
-from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+from rarespec.spectrum import DefectError, Reason
 
 MOST_ARRAYS = 4096
 """Arrays that one file may hold: each is opened, and becomes a column of the catalogue if it has a value per row."""
@@ -65,7 +65,7 @@ def with_fields(arrays: Mapping[str, Sliceable]) -> dict[str, Sliceable]:
 
 def read_matrix(
     arrays: Mapping[str, Sliceable], source: Source, options: ReadOptions, unit: str | None = None
-) -> Iterator[Spectra | Defect]:
+) -> Iterator[Found]:
     """Yield stacks out of arrays that are called `flux`, and `wavelength` or `loglam`.
 
     Parameters

@@ -20,10 +20,10 @@ import pyarrow as pa
 
 from rarespec.formats.columns import ANY_WAVELENGTH, Column, Roles, find, missing
 from rarespec.formats.matrices.parquet import is_vector, open_parquet, row_batches, scalar_columns, vectors
-from rarespec.formats.reader import Reader, ReadOptions
+from rarespec.formats.reader import Found, Reader, ReadOptions
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import Origin, stacks_of_rows
-from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+from rarespec.spectrum import DefectError, Reason
 
 PADDING = -1.0
 TEXT_OF_BYTES = re.compile(r"""b(['"])(.*)\1""", re.DOTALL)
@@ -37,7 +37,7 @@ def recognises(source: Source) -> bool:
         return False
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     parquet = open_parquet(source)
     schema = parquet.schema_arrow
     if parquet.metadata.num_rows == 0:
@@ -61,7 +61,7 @@ class Layout:
         survey = survey_of(schema.names)
         return cls(survey, _roles(schema.field("spectrum").type, survey), scalar_columns(schema))
 
-    def spectra(self, batch: pa.RecordBatch, origin: Origin, first: int) -> Iterator[Spectra | Defect]:
+    def spectra(self, batch: pa.RecordBatch, origin: Origin, first: int) -> Iterator[Found]:
         """Make spectra of some rows of the table.
 
         Parameters

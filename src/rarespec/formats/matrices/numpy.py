@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from rarespec.formats.columns import ANY_WAVELENGTH, missing
 from rarespec.formats.inflating import largest_inflated
 from rarespec.formats.matrices.matrix import MOST_ARRAYS, Sliceable, read_matrix
-from rarespec.formats.reader import Reader, ReadOptions, faults_of
+from rarespec.formats.reader import Found, Reader, ReadOptions, faults_of
 from rarespec.formats.source import Container, Source, SourceFile
-from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+from rarespec.spectrum import DefectError, Reason
 
 WHOLE_ARRAY_BYTES = 1 << 30
 """Column-major arrays must be read whole to get at a row; larger ones are refused."""
@@ -93,7 +93,7 @@ def _header(stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
     return shape, fortran, dtype
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     if source.read(0, min(source.length, 4)) == b"PK\x03\x04":
         with _archive(source) as archive:
             _verify(archive, source.length)

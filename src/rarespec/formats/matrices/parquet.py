@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from rarespec.formats.columns import ANY_WAVELENGTH, Column, Roles, missing
 from rarespec.formats.matrices.matrix import read_matrix
-from rarespec.formats.reader import MAX_ROWS, Reader, ReadOptions, faults_of
+from rarespec.formats.reader import MAX_ROWS, Found, Reader, ReadOptions, faults_of
 from rarespec.formats.source import Container, Source, SourceFile
 from rarespec.formats.stacks import MOST_PIXELS, Origin, stacks_of_rows
 from rarespec.formats.wavelength import Axis
-from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+from rarespec.spectrum import DefectError, Reason
 
 MOST_PIECES = 1_000_000
 """Row groups times columns; each has a description of its own.
@@ -107,7 +107,7 @@ def scalar_columns(schema: pa.Schema) -> list[str]:
     return [field.name for field in schema if not pa.types.is_nested(field.type)]
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     parquet = open_parquet(source)
     schema = parquet.schema_arrow
     roles = Roles.among(schema.names)
@@ -119,9 +119,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
         yield from _spectrum_per_file(parquet, roles, source, options)
 
 
-def _spectrum_per_row(parquet: pq.ParquetFile, roles: Roles, origin: Origin) -> Iterator[Spectra | Defect]:
+def _spectrum_per_row(parquet: pq.ParquetFile, roles: Roles, origin: Origin) -> Iterator[Found]:
     schema = parquet.schema_arrow
-    axis = None if roles.wavelength else Axis.in_metadata(_metadata(schema), origin.options.air, schema.names)
+    axis = None if roles.wavelength else Axis.in_metadata(metadata_of(schema), origin.options.air, schema.names)
     scalars = [name for name in scalar_columns(schema) if name not in roles.used]
     for name in roles.used:
         if not is_vector(schema.field(name).type):
@@ -133,9 +133,7 @@ def _spectrum_per_row(parquet: pq.ParquetFile, roles: Roles, origin: Origin) -> 
         yield from stacks_of_rows(block, roles, origin, first, axis, unit)
 
 
-def _spectrum_per_file(
-    parquet: pq.ParquetFile, roles: Roles, source: Source, options: ReadOptions
-) -> Iterator[Spectra | Defect]:
+def _spectrum_per_file(parquet: pq.ParquetFile, roles: Roles, source: Source, options: ReadOptions) -> Iterator[Found]:
     """One pixel per row, flux and wavelength plain columns."""
     if roles.wavelength is None:
         raise missing("wavelength", ANY_WAVELENGTH, parquet.schema_arrow.names)
@@ -146,7 +144,7 @@ def _spectrum_per_file(
     yield from read_matrix(arrays, source, options, _unit(parquet.schema_arrow, roles))
 
 
-def _metadata(schema: pa.Schema) -> dict[str, str]:
+def metadata_of(schema: pa.Schema) -> dict[str, str]:
     items = (schema.metadata or {}).items()
     return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in items}
 
@@ -156,7 +154,7 @@ def _unit(schema: pa.Schema, roles: Roles) -> str | None:
         return None
     field = schema.field(roles.wavelength).metadata or {}
     unit = field.get(b"unit", field.get(b"units"))
-    return unit.decode() if unit else _metadata(schema).get("wavelength_unit")
+    return unit.decode() if unit else metadata_of(schema).get("wavelength_unit")
 
 
 READER = Reader(

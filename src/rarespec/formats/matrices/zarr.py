@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from rarespec.formats.columns import ANY_WAVELENGTH, FLUX, IDS
 from rarespec.formats.inflating import LARGEST_CHUNK, check_chunk, is_whole
 from rarespec.formats.matrices.matrix import MOST_ARRAYS, Lazy, read_matrix, wavelength_unit
-from rarespec.formats.reader import Reader, ReadOptions, faults_of
+from rarespec.formats.reader import Found, Reader, ReadOptions, faults_of
 from rarespec.formats.source import Container, Source
-from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+from rarespec.spectrum import DefectError, Reason
 
 METADATA = ("zarr.json", ".zarray")
 """Of an array, by version of the format; the first that is there counts, as it does for zarr."""
@@ -36,7 +36,7 @@ INDEX_ENTRY = 16
 """Bytes of the index of a shard for each chunk in it."""
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     with faults_of("Zarr"):
         if _metadata_file(source.path) is not None and not _is_group(source.path):
             raise DefectError(Reason.LAYOUT, "a single array instead of a group with flux and wavelength")

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.formats.columns import FLUX, IDS, MASK, Column, Roles, find
-from rarespec.formats.reader import ReadOptions, faults_of
+from rarespec.formats.reader import Found, ReadOptions, faults_of, noted
 from rarespec.formats.source import Source, SourceFile
 from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
 from rarespec.formats.tables.memory_table import HEADERLESS_COLUMNS, Table, Wide, spectra_of_table
-from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+from rarespec.spectrum import DefectError, Reason
 
 # ---- Cells of a CSV file: what kind of value a column holds, and its value.
 
@@ -99,6 +99,9 @@ def _number(cell: str, name: str) -> float:
 
 REMARK = re.compile(r"#\s*([A-Za-z_]\w*)\s*[:=]\s*(\S.*)")
 
+REMARKS = ("#", "%", "!", ";")
+"""A line that starts with one of these holds no data."""
+
 LONGEST_LINE = 16 << 20
 """Characters; a line is held whole. A spectrum of a million pixels needs less."""
 
@@ -112,24 +115,31 @@ class Csv:
     names: list[str]
     meta: dict[str, Any]
     rows: Iterator[list[str]]
+    n_numbers: int = 0
+    """Columns of the first line that is no remark, if it holds only numbers."""
 
 
-def open_csv(source: Source) -> Csv:
+def open_csv(source: Source, names: list[str] | None = None) -> Csv:
+    """Open a CSV file; `names` of its columns if it has no line that names them."""
     text = io.TextIOWrapper(io.BufferedReader(SourceFile(source), 1 << 20), encoding="utf-8-sig", newline="")
     remarks: list[str] = []
     lines = _limit_lines(text)
     for line in lines:
-        if line.strip() and not line.startswith("#"):
+        if line.strip() and not line.startswith(REMARKS):
             break
         remarks.append(line.strip())
     else:
         raise DefectError(Reason.EMPTY, "no rows of data")
     delimiter = next((mark for mark in ",;\t|" if mark in line), None)
+    if names is not None:
+        return Csv(names, _remarks(remarks), _rows(_cells(_then(line, lines), delimiter), len(names)))
     names = next(_cells([line], delimiter))
+    n_numbers = len(names) if all_numbers(names) else 0
     above = next(_cells([remarks[-1].lstrip("# ")], delimiter), []) if remarks else []
     if all_numbers(names) and len(above) == len(names) and not all_numbers(above):
         names, lines = above, _then(line, lines)
-    return Csv([name.strip() for name in names], _remarks(remarks), _rows(_cells(lines, delimiter), len(names)))
+    rows = _rows(_cells(lines, delimiter), len(names))
+    return Csv([name.strip() for name in names], _remarks(remarks), rows, n_numbers)
 
 
 def _limit_lines(text: io.TextIOWrapper) -> Iterator[str]:
@@ -145,7 +155,7 @@ def _then(first: T, rest: Iterable[T]) -> Iterator[T]:
 
 
 def _cells(lines: Iterable[str], delimiter: str | None) -> Iterator[list[str]]:
-    lines = (line for line in lines if not line.startswith("#"))
+    lines = (line for line in lines if not line.startswith(REMARKS))
     if delimiter is None:
         return (line.split() for line in lines)
     return csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
@@ -165,13 +175,24 @@ def _remarks(lines: list[str]) -> dict[str, Any]:
     return {match[1]: value_of(match[2]) for match in found if match}
 
 
+def check_last_line(source: Source) -> None:
+    """Refuse a text file whose last line may be cut."""
+    if source.read(source.length - 1, 1) not in b"\r\n":
+        detail = "the last line does not end in a newline; fetch it again, or add one if the line is complete"
+        raise DefectError(Reason.TRUNCATED, detail)
+
+
 PIXEL_ROWS = 1 << 16
 """Rows held as text at a time: text takes ten times the memory of numbers."""
 
 
-def spectra_of_csv(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+def spectra_of_csv(source: Source, options: ReadOptions) -> Iterator[Found]:
     with faults_of("CSV"):
-        names = open_csv(source).names
+        opened = open_csv(source)
+        names = opened.names
+    if 0 < opened.n_numbers < HEADERLESS_COLUMNS and not find(names, FLUX):
+        yield from _spectrum_without_header(source, options, opened.n_numbers)
+        return
     if len(set(names)) < len(names):
         repeated = Counter(names).most_common(1)[0][0]
         raise DefectError(Reason.LAYOUT, f"several columns are called {repeated[:80]!r}")
@@ -179,10 +200,24 @@ def spectra_of_csv(source: Source, options: ReadOptions) -> Iterator[Spectra | D
         with faults_of("CSV"):
             table = _pixel_table(open_csv(source))
         yield from spectra_of_table(table, source, options)
-    elif all_numbers(names) and len(names) < HEADERLESS_COLUMNS:
-        raise DefectError(Reason.MISSING_COLUMN, "the first line has only numbers; name the columns in a header line")
     else:
         yield from _spectra_of_wide_csv(source, options)
+
+
+HEADERLESS = ("wavelength", "flux", "error")
+"""What the columns of a file without a header are, in their order."""
+
+
+def _spectrum_without_header(source: Source, options: ReadOptions, n_columns: int) -> Iterator[Found]:
+    """A spectrum in two or three columns of numbers; whatever stands in further columns is left out, and that told."""
+    if n_columns < 2:
+        raise DefectError(Reason.MISSING_COLUMN, "one column of numbers; a spectrum needs wavelength and flux")
+    names = [*HEADERLESS, *(f"column {i + 1}" for i in range(len(HEADERLESS), n_columns))][:n_columns]
+    with faults_of("text"):
+        table = _pixel_table(open_csv(source, names))
+    read = f"text without a header read as {', '.join(names[:3])}"
+    yield from noted(source, read + (f"; columns 4 to {n_columns} left out" if n_columns > len(HEADERLESS) else ""))
+    yield from spectra_of_table(table, source, options)
 
 
 def _pixel_table(opened: Csv) -> Table:
@@ -195,12 +230,12 @@ def _pixel_table(opened: Csv) -> Table:
     return Table(columns, {}, opened.meta)
 
 
-def _spectra_of_wide_csv(source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+def _spectra_of_wide_csv(source: Source, options: ReadOptions) -> Iterator[Found]:
     with faults_of("CSV"):
         opened = open_csv(source)
         wide = Wide.among(opened.names)
         axis = wide.axis(opened.meta, options.air, opened.names)
-        n, kinds = _survey_columns(opened, wide)
+        n, kinds = survey_columns(opened, wide.names)
         rows = open_csv(source).rows
     if n == 0:
         raise DefectError(Reason.EMPTY, "a table without rows")
@@ -222,9 +257,9 @@ def _wide_block(
     return block | {name: [VALUE_OF[kind](row[place[name]]) for row in rows] for name, kind in kinds.items()}
 
 
-def _survey_columns(opened: Csv, wide: Wide) -> tuple[int, dict[str, str]]:
-    """Number of rows, and the kind of every catalogue column: one kind for the whole file, so one pass in advance."""
-    places = {name: i for i, name in enumerate(opened.names) if name not in wide.names}
+def survey_columns(opened: Csv, on_pixels: Collection[str]) -> tuple[int, dict[str, str]]:
+    """Count the rows, and find the kind of every other column: one for the whole file, so one pass in advance."""
+    places = {name: i for i, name in enumerate(opened.names) if name not in on_pixels}
     kinds = dict.fromkeys(places, "blank")
     n = 0
     for n, row in enumerate(opened.rows, 1):  # noqa: B007

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.formats.columns import ANY_WAVELENGTH, FLUX, Column, Roles, find, missing
-from rarespec.formats.reader import ReadOptions
+from rarespec.formats.reader import Found, ReadOptions
 from rarespec.formats.source import Source
 from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
 from rarespec.formats.wavelength import Axis
-from rarespec.spectrum import Defect, DefectError, Reason, Spectra
+from rarespec.spectrum import DefectError, Reason
 
 # ---- Text tables with one column per pixel, named by its wavelength (4000.5, flux_4000.5) or numbered (flux_0001).
 
@@ -111,7 +111,7 @@ class Table:
         return len(next(iter(self.columns.values()), []))
 
 
-def spectra_of_table(table: Table, source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+def spectra_of_table(table: Table, source: Source, options: ReadOptions) -> Iterator[Found]:
     """Find the spectra in a table: one, one per row, or one per row with a column for each wavelength.
 
     Parameters
@@ -143,7 +143,7 @@ def spectra_of_table(table: Table, source: Source, options: ReadOptions) -> Iter
         yield from _one_spectrum(table, source, options)
 
 
-def _one_spectrum(table: Table, source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+def _one_spectrum(table: Table, source: Source, options: ReadOptions) -> Iterator[Found]:
     roles = Roles.among(table.columns)
     block: dict[str, Column] = {name: table.columns[name][np.newaxis] for name in roles.used}  # type: ignore[call-overload]
     block |= {key: [value] for key, value in table.meta.items() if isinstance(value, str | int | float)}
@@ -152,7 +152,7 @@ def _one_spectrum(table: Table, source: Source, options: ReadOptions) -> Iterato
     yield from stacks_of_rows(block, roles, Origin(source, options, single=True), 0, axis, unit)
 
 
-def _vectors_per_row(table: Table, source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+def _vectors_per_row(table: Table, source: Source, options: ReadOptions) -> Iterator[Found]:
     roles = Roles.among(table.columns)
     for name in roles.used:
         if not is_vector(table.columns[name]):
@@ -170,7 +170,7 @@ def _rows_of(column: Column) -> Column:
     return [None if row is None else np.ma.asarray(row) if np.ma.is_masked(row) else np.asarray(row) for row in column]
 
 
-def _columns_per_wavelength(table: Table, source: Source, options: ReadOptions) -> Iterator[Spectra | Defect]:
+def _columns_per_wavelength(table: Table, source: Source, options: ReadOptions) -> Iterator[Found]:
     wide = Wide.among(list(table.columns))
     axis = wide.axis(table.meta, options.air, table.columns)
     columns: dict[str, Column] = {
@@ -190,7 +190,7 @@ def _in_blocks(
     options: ReadOptions,
     axis: Axis | None,
     unit: str | None = None,
-) -> Iterator[Spectra | Defect]:
+) -> Iterator[Found]:
     n = len(columns[roles.flux])
     origin = Origin(source, options, single=n == 1)
     for first, last in blocks(n, len(axis.wavelength) if axis else 1):

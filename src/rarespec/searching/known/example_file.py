@@ -12,11 +12,12 @@ from rarespec.formats.catalogue import is_catalogue
 from rarespec.formats.columns import ANY_WAVELENGTH, FLUX, find
 from rarespec.formats.contained import USUAL_LIMITS, read_contained
 from rarespec.formats.fits.blocks import Hdu
-from rarespec.formats.reader import faults_of
+from rarespec.formats.reader import Found, faults_of
+from rarespec.formats.readers import FALLBACK
 from rarespec.formats.tables.csv import BLANKS
 from rarespec.formats.tables.memory_table import HEADERLESS_COLUMNS, Wide
 from rarespec.searching.known.example_table import WANTED, ExampleTable, find_used_columns, names_objects
-from rarespec.spectrum import Defect, DefectError, Reason, Skipped, Spectra
+from rarespec.spectrum import Defect, DefectError, Noted, Reason, Skipped, Spectra
 from rarespec.storage.text import printable
 
 # ---- The tables inside a file of any kind: names of their columns at once, values when asked for.
@@ -128,7 +129,7 @@ class Unusable:
     count: int = 1
 
 
-ExampleInput = ExampleTable | Spectra | Unusable
+ExampleInput = ExampleTable | Spectra | Noted | Unusable
 
 
 def examples_in(path: str | os.PathLike[str]) -> Iterator[ExampleInput]:
@@ -150,8 +151,8 @@ def _examples_here(_: None, path: str) -> Iterator[ExampleInput]:
         yield table
 
 
-def _as_input(found: Spectra | Defect | Skipped) -> ExampleInput:
-    if isinstance(found, Spectra):
+def _as_input(found: Found) -> ExampleInput:
+    if isinstance(found, Spectra | Noted):
         return found
     if isinstance(found, Skipped):
         return Unusable(f"{found.source}: {found.count} skipped ({found.reason})", 0)
@@ -169,7 +170,7 @@ def _holds_spectra(source: Source) -> bool:
     if source.container == Container.PARQUET and reader_for(source).name == "mmu-parquet":
         return True
     is_table = source.container in (Container.TEXT, Container.PARQUET)
-    return not is_table or any(map(_is_of_spectra, tables_in(source)))
+    return not is_table or _is_headerless_spectrum(source) or any(map(_is_of_spectra, tables_in(source)))
 
 
 def _fits_holds_spectra(source: Source) -> bool:
@@ -177,6 +178,8 @@ def _fits_holds_spectra(source: Source) -> bool:
         reader = reader_for(source)
     except DefectError:
         return False
+    if reader.name == FALLBACK:
+        return not any(names_objects(table.names) for table in tables_in(source))
     # The generic reader takes any table with a column called flux, which may be a measurement and no spectrum.
     return reader.name != "fits-table" or any(map(_is_of_spectra, tables_in(source)))
 
@@ -186,6 +189,16 @@ def _is_of_spectra(table: FileColumns) -> bool:
     if flux is None:
         return _is_wide(table.names)
     return flux in table.vectors or find(table.names, ANY_WAVELENGTH) is not None
+
+
+def _is_headerless_spectrum(source: Source) -> bool:
+    """Whether there are columns of numbers that no line names: wavelength and flux. A single column lists ids."""
+    from rarespec.formats.tables.csv import open_csv
+
+    if source.container != Container.TEXT:
+        return False
+    opened = open_csv(source)
+    return 1 < opened.n_numbers < HEADERLESS_COLUMNS and not names_objects(opened.names)
 
 
 def _is_wide(names: list[str]) -> bool:

@@ -33,6 +33,8 @@ class IngestReport:
         Why something is defective -> how often.
     skipped : Counter
         Spectra left out on purpose, such as sky fibres -> how many.
+    noted : Counter
+        What readers decided where files do not say enough, such as a unit -> for how many spectra.
     unmatched : int
         Spectra that the joined catalogue does not have.
     not_joined : int
@@ -53,6 +55,7 @@ class IngestReport:
     spectra: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
+    noted: Counter[str] = field(default_factory=Counter)
     unmatched: int = 0
     not_joined: int = 0
     columns_left_out: int = 0
@@ -75,6 +78,7 @@ class IngestReport:
             "spectra": _counts(self.spectra, "stored", "repeated", "defective"),
             "reasons": dict(self.reasons),
             "skipped": dict(self.skipped),
+            "noted": dict(self.noted),
             "unmatched": self.unmatched,
             "not joined": self.not_joined,
             "columns left out": self.columns_left_out,
