@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rarespec.formats.fits.header import value_of
+from rarespec.formats.fits.writing import Header, add, encode, format_card, ones_complement_sum
 from rarespec.mock.files import LAYOUTS, native_wavelength, write_files
-from rarespec.mock.files.fits import Header, add, encode, format_card, ones_complement_sum
 from rarespec.mock.files.target import class_words, targets_of
 from rarespec.spectrum import PAPER_GRID, Spectra
 

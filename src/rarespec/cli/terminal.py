@@ -6,7 +6,7 @@ written out, and brackets are no markup.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,52 @@ def console(stderr: bool = False) -> Console:
     return DataConsole(stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
+ROOM_FOR_WORDS = 16
+"""Letters that a column of words gets at least; longer ones are folded."""
+
+
+def print_rows(
+    out: Console, headings: Sequence[str], rows: Iterable[Sequence[str]], ids: Sequence[str] = ("id",)
+) -> None:
+    """A table in which every id stands whole on one line; columns that find no room beside it are left out, and named.
+
+    Parameters
+    ----------
+    out : Console
+        Where to print.
+    headings : sequence of str
+        The columns, the most important first.
+    rows : iterable of sequence of str
+        The cells.
+    ids : sequence of str
+        Headings of the columns that hold ids; a program may want to copy them.
+    """
+    from rich.table import Table
+
+    from rarespec.storage.text import printable
+
+    columns = list(zip(*([printable(cell) for cell in row] for row in rows), strict=True)) or [()] * len(headings)
+    widths = [
+        max(map(len, [heading, *cells])) if heading in ids else min(ROOM_FOR_WORDS, max(map(len, [heading, *cells])))
+        for heading, cells in zip(headings, columns, strict=True)
+    ]
+    room, shown = out.width, []
+    for i, width in enumerate(widths):
+        if headings[i] in headings[:2] or width <= room:
+            shown.append(i)
+            room -= width + 1
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for i in shown:
+        whole = headings[i] in ids
+        table.add_column(headings[i], no_wrap=whole, overflow="ignore" if whole else "fold", min_width=widths[i])
+    for cells in zip(*(columns[i] for i in shown), strict=True):
+        table.add_row(*cells)
+    out.print(table, width=max(out.width, out.width - room), crop=False)
+    left_out = [heading for i, heading in enumerate(headings) if i not in shown]
+    if left_out:
+        out.print(f"no room for {', '.join(left_out)}: use a wider terminal, or write a table with --out")
+
+
 COMPLAINT: Any = typer.BadParameter.__bases__[0]
 """UsageError of the click that typer brings along, which it does not name itself."""
 
@@ -63,6 +109,22 @@ class DataGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         with _printable_complaints():
             return super().invoke(ctx)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        for param in getattr(command, "params", ()):
+            _name_type_plainly(param)
+        return command
+
+
+PLAIN_TYPES = {"<list[str]>": "<text>", "<str>": "<text>", "<list[Path]>": "<path>"}
+"""What `--help` calls the type of an option -> what a person calls it."""
+
+
+def _name_type_plainly(param: Any) -> None:
+    shown = getattr(param, "display_type", None)  # versions of typer before 0.20 do not have it, and say TEXT
+    if shown is not None and "display_type" not in vars(param):
+        vars(param)["display_type"] = lambda ctx: PLAIN_TYPES.get(shown(ctx), shown(ctx))
 
 
 @contextmanager

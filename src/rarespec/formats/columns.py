@@ -272,7 +272,7 @@ def generic_catalogue(columns: Mapping[str, Column], source_name: str, spare_ids
     n = len(spare_ids)
     catalogue: Catalogue = {"id": ids_of(_take_first(left, IDS) or [None] * n, spare_ids)}
     for common, names in NUMBERS.items():
-        catalogue[common] = _floats(left, names) or [None] * n
+        catalogue[common] = _floats(left, names) or _angles(left, names, common) or [None] * n
     for common, names in TEXTS.items():
         values = _take_first(left, names) or [None] * n
         catalogue[common] = [None if value is None else str(value) for value in values]
@@ -295,6 +295,17 @@ def _floats(left: dict[str, list[Any]], names: tuple[str, ...]) -> list[Any] | N
     if name is None or not all(value is None or isinstance(value, int | float) for value in left[name]):
         return None
     return [None if value is None else float(value) for value in left.pop(name)]
+
+
+def _angles(left: dict[str, list[Any]], names: tuple[str, ...], common: str) -> list[Any] | None:
+    """Degrees out of sexagesimal text, right ascensions in hours; the text stays among the file's own columns."""
+    name = find(left, names) if common in ("ra", "dec") else None
+    if name is None or not all(value is None or isinstance(value, str) for value in left[name]):
+        return None
+    from rarespec.formats.positions import degrees_of
+
+    degrees = degrees_of(left[name], in_hours=common == "ra").tolist()
+    return [None if value != value else value for value in degrees]
 
 
 def _free_name(name: str, taken: Mapping[str, Any], used: Counter[str]) -> str:

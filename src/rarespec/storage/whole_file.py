@@ -25,7 +25,15 @@ def write_whole(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):  # the first error says more
             temporary.unlink()
+        if isinstance(error, OSError):
+            name_file(error, path)
         raise
+
+
+def name_file(error: OSError, path: Path) -> None:
+    """Let an error speak of the file that was asked for, instead of the temporary one beside it."""
+    error.filename = os.fspath(path)
+    error.filename2 = None

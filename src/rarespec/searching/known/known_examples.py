@@ -19,6 +19,7 @@ from rarespec.searching.known.example_rows import ExampleRows
 from rarespec.searching.known.example_table import ExampleTable
 from rarespec.searching.request import check_radius
 from rarespec.spectrum import Spectra, Spectrum
+from rarespec.storage.text import end_sentence
 from rarespec.survey import Survey
 
 TOLD = 5
@@ -188,4 +189,4 @@ def _nothing_usable(survey: Survey, examples: Examples) -> str:
     said = (
         f"none of the {examples.n_given} examples given can be used" if examples.n_given else "no examples were given"
     )
-    return f"{survey.path}: {said}: {problems}. To fix this, {wanted}"
+    return f"{end_sentence(f'{survey.path}: {said}: {problems}')} To fix this, {wanted}"

@@ -18,6 +18,7 @@ from rarespec.storage.processes import available_cores
 from rarespec.storage.text import printable
 from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.ingest.inputs import input_files
+from rarespec.survey.ingest.no_data import refuse_no_data
 from rarespec.survey.ingest.pool import read_all
 from rarespec.survey.ingest.reading import IngestOptions, Outcome, Unmatched
 from rarespec.survey.store.accounts import IngestReport
@@ -84,9 +85,11 @@ def _run(
     jobs: int | None,
     engine: Engine | None,
 ) -> tuple[Survey, IngestReport]:
+    paths = list(paths)
     found = list(input_files(paths))
     files = [path for path in found if isinstance(path, str)]
     root = Path(into)
+    refuse_no_data(paths, found, new=not root.exists())
     if options.format:
         reader_by_name(options.format)
     options = replace(options, grid=options.grid or _grid_of(root))
@@ -101,7 +104,7 @@ def _run(
             options = replace(options, join=prepare(join, Path(scratch) / "join.arrow", options.limits))
         _note_what_is_no_file(found, intake)
         try:
-            _take_files(files, options, engine, jobs or _usual_jobs(len(files)), intake, progress)
+            _take_files(files, options, engine, jobs or _usual_jobs(len(files)), intake, progress, len(found))
         finally:
             end_readers()
     return Survey.open(root), intake.report
@@ -150,13 +153,13 @@ def _take_files(
     jobs: int,
     intake: Intake,
     progress: Progress | None,
+    n_found: int,
 ) -> None:
     for path, outcomes in read_all(_not_yet_held(files, options, intake), options, engine, jobs):
         _take_file(printable(path), outcomes, intake)
         if progress:
             n_defective = intake.report.files["defective"]
-            done = intake.report.files_seen + intake.report.files["set aside"]
-            progress(done, len(files), f"{n_defective} defective" if n_defective else "")
+            progress(intake.report.files_seen, n_found, f"{n_defective} defective" if n_defective else "")
     intake.commit()
 
 
