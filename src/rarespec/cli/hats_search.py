@@ -92,14 +92,15 @@ def _show(ranking: HatsRanking, verbose: bool) -> None:
         out.print(f"Estimate for the training sample only: {ranking.sample_yield.why}")
     if verbose:
         out.print(f"method {ranking.method}: {ranking.why}")
-    print_rows(out, ("rank", "id", "score", "ra", "dec", "class"), map(_cells, ranking.table[:N_LISTED]), ids=("id",))
+    rows = map(_cells, ranking.table[:N_LISTED])
+    print_rows(out, ("rank", "id", "ra", "dec", "class", "score"), rows, spare=("class", "dec", "ra"))
     if len(ranking) > N_LISTED:
         out.print(f"... and {len(ranking) - N_LISTED} more of {ranking.n_listed} ranked spectra")
 
 
 def _cells(row: Any) -> list[str]:
     kind = " ".join(word for word in (row["class"], row["subclass"]) if word)
-    return [str(row["rank"]), row["id"], f"{row['score']:.4g}", f"{row['ra']:.5f}", f"{row['dec']:+.5f}", kind]
+    return [str(row["rank"]), row["id"], f"{row['ra']:.5f}", f"{row['dec']:+.5f}", kind, f"{row['score']:.4g}"]
 
 
 def _as_json(ranking: HatsRanking) -> dict[str, Any]:

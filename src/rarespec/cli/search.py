@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from rarespec.searching.ranking import Ranking
 
 N_LISTED = 10
-COLUMNS = ("rank", "id", "chance", "S/N", "class", "flags", "nearest known")
-"""What is shown of a candidate, the most important first."""
+COLUMNS = ("rank", "id", "class", "S/N", "chance", "nearest known", "flags")
+SPARE = ("nearest known", "flags", "class", "S/N")
+"""What a narrow terminal leaves out, the first of them first."""
 
 
 @report_failures
@@ -71,15 +72,15 @@ def show(ranking: Ranking, verbose: bool = False) -> None:
     out.print(ranking.yield_curve.why)
     if verbose:
         out.print(f"method {ranking.method}: {ranking.why}")
-    print_rows(out, COLUMNS, map(_cells, ranking.table[:N_LISTED]), ids=("id", "nearest known"))
+    print_rows(out, COLUMNS, map(_cells, ranking.table[:N_LISTED]), ("id", "nearest known"), SPARE)
     if len(ranking) > N_LISTED:
         out.print(f"... and {len(ranking) - N_LISTED} more of {ranking.n_listed} ranked spectra")
 
 
 def _cells(row: Any) -> list[str]:
     kind = " ".join(word for word in (row["class"], row["subclass"]) if word)
-    figures = (_figure(row["chance"], ".2f"), _figure(row["snr"], ".1f"))
-    return [str(row["rank"]), row["id"], *figures, kind, row["flags"], row["nearest_known"]]
+    figures = (_figure(row["snr"], ".1f"), _figure(row["chance"], ".2f"))
+    return [str(row["rank"]), row["id"], kind, *figures, row["nearest_known"], row["flags"]]
 
 
 def _figure(value: float, form: str) -> str:

@@ -51,10 +51,16 @@ def console(stderr: bool = False) -> Console:
 
 ROOM_FOR_WORDS = 16
 """Letters that a column of words gets at least; longer ones are folded."""
+BETWEEN = 2
+"""Blanks between columns."""
 
 
 def print_rows(
-    out: Console, headings: Sequence[str], rows: Iterable[Sequence[str]], ids: Sequence[str] = ("id",)
+    out: Console,
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    ids: Sequence[str] = ("id",),
+    spare: Sequence[str] = (),
 ) -> None:
     """A table in which every id stands whole on one line; columns that find no room beside it are left out, and named.
 
@@ -63,36 +69,46 @@ def print_rows(
     out : Console
         Where to print.
     headings : sequence of str
-        The columns, the most important first.
+        The columns.
     rows : iterable of sequence of str
         The cells.
     ids : sequence of str
-        Headings of the columns that hold ids; a program may want to copy them.
+        Headings of the columns that hold ids: one that is cut or broken cannot be copied.
+    spare : sequence of str
+        Columns that may be left out, the first of them first.
     """
     from rich.table import Table
 
     from rarespec.storage.text import printable
 
-    columns = list(zip(*([printable(cell) for cell in row] for row in rows), strict=True)) or [()] * len(headings)
-    widths = [
-        max(map(len, [heading, *cells])) if heading in ids else min(ROOM_FOR_WORDS, max(map(len, [heading, *cells])))
-        for heading, cells in zip(headings, columns, strict=True)
-    ]
-    room, shown = out.width, []
-    for i, width in enumerate(widths):
-        if headings[i] in headings[:2] or width <= room:
-            shown.append(i)
-            room -= width + 1
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    for i in shown:
-        whole = headings[i] in ids
-        table.add_column(headings[i], no_wrap=whole, overflow="ignore" if whole else "fold", min_width=widths[i])
-    for cells in zip(*(columns[i] for i in shown), strict=True):
+    columns = dict(zip(headings, zip(*([printable(cell) for cell in row] for row in rows), strict=True), strict=False))
+    widths = {name: _width(name, columns.get(name, ()), whole=name in ids) for name in headings}
+    left_out: list[str] = []
+    for name in spare:
+        if _total(widths) > out.width:
+            left_out.append(name)
+            del widths[name]
+    table = Table(box=None, pad_edge=False)
+    for name, width in widths.items():
+        whole = name in ids
+        table.add_column(name, no_wrap=whole, overflow="ignore" if whole else "fold", min_width=width)
+    for cells in zip(*(columns.get(name, ()) for name in widths), strict=True):
         table.add_row(*cells)
-    out.print(table, width=max(out.width, out.width - room), crop=False)
-    left_out = [heading for i, heading in enumerate(headings) if i not in shown]
+    out.width = max(out.width, _total(widths))  # a terminal that is narrower breaks lines itself, and copies them whole
+    out.print(table)
     if left_out:
-        out.print(f"no room for {', '.join(left_out)}: use a wider terminal, or write a table with --out")
+        out.print(f"no room for {', '.join(left_out)}: use a wider terminal", soft_wrap=True)
+
+
+def _width(heading: str, cells: Sequence[str], whole: bool) -> int:
+    from rich.cells import cell_len
+
+    longest = max(map(cell_len, [heading, *cells]))
+    return longest if whole else min(ROOM_FOR_WORDS, longest)
+
+
+def _total(widths: dict[str, int]) -> int:
+    return sum(widths.values()) + BETWEEN * (len(widths) - 1)
 
 
 COMPLAINT: Any = typer.BadParameter.__bases__[0]

@@ -52,6 +52,13 @@ class Exported:
         What the reader of these files should know.
     problems : list of str
         What was asked for and could not be exported.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from rarespec.survey import Exported
+    >>> Exported([Path("best.fits")], 3).n_spectra
+    3
     """
 
     paths: list[Path]

@@ -148,4 +148,4 @@ def _format_of(path: Path) -> ModuleType:
     for suffix, module in SUFFIXES.items():
         if name.endswith(suffix):
             return import_module(f"{__name__}.{module}")
-    raise UsageError(f"{path}: unknown file format {path.suffix!r}; {choose_from(SUFFIXES, path.suffix)}")
+    raise UsageError(f"{path}: unknown file format; {choose_from(SUFFIXES, path.suffix, 'use a name that ends in')}")

@@ -164,7 +164,7 @@ class ExampleRows:
         where = f"{table.where}, row {i + 1}: " if table.where else ""
         no_id = f"no spectrum has the id {ids[i][:LONGEST_ID]!r}{self._suggestion(ids[i])}" if ids[i] else ""
         no_place = f"cannot read its position; {DEGREES}" if table.unread[i] else ""
-        return where + "; and ".join(filter(None, (no_id, no_place)))
+        return where + "; and ".join(filter(None, (no_place, no_id)))  # which may end with a question
 
     def _suggestion(self, id: str) -> str:
         self._n_suggested += 1

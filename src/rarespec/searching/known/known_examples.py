@@ -185,7 +185,8 @@ def _nothing_usable(survey: Survey, examples: Examples) -> str:
     if not examples.n_given and not examples.problems:
         return f"{survey.path}: no examples were given; {wanted}"
     more = len(examples.problems) - TOLD
-    problems = "; ".join(examples.problems[:TOLD]) + (f"; and {more} more" if more > 0 else "")
+    told = [*examples.problems[:TOLD], *([f"and {more} more"] if more > 0 else [])]
+    problems = "; ".join(told).replace("?; ", "? ")
     said = (
         f"none of the {examples.n_given} examples given can be used" if examples.n_given else "no examples were given"
     )
