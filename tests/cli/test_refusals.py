@@ -185,7 +185,7 @@ def test_sexagesimal_positions_of_spectra_become_degrees(tmp_path: Path) -> None
     table.header["RA"], table.header["DEC"] = "12:30:00.0", "-01:30:00"
     table.writeto(tmp_path / "one.fits")
     survey = ingest(tmp_path / "one.fits", tmp_path / "a.survey", jobs=1)
-    assert survey.catalogue["ra"].tolist() == [187.5] and survey.catalogue["dec"].tolist() == [-1.5]
+    assert survey.catalogue["ra"] == pytest.approx([187.5]) and survey.catalogue["dec"] == pytest.approx([-1.5])
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])

@@ -77,7 +77,11 @@ def spectrum_svg(spectrum: Spectrum, height: int = 140) -> Html | None:
     pixels = frame.draw(*extremes, fill="none", stroke="currentColor", stroke_opacity="0.25")
     curve = frame.draw(x, mean, fill="none", stroke="#2a8fd0", stroke_width="1.5")
     style = f"display:block;width:100%;max-width:{WIDTH}px;height:auto"
-    view = {"viewBox": f"0 0 {WIDTH} {height + BELOW}", "role": "img", "aria_label": f"Spectrum {spectrum.id}"}
+    view = {
+        "viewBox": f"0 0 {WIDTH} {height + BELOW}",
+        "role": "img",
+        "aria_label": f"Spectrum {printable(spectrum.id)}",
+    }
     return element("svg", pixels, curve, *scale_below(frame, "Å", N_WAVELENGTHS), style=style, **view)
 
 

@@ -40,7 +40,7 @@ def end_sentence(text: str) -> str:
 def choose_from(names: Iterable[str], meant: str, verb: str = "choose from") -> str:
     """Say which names there are, and which one is most like the one that was meant."""
     there = list(names)
-    near = get_close_matches(meant.lower(), there, 1, cutoff=0.5) or [name for name in there if meant.lower() in name]
+    near = get_close_matches(meant.lower(), there, 1) or [name for name in there if meant.lower() in name]
     choice = f"{verb} {', '.join(there)}"
     return f"did you mean {near[0]!r}? {choice[:1].upper()}{choice[1:]}" if near and meant else choice
 

@@ -6,11 +6,11 @@ Beside it stands a table of one row, CATALOGUE, which specutils leaves alone.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
-from rarespec.formats.fits.writing import Card, Column, Header, hdu, primary_cards, row_dtype, table_hdu
+from rarespec.formats.fits.writing import Card, Column, Header, Value, hdu, primary_cards, row_dtype, table_hdu
 from rarespec.formats.writing.catalogue_rows import one_row
 from rarespec.formats.writing.fits_table import fits_unit
 from rarespec.formats.writing.outgoing import FileNames, Outgoing, Writer, errors_of
@@ -44,13 +44,12 @@ def _columns(outgoing: Outgoing) -> tuple[Column, ...]:
 
 
 def _primary(spectrum: Spectrum) -> bytes:
-    cards: list[Card] = [
-        (name.upper(), value, "") for name in IN_HEADER if _fits_a_card(value := spectrum.catalogue.get(name))
-    ]
+    known = {name: spectrum.catalogue.get(name) for name in IN_HEADER}
+    cards: list[Card] = [(name.upper(), value, "") for name, value in known.items() if _fits_a_card(value)]
     return hdu(Header([*primary_cards(), *cards, ("VACUUM", True, "wavelengths are in vacuum")]))
 
 
-def _fits_a_card(value: Any) -> bool:
+def _fits_a_card(value: Any) -> TypeGuard[Value]:
     if isinstance(value, str):
         return value.isascii() and value.isprintable() and len(value) <= LONGEST_CARD
     return isinstance(value, int | float) and bool(np.isfinite(value))

@@ -41,7 +41,7 @@ def refuse_no_data(paths: Sequence[str | os.PathLike[str]], found: Sequence[str 
     """
     if new and paths and not any(isinstance(item, Skipped) or _is_there(item) for item in found):
         raise UsageError(f"{_why_nothing(paths, found)}; no survey was made")
-    for path in map(os.fspath, paths):
+    for path in (os.fspath(path) for path in paths):
         if os.path.isdir(path) and not is_zarr(Path(path)):
             _refuse_other_files(path, found)
 
