@@ -72,13 +72,27 @@ def test_a_search_that_cannot_end_well_does_not_begin(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_report_needs_a_directory(survey: Survey, nothing_is_computed: None, tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("precious")
+    result = rarespec("report", survey.path, "--known", "s00001,s00002", "--out", tmp_path / "there")
+    assert result.exit_code == 2 and "the report needs a directory" in said(result)
+
+
+def test_a_directory_is_not_replaced_by_candidates(survey: Survey, nothing_is_computed: None, tmp_path: Path) -> None:
+    (tmp_path / "mine.hats").mkdir()
+    result = rarespec("search", survey.path, "--known", "s00001", "--out", tmp_path / "mine.hats")
+    assert result.exit_code == 2 and "is not a HATS catalogue" in said(result)
+
+
 @pytest.mark.parametrize("named", ["none/*.fits", "nofile.fits", "@nolist.txt", "empty"])
 def test_what_names_no_file_makes_no_survey(tmp_path: Path, monkeypatch, named: str) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
-    result = rarespec("ingest", named, "--into", "new.survey")
-    assert result.exit_code == 2 and "no survey was made" in said(result)
-    assert not (tmp_path / "new.survey").exists()
+    (tmp_path / "free").mkdir()
+    for into in ("new.survey", "free"):
+        result = rarespec("ingest", named, "--into", into)
+        assert result.exit_code == 2 and "no survey was made" in said(result)
+    assert not (tmp_path / "new.survey").exists() and not list((tmp_path / "free").iterdir())
 
 
 def test_a_survey_that_grows_keeps_what_is_wrong_with_its_inputs(tmp_path: Path) -> None:
@@ -221,7 +235,7 @@ def test_no_mark_stands_twice(survey: Survey) -> None:
 def test_errors_name_the_file_that_was_asked_for(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         write_whole(tmp_path / "nodir" / "c.csv", b"")
-    assert caught.value.filename == str(tmp_path / "nodir" / "c.csv") and ".tmp" not in str(caught.value)
+    assert caught.value.filename == str(tmp_path / "nodir" / "c.csv") and str(caught.value).endswith("c.csv'")
 
 
 def test_a_file_in_the_way_is_named_in_words(tmp_path: Path) -> None:

@@ -328,7 +328,7 @@ def test_sdss_v_has_the_tables_of_dr19(tmp_path):
 
 def test_wrong_use_is_named(tmp_path):
     spectra = sky_like("sdss", 1)
-    with pytest.raises(ValueError, match="there is no file layout 'sdsss'; choose from sdss"):
+    with pytest.raises(ValueError, match="there is no file layout 'sdsss'; did you mean 'sdss'"):
         write_files(spectra, "sdsss", tmp_path)
     with pytest.raises(ValueError, match="sample the spectra on native_wavelength"):
         write_files(spectra, "desi", tmp_path)

@@ -31,6 +31,8 @@ def check_outputs(out: Path | None, model: Path | None) -> None:
 
     if out is not None and out.suffix != ".hats":
         check_table_path(out)
+    elif out is not None and out.exists() and not is_hats(out):
+        raise UsageError(f"{out}: already exists and is not a HATS catalogue; choose another name")
     for path in (out, model):
         if path is not None and not path.absolute().parent.is_dir():
             raise UsageError(f"{path}: the directory {path.parent} does not exist; create it first")

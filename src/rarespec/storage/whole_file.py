@@ -35,5 +35,8 @@ def write_whole(path: Path, content: bytes) -> None:
 
 def name_file(error: OSError, path: Path) -> None:
     """Let an error speak of the file that was asked for, instead of the temporary one beside it."""
+    if error.filename is None:  # what Python itself raises names no file
+        return
     error.filename = os.fspath(path)
-    error.filename2 = None
+    if error.filename2 is not None:
+        del error.filename2

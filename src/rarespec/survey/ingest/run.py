@@ -89,7 +89,7 @@ def _run(
     found = list(input_files(paths))
     files = [path for path in found if isinstance(path, str)]
     root = Path(into)
-    refuse_no_data(paths, found, new=not root.exists())
+    refuse_no_data(paths, found, new=not (root / MANIFEST).exists())
     if options.format:
         reader_by_name(options.format)
     options = replace(options, grid=options.grid or _grid_of(root))
