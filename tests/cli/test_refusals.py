@@ -196,10 +196,12 @@ def test_sexagesimal_positions_of_spectra_become_degrees(tmp_path: Path) -> None
             fits.Column("flux", "D", array=[1.0 + i % 3 for i in range(300)]),
         ]
     )
-    table.header["RA"], table.header["DEC"] = "12:30:00.0", "-01:30:00"
-    table.writeto(tmp_path / "one.fits")
-    survey = ingest(tmp_path / "one.fits", tmp_path / "a.survey", jobs=1)
-    assert survey.catalogue["ra"] == pytest.approx([187.5]) and survey.catalogue["dec"] == pytest.approx([-1.5])
+    for name, ra, dec in (("a", "12:30:00.0", "-01:30:00"), ("b", "12h30m00s", "-1d30m"), ("c", "north", "of here")):
+        table.header["RA"], table.header["DEC"] = ra, dec
+        table.writeto(tmp_path / f"{name}.fits")
+    survey = ingest([tmp_path / f"{name}.fits" for name in "abc"], tmp_path / "a.survey", jobs=1)
+    assert survey.catalogue["ra"] == pytest.approx([187.5, 187.5, float("nan")], nan_ok=True)
+    assert survey.catalogue["dec"] == pytest.approx([-1.5, -1.5, float("nan")], nan_ok=True)
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])

@@ -300,12 +300,20 @@ def _floats(left: dict[str, list[Any]], names: tuple[str, ...]) -> list[Any] | N
 def _angles(left: dict[str, list[Any]], names: tuple[str, ...], common: str) -> list[Any] | None:
     """Degrees out of sexagesimal text, right ascensions in hours; the text stays among the file's own columns."""
     name = find(left, names) if common in ("ra", "dec") else None
-    if name is None or not all(value is None or isinstance(value, str) for value in left[name]):
+    if name is None or not all(value is None or _is_angle(value) for value in left[name]):
         return None
     from rarespec.formats.positions import degrees_of
 
     degrees = degrees_of(left[name], in_hours=common == "ra").tolist()
     return [None if value != value else value for value in degrees]
+
+
+def _is_angle(value: Any) -> bool:
+    return isinstance(value, str) and bool(_ANGLE.fullmatch(value))
+
+
+_ANGLE = re.compile(r"[+-]?\d{1,3}([:hd ]\s?\d{1,2}([:m' ]\s?\d{1,2}(\.\d{0,12})?[s\"]?)?)", re.ASCII)
+"""12:34:56.7, 12 34 56.7 or 12h34m56.7s: text from a stranger's file goes to the parser only if it is like this."""
 
 
 def _free_name(name: str, taken: Mapping[str, Any], used: Counter[str]) -> str:
