@@ -312,7 +312,7 @@ def _is_angle(value: Any) -> bool:
     return isinstance(value, str) and bool(_ANGLE.fullmatch(value))
 
 
-_ANGLE = re.compile(r"[+-]?\d{1,3}([:hd ]\s?\d{1,2}([:m' ]\s?\d{1,2}(\.\d{0,12})?[s\"]?)?)", re.ASCII)
+_ANGLE = re.compile(r"[+-]?\d{1,3}[:hd ]\s?\d{1,2}([m']|[:m' ]\s?\d{1,2}(\.\d{0,12})?[s\"]?)?", re.ASCII)
 """12:34:56.7, 12 34 56.7 or 12h34m56.7s: text from a stranger's file goes to the parser only if it is like this."""
 
 
