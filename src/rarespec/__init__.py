@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rarespec.searching.request import SearchRequest as SearchRequest
     from rarespec.searching.search import search_with_model as search_with_model
     from rarespec.searching.selection import Selection as Selection
+    from rarespec.searching.spectra_export import export as export
     from rarespec.spectrum import PAPER_GRID as PAPER_GRID
     from rarespec.spectrum import Defect as Defect
     from rarespec.spectrum import Spectra as Spectra
@@ -62,6 +63,7 @@ _HOME_OF = {
     "SurveyError": "errors",
     "UsageError": "errors",
     "WavelengthGrid": "spectrum",
+    "export": "searching.spectra_export",
     "features_of": "survey",
     "fetch": "fetching",
     "from_specutils": "formats.specutils_objects",

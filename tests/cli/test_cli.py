@@ -24,6 +24,7 @@ VERBS = (
     "inspect",
     "labels",
     "report",
+    "export",
     "doctor",
 )
 
@@ -67,9 +68,10 @@ def test_defects_are_summarised_and_set_the_exit_code(files, tmp_path):
 
 
 def test_where_nothing_is_stored_the_reason_is_told_at_once(tmp_path):
-    result = rarespec("ingest", tmp_path / "none" / "*.fits", "--into", tmp_path / "a.survey")
+    (tmp_path / "page.fits").write_text("<!DOCTYPE html><html>404</html>")
+    result = rarespec("ingest", tmp_path / "page.fits", "--into", tmp_path / "a.survey")
     assert result.exit_code == 1
-    assert f"{tmp_path}/none/*.fits: no file matches this pattern" in result.stdout
+    assert f"{tmp_path}/page.fits: an archive's error page" in result.stdout
 
 
 def test_a_warning_is_one_line():

@@ -11,7 +11,7 @@ from astropy.io import fits
 
 from contracts.reader_files import add_multispec_cards
 from rarespec import formats
-from rarespec.formats.columns import degrees_of
+from rarespec.formats.positions import degrees_of
 from rarespec.formats.fits.multispec import dispersion
 from rarespec.formats.readers import reader_for
 from rarespec.formats.source import Source
@@ -76,9 +76,9 @@ def test_wavelengths_that_fall_are_turned_and_unfilled_ends_left_out(tmp_path: P
 def test_positions_in_hours_of_a_header_become_degrees(tmp_path: Path) -> None:
     _, (stack,) = read(image_file(tmp_path, [MICRON, FLUX], RA="12:30:00", DEC="-01:30:00.0"))
     assert stack.catalogue["ra"] == [187.5] and stack.catalogue["dec"] == [-1.5]
-    assert degrees_of("-00 30 00", hours=False) == -0.5
-    assert degrees_of("185:00:00", hours=True) == 185.0
-    assert degrees_of("12:70:00", hours=True) is None and degrees_of("M 31", hours=True) is None
+    assert degrees_of(["-00 30 00"]) == [-0.5]
+    assert degrees_of(["185:00:00"], in_hours=True) == [185.0]
+    assert np.isnan(degrees_of(["M 31", None], in_hours=True)).all()
 
 
 def test_spectra_on_a_wavelength_axis_are_no_image_of_rows(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rarespec.formats.fits.header import value_of
+from rarespec.formats.fits.writing import Header, add, encode, format_card, ones_complement_sum
 from rarespec.mock.files import LAYOUTS, native_wavelength, write_files
-from rarespec.mock.files.fits import Header, add, encode, format_card, ones_complement_sum
 from rarespec.mock.files.target import class_words, targets_of
 from rarespec.spectrum import PAPER_GRID, Spectra
 
@@ -328,7 +328,7 @@ def test_sdss_v_has_the_tables_of_dr19(tmp_path):
 
 def test_wrong_use_is_named(tmp_path):
     spectra = sky_like("sdss", 1)
-    with pytest.raises(ValueError, match="there is no file layout 'sdsss'; choose from sdss"):
+    with pytest.raises(ValueError, match="there is no file layout 'sdsss'; did you mean 'sdss'"):
         write_files(spectra, "sdsss", tmp_path)
     with pytest.raises(ValueError, match="sample the spectra on native_wavelength"):
         write_files(spectra, "desi", tmp_path)

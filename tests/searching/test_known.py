@@ -239,7 +239,7 @@ def test_the_column_of_which_the_survey_knows_most_holds_the_ids(survey):
 
 
 def test_plate_mjd_fibre(sdss):
-    wanted = sdss.catalogue.table(["plate", "mjd", "fiberid"])[[4, 2]]
+    wanted = sdss.catalogue.to_table(["plate", "mjd", "fiberid"])[[4, 2]]
     wanted["specObjID"] = [2**61, 2**61 + 1]
     assert examples_of(sdss, wanted).rows.tolist() == [4, 2]
 

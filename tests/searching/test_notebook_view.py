@@ -74,3 +74,30 @@ def test_known_examples_out_of_specutils(survey: Survey) -> None:
     assert examples_of(survey, stack[1].to_specutils()).ids == stack.ids[1:2]
     in_survey = survey[survey.ids[2]].to_specutils()
     assert examples_of(survey, in_survey).rows.tolist() == [2]
+
+
+def test_the_yield_curve_shows_itself(ranking: Ranking) -> None:
+    curve = ranking.yield_curve
+    assert curve.can_tell, "no estimate, so no curve is tested"
+    assert repr(curve).startswith("<YieldCurve of the first ") and curve.why in repr(curve)
+    assert "first 10: about " in repr(curve) and "array(" not in repr(curve)
+    shown = curve._repr_html_()
+    assert "<svg" in shown and shown.count("<path") == 3 and "true objects in the first" in shown
+    assert f"<bdi>{curve.expected[9]:.1f}</bdi>" in shown
+
+
+def test_a_yield_that_is_not_known_is_words_alone(survey: Survey) -> None:
+    curve = ranking_of(survey, known=[str(survey.ids[0])]).yield_curve
+    assert not curve.can_tell and curve.why in repr(curve) and "first 10" not in repr(curve)
+    assert "<svg" not in curve._repr_html_() and "no estimate" in curve._repr_html_()
+
+
+def test_an_explanation_shows_itself(ranking: Ranking) -> None:
+    explanation = ranking.explain(str(ranking.table["id"][0]))
+    assert repr(explanation).startswith("<Explanation of ") and "array(" not in repr(explanation)
+    shown = explanation._repr_html_()
+    assert shown.count("<svg") == 2 and "relative to a typical spectrum" in shown
+    assert all(f"{band.start:.0f}-{band.stop:.0f} Å" in shown for band in explanation.bands) and explanation.bands
+    hostile = replace(explanation, id="<script>\x1b", said="<img src=x>")
+    assert "<script" not in hostile._repr_html_() and "<img" not in hostile._repr_html_()
+    assert "\x1b" not in repr(hostile) and "\x1b" not in hostile._repr_html_()

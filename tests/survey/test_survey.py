@@ -168,7 +168,7 @@ def test_small_integers_and_fractions_become_numbers(survey):
 
 
 def test_catalogue_as_astropy_table(survey):
-    table = survey.catalogue.table(["id", "z"])
+    table = survey.catalogue.to_table(["id", "z"])
     assert table.colnames == ["id", "z"] and len(table) == 120
 
 

@@ -11,6 +11,7 @@ from rarespec.cli import (
     demo,
     doctor,
     experiment,
+    export,
     fetch,
     info,
     ingest,
@@ -47,6 +48,6 @@ def _options(
     pass
 
 
-for verb in (demo, simulate, ingest, info, verify, search, inspect, labels, report, experiment, doctor):
+for verb in (demo, simulate, ingest, info, verify, search, inspect, labels, report, export, experiment, doctor):
     app.command(verb.__name__.rpartition(".")[2])(verb.command)
 app.add_typer(fetch.app, name="fetch")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -51,6 +52,8 @@ def report_failures(command: Callable[..., Any]) -> Callable[..., Any]:
             raise _tell(str(error), Exit.WRONG_USE) from None
         except RarespecError as error:
             raise _tell(str(error), Exit.FAILED) from None
+        except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+            raise _tell(_wrong_place(error), Exit.WRONG_USE) from None
         except OSError as error:
             raise _tell(_of_the_system(error), Exit.FAILED) from None
         except KeyboardInterrupt:
@@ -62,6 +65,16 @@ def report_failures(command: Callable[..., Any]) -> Callable[..., Any]:
             ) from None
 
     return wrapper
+
+
+def _wrong_place(error: OSError) -> str:
+    """What the system calls "File exists" and the like, in words that say what to do."""
+    where = f"{error.filename}: " if error.filename else ""
+    if isinstance(error, IsADirectoryError):
+        return f"{where}this is a directory; give the name of a file"
+    if isinstance(error, NotADirectoryError) or os.path.isfile(error.filename or ""):
+        return f"{where}a file has this name or a part of it, where a directory is needed; choose another name"
+    return f"{where}already exists; choose another name, or remove it first"
 
 
 def _of_the_system(error: OSError) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rarespec.cli.exits import Exit, report_failures
-from rarespec.cli.terminal import say_json, say_lines
+from rarespec.cli.terminal import DataGroup, say_json, say_lines
 from rarespec.progress import Progress
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rarespec.survey.store.accounts import IngestReport
 
 app = typer.Typer(
+    cls=DataGroup,
     help="Fetch spectra from the public archives: SDSS, LAMOST, DESI, SPARCL.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},

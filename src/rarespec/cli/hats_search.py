@@ -9,7 +9,7 @@ import typer
 
 from rarespec.cli.exits import Exit
 from rarespec.cli.search_options import SearchOptions
-from rarespec.cli.terminal import console, say, say_json
+from rarespec.cli.terminal import console, print_rows, say, say_json
 
 if TYPE_CHECKING:
     from rarespec.hats.ranking import HatsRanking
@@ -22,6 +22,22 @@ def is_hats(place: Path) -> bool:
     from rarespec.hats.catalogue import is_hats
 
     return is_hats(place)
+
+
+def check_outputs(out: Path | None, model: Path | None) -> None:
+    """Refuse a place that cannot be written, before anything is computed."""
+    from rarespec.errors import UsageError
+    from rarespec.searching.export import check_table_path
+
+    if out is not None and out.suffix != ".hats":
+        check_table_path(out)
+    elif out is not None and out.exists() and not is_hats(out):
+        raise UsageError(f"{out}: already exists and is not a HATS catalogue; choose another name")
+    for path in (out, model):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise UsageError(f"{path}: the directory {path.parent} does not exist; create it first")
+    if model is not None and model.is_dir():
+        raise UsageError(f"{model}: this is a directory; give a file name")
 
 
 def write_candidates(ranking: Ranking, out: Path) -> Path:
@@ -73,22 +89,20 @@ def account_of(ranking: HatsRanking) -> str:
 
 
 def _show(ranking: HatsRanking, verbose: bool) -> None:
-    from rich.table import Table
-
     out = console()
     if ranking.sample_yield is not None:
         out.print(f"Estimate for the training sample only: {ranking.sample_yield.why}")
     if verbose:
         out.print(f"method {ranking.method}: {ranking.why}")
-    table = Table("rank", "id", "ra", "dec", "class", "score", box=None, pad_edge=False)
-    table.columns[1].overflow = "fold"  # an id that is cut short is of no use
-    for row in ranking.table[:N_LISTED]:
-        kind = " ".join(word for word in (row["class"], row["subclass"]) if word)
-        place = (f"{row['ra']:.5f}", f"{row['dec']:+.5f}")
-        table.add_row(str(row["rank"]), row["id"], *place, kind, f"{row['score']:.4g}")
-    out.print(table)
+    rows = map(_cells, ranking.table[:N_LISTED])
+    print_rows(out, ("rank", "id", "ra", "dec", "class", "score"), rows, spare=("class", "dec", "ra"))
     if len(ranking) > N_LISTED:
         out.print(f"... and {len(ranking) - N_LISTED} more of {ranking.n_listed} ranked spectra")
+
+
+def _cells(row: Any) -> list[str]:
+    kind = " ".join(word for word in (row["class"], row["subclass"]) if word)
+    return [str(row["rank"]), row["id"], f"{row['ra']:.5f}", f"{row['dec']:+.5f}", kind, f"{row['score']:.4g}"]
 
 
 def _as_json(ranking: HatsRanking) -> dict[str, Any]:

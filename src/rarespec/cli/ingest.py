@@ -104,7 +104,7 @@ def account(survey: Survey, report: IngestReport) -> list[str]:
     lines = [f"{survey.path}: {len(survey)} spectra", f"  files seen {report.files_seen:>12}"]
     lines += [f"    {name:<10} {counts['files'][name]:>10}" for name in ("stored", "repeated", "defective")]
     if counts["files"]["set aside"]:
-        lines.append(f"  set aside  {counts['files']['set aside']:>12}  (catalogues and files without a target)")
+        lines.append(f"    set aside  {counts['files']['set aside']:>10}  (catalogues and files without a target)")
     if report.spectra["stored"] + report.spectra["repeated"] > report.files["stored"] + report.files["repeated"]:
         lines.append(f"  spectra    {report.spectra['stored']:>12}  stored, {report.spectra['repeated']} repeated")
     lines += [f"  skipped    {count:>12}  {reason}" for reason, count in report.skipped.items()]

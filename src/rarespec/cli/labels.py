@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rarespec.cli.exits import Exit, report_failures
-from rarespec.cli.terminal import console, say, say_json
+from rarespec.cli.terminal import console, print_rows, say, say_json
 
 if TYPE_CHECKING:
     from rarespec.labels.event import LabelEvent
@@ -160,8 +160,6 @@ def _choose_labels(events: Events, rule: str, only: str | None) -> tuple[list[La
 
 def show(place: Path, events: Events, rule: str, only: str | None) -> None:
     """The labels that stand, for a person at a terminal."""
-    from rich.table import Table
-
     labels, together = _choose_labels(events, rule, only)
     out = console()
     if not labels:
@@ -169,13 +167,19 @@ def show(place: Path, events: Events, rule: str, only: str | None) -> None:
             f"{place}: no labels yet" if only is None else f"{place}: no spectrum is labelled {only}", soft_wrap=True
         )
         return
-    table = Table("id", "who", "label", "when (UTC)", "comment", "disagreement", box=None, pad_edge=False)
-    table.columns[0].overflow = "fold"  # an id that is cut short is of no use
-    for event in labels:
-        when = f"{event.at[:10]} {event.at[11:16]}"
-        said = (event.spectrum, event.person, str(event.label), when, event.comment, _dispute(together[event.spectrum]))
-        table.add_row(*said)
-    out.print(table)
+    rows = (
+        (
+            event.spectrum,
+            event.person,
+            str(event.label),
+            f"{event.at[:10]} {event.at[11:16]}",
+            event.comment,
+            _dispute(together[event.spectrum]),
+        )
+        for event in labels
+    )
+    headings = ("id", "who", "label", "when (UTC)", "comment", "disagreement")
+    print_rows(out, headings, rows, spare=("when (UTC)", "comment"))
     out.print(_summary(labels, together), soft_wrap=True)
 
 

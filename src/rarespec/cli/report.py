@@ -27,8 +27,11 @@ def command(
 
     Example: rarespec report dr17.survey --known carbon-stars.csv --out carbon
     """
+    from rarespec.errors import UsageError
     from rarespec.plots.search_report import write_report
 
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out}: is a file; the report needs a directory")
     ranking = ranking_of(replace(options, top=max(options.top, n)))
     for problem in ranking.problems:
         say(problem, err=True)

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rarespec.cli.exits import Exit, report_failures
-from rarespec.cli.hats_search import is_hats, search_catalogue, write_candidates
+from rarespec.cli.hats_search import check_outputs, is_hats, search_catalogue, write_candidates
 from rarespec.cli.search_options import SearchOptions, Verbose, ranking_of, with_search_options
-from rarespec.cli.terminal import console, say, say_json
+from rarespec.cli.terminal import console, print_rows, say, say_json
 
 if TYPE_CHECKING:
     from rarespec.searching.ranking import Ranking
 
 N_LISTED = 10
+COLUMNS = ("rank", "id", "class", "S/N", "chance", "nearest known", "flags")
+SPARE = ("nearest known", "flags", "class", "S/N")
+"""What a narrow terminal leaves out, the first of them first."""
 
 
 @report_failures
@@ -38,6 +41,7 @@ def command(
 
     Example: rarespec search dr17.survey --known carbon-stars.csv --top 1000 --out candidates.ecsv
     """
+    check_outputs(out, save_model)
     if is_hats(options.survey):
         search_catalogue(options, out, save_model, send, as_json, verbose)
         return
@@ -64,22 +68,19 @@ def _keep(ranking: Ranking, out: Path | None, model: Path | None, send: bool) ->
 
 def show(ranking: Ranking, verbose: bool = False) -> None:
     """How many to expect and where to stop, then the first candidates; `verbose` adds how they were ranked."""
-    from rich.table import Table
-
     out = console()
     out.print(ranking.yield_curve.why)
     if verbose:
         out.print(f"method {ranking.method}: {ranking.why}")
-    table = Table("rank", "id", "class", "S/N", "chance", "nearest known", "flags", box=None, pad_edge=False)
-    for name in (table.columns[1], table.columns[5]):
-        name.overflow = "fold"  # an id that is cut short is of no use
-    for row in ranking.table[:N_LISTED]:
-        kind = " ".join(word for word in (row["class"], row["subclass"]) if word)
-        figures = (_figure(row["snr"], ".1f"), _figure(row["chance"], ".2f"))
-        table.add_row(str(row["rank"]), row["id"], kind, *figures, row["nearest_known"], row["flags"])
-    out.print(table)
+    print_rows(out, COLUMNS, map(_cells, ranking.table[:N_LISTED]), ("id", "nearest known"), SPARE)
     if len(ranking) > N_LISTED:
         out.print(f"... and {len(ranking) - N_LISTED} more of {ranking.n_listed} ranked spectra")
+
+
+def _cells(row: Any) -> list[str]:
+    kind = " ".join(word for word in (row["class"], row["subclass"]) if word)
+    figures = (_figure(row["snr"], ".1f"), _figure(row["chance"], ".2f"))
+    return [str(row["rank"]), row["id"], kind, *figures, row["nearest_known"], row["flags"]]
 
 
 def _figure(value: float, form: str) -> str:

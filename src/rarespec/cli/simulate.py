@@ -59,6 +59,7 @@ def command(
 def rare_counts(words: list[str]) -> tuple[tuple[str, int], ...]:
     """`["carbon=450", "dz=20"]` as pairs; also `carbon=450,dz=20`."""
     from rarespec.mock import CLASSES
+    from rarespec.storage.text import choose_from
 
     counts = {}
     for word in (part for words_ in words for part in words_.split(",")):
@@ -66,6 +67,6 @@ def rare_counts(words: list[str]) -> tuple[tuple[str, int], ...]:
         if not number.isdigit():
             raise ValueError(f"--rare {word}: write CLASS=NUMBER, for example carbon=450")
         if name.lower() not in CLASSES:
-            raise ValueError(f"--rare {word}: there is no class {name!r}; choose from {', '.join(CLASSES)}")
+            raise ValueError(f"--rare {word}: there is no class {name!r}; {choose_from(CLASSES, name)}")
         counts[name.lower()] = int(number)
     return tuple(counts.items())

@@ -275,7 +275,7 @@ def generic_catalogue(columns: Mapping[str, Column], source_name: str, spare_ids
     n = len(spare_ids)
     catalogue: Catalogue = {"id": ids_of(_take_first(left, IDS) or [None] * n, spare_ids)}
     for common, names in NUMBERS.items():
-        catalogue[common] = _floats(left, names) or _angles(left, common, names) or [None] * n
+        catalogue[common] = _floats(left, names) or _angles(left, names, common) or [None] * n
     for common, names in TEXTS.items():
         values = _take_first(left, names) or [None] * n
         catalogue[common] = [None if value is None else str(value) for value in values]
@@ -300,45 +300,23 @@ def _floats(left: dict[str, list[Any]], names: tuple[str, ...]) -> list[Any] | N
     return [None if value is None else float(value) for value in left.pop(name)]
 
 
-SEXAGESIMAL = re.compile(
-    r"([+-]?)\s*(\d{1,3})\s*[:hHdD\s]\s*(\d{1,2})\s*[:mM'\s]\s*(\d{1,2}(?:\.\d*)?)\s*[sS\"]?", re.ASCII
-)
-"""12:34:56.7, 12 34 56.7, 12h34m56.7s: hours of right ascension, degrees of declination."""
-
-
-def _angles(left: dict[str, list[Any]], common: str, names: tuple[str, ...]) -> list[Any] | None:
-    """Positions written as hours, or degrees, minutes and seconds; the text itself stays among the file's own."""
-    name = find(left, names)
-    if name is None or common not in ("ra", "dec"):
+def _angles(left: dict[str, list[Any]], names: tuple[str, ...], common: str) -> list[Any] | None:
+    """Degrees out of sexagesimal text, right ascensions in hours; the text stays among the file's own columns."""
+    name = find(left, names) if common in ("ra", "dec") else None
+    if name is None or not all(value is None or _is_angle(value) for value in left[name]):
         return None
-    found = [None if value is None else degrees_of(str(value), hours=common == "ra") for value in left[name]]
-    return found if any(value is not None for value in found) else None
+    from rarespec.formats.positions import degrees_of
+
+    degrees = degrees_of(left[name], in_hours=common == "ra").tolist()
+    return [None if value != value else value for value in degrees]
 
 
-def degrees_of(text: str, hours: bool) -> float | None:
-    """Read an angle written as 12:34:56.7.
+def _is_angle(value: Any) -> bool:
+    return isinstance(value, str) and bool(_ANGLE.fullmatch(value))
 
-    Parameters
-    ----------
-    text : str
-        The angle.
-    hours : bool
-        Whether it counts hours, as right ascension does up to 24.
 
-    Returns
-    -------
-    float or None
-        Degrees; None if it is no such angle.
-    """
-    match = SEXAGESIMAL.fullmatch(text.strip())
-    if match is None:
-        return None
-    whole, minutes, seconds = int(match[2]), int(match[3]), float(match[4])
-    if minutes >= 60 or seconds > 60 or whole > (360 if hours else 90):
-        return None
-    value = whole + minutes / 60 + seconds / 3600
-    value = value * 15 if hours and whole < 24 else value
-    return -value if match[1] == "-" else value
+_ANGLE = re.compile(r"[+-]?\d{1,3}[:hd ]\s?\d{1,2}([m']|[:m' ]\s?\d{1,2}(\.\d{0,12})?[s\"]?)?", re.ASCII)
+"""12:34:56.7, 12 34 56.7 or 12h34m56.7s: text from a stranger's file goes to the parser only if it is like this."""
 
 
 def _free_name(name: str, taken: Mapping[str, Any], used: Counter[str]) -> str:

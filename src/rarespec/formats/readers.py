@@ -16,7 +16,7 @@ from rarespec.formats.reader import Found, Reader, ReadOptions
 from rarespec.formats.source import Container, Source
 from rarespec.formats.storable import storable
 from rarespec.spectrum import Defect, DefectError, Reason, Skipped, Spectra
-from rarespec.storage.text import printable
+from rarespec.storage.text import choose_from, printable
 
 # ---- How much text may stand beside a spectrum: a few packed bytes can say the same megabyte for every row.
 
@@ -134,7 +134,7 @@ def reader_by_name(name: str) -> Reader:
     if name == FALLBACK:
         return import_module("rarespec.formats.by_specutils").READER
     if name not in READERS:
-        raise ValueError(f"there is no reader {name!r}; choose from {', '.join(READERS)}")
+        raise ValueError(f"there is no reader {name!r}; {choose_from(READERS, name)}")
     return import_module(f"rarespec.formats.{READERS[name]}").READER
 
 

@@ -84,7 +84,7 @@ def _write(frame: pd.DataFrame, path: Path, name: str) -> None:
     try:
         import lsdb
     except ImportError as error:
-        raise UsageError(f"{path}: a HATS catalogue needs LSDB: pip install 'rarespec[hats]' ({error})") from None
+        raise UsageError(f"{name}: a HATS catalogue needs LSDB: pip install 'rarespec[hats]' ({error})") from None
     catalogue = lsdb.from_dataframe(frame, ra_column="ra", dec_column="dec", catalog_name=name)
     catalogue.write_catalog(path, catalog_name=name, progress_bar=False)
 

@@ -40,6 +40,21 @@ class Frame:
         return element("path", **look, d=path_through(self.across(x), down))
 
 
+BELOW = 18
+"""Units of room for the numbers below the curves."""
+
+
+def scale_below(frame: Frame, unit: str, most: int) -> list[Html]:
+    """Round numbers below a line; those that would be cut at the edges are left out."""
+    line = element("path", d=f"M0 {frame.height}H{frame.width}", stroke="currentColor", stroke_opacity="0.4")
+    places = [(tick, float(frame.across(tick))) for tick in round_numbers(frame.left, frame.right, most)]
+    look = {"y": frame.height + 13, "font_size": 11, "fill": "currentColor", "text_anchor": "middle"}
+    return [
+        line,
+        *(element("text", f"{tick:g} {unit}", x=f"{x:.0f}", **look) for tick, x in places if 25 < x < frame.width - 25),
+    ]
+
+
 def path_through(x: Values, y: Values) -> str:
     """Write the `d` of a path through points in whole units, both (n,); a gap where y is not finite."""
     return "".join(_pieces(np.round(x), np.round(y)))

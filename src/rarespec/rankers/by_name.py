@@ -7,6 +7,7 @@ from inspect import isclass
 from typing import Any
 
 from rarespec.rankers.ranker import Ranker
+from rarespec.storage.text import choose_from
 
 CLASS_OF = {
     "auto": "Auto",
@@ -73,7 +74,7 @@ def by_name(name: str) -> type[Ranker]:
     'BaggingTopPush'
     """
     if name not in CLASS_OF:
-        raise ValueError(f"there is no ranker {name!r}; choose from {', '.join(NAMES)}")
+        raise ValueError(f"there is no ranker {name!r}; {choose_from(NAMES, name)}")
     ranker: type[Ranker] = getattr(import_module(f"rarespec.rankers.{MODULE_OF[name]}"), CLASS_OF[name])
     return ranker
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rarespec.searching.samp import send_table as send_table
     from rarespec.searching.search import search_with_model as search_with_model
     from rarespec.searching.selection import Selection as Selection
+    from rarespec.searching.spectra_export import export as export
     from rarespec.searching.yields.yield_curve import YieldCurve as YieldCurve
 
 __getattr__, __dir__, __all__ = hand_out(
@@ -33,6 +34,7 @@ __getattr__, __dir__, __all__ = hand_out(
         "Selection": "selection",
         "Template": "explain.template",
         "YieldCurve": "yields.yield_curve",
+        "export": "spectra_export",
         "load_model": "model",
         "read_provenance": "export",
         "search_with_model": "search",

@@ -18,7 +18,7 @@ from rarespec.searching.explain.spectral_features import MOST, SpectralFeature
 from rarespec.searching.explain.template import NoTemplate
 from rarespec.searching.flags.flags import FLAG_MEANINGS
 from rarespec.searching.ranking import Ranking
-from rarespec.storage.text import flatten_names, printable, thousands
+from rarespec.storage.text import end_sentence, flatten_names, printable, thousands
 
 # ---- How the report of a search looks, beyond what it has in common with the page of an experiment.
 
@@ -298,7 +298,7 @@ def _text(value: object) -> str:
 def sentence(words: str) -> str:
     """With a capital letter and a full stop."""
     text = _text(words)
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+    return end_sentence(f"{text[:1].upper()}{text[1:]}")
 
 
 def number_or(value: Any, form: str, otherwise: str = "unknown") -> str:

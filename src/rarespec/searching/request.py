@@ -17,6 +17,7 @@ from rarespec.gpu.device import check_device_name
 from rarespec.rankers.by_name import NAMES, by_name
 from rarespec.searching.selection import Selection
 from rarespec.spectrum import Resolution
+from rarespec.storage.text import choose_from
 from rarespec.survey.engine_for import AnyEngine
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def _check_place(device: str | None, engine: AnyEngine) -> None:
 
 def _check_ranker(method: str, params: Mapping[str, Any]) -> None:
     if method not in NAMES:
-        raise UsageError(f"there is no method {method!r}; choose from {', '.join(NAMES)}")
+        raise UsageError(f"there is no method {method!r}; {choose_from(NAMES, method)}")
     _check_parameters(method, by_name(method), params)
 
 
@@ -202,14 +203,14 @@ def _check_parameters(name: str, kind: Any, params: Mapping[str, Any]) -> None:
     there_are = kind._get_param_names()
     unknown = set(params) - set(there_are)
     if unknown:
-        choice = ", ".join(there_are)
-        raise UsageError(f"{name}: has no parameter {', '.join(sorted(unknown))}; choose from {choice}")
+        first = min(unknown)
+        raise UsageError(f"{name}: has no parameter {', '.join(sorted(unknown))}; {choose_from(there_are, first)}")
 
 
 def recipe_named(name: str, params: Mapping[str, Any] | None = None) -> Recipe:
     """An unfitted recipe; a UsageError for a name or parameter that there is not."""
     if name not in RECIPES:
-        raise UsageError(f"there is no recipe {name!r}; choose from {', '.join(RECIPES)}")
+        raise UsageError(f"there is no recipe {name!r}; {choose_from(RECIPES, name)}")
     _check_parameters(f"recipe {name}", RECIPES[name], params or {})
     return RECIPES[name](**(params or {}))
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rarespec.pages.html import Html, element
 from rarespec.pages.notebook import note, show_card
-from rarespec.pages.svg import Frame, round_numbers
+from rarespec.pages.svg import BELOW, Frame, scale_below
 from rarespec.spectrum.spectra import Spectra, Spectrum
 from rarespec.storage.text import printable
 
@@ -54,8 +54,8 @@ def _middles(wavelength: Vector, starts: NDArray[np.intp]) -> Vector:
 # ---- A spectrum as a small picture in markup, for notebooks: no library that draws is needed.
 
 
-WIDTH, BELOW = 700, 18
-"""Units of the picture: its width, and the room for the wavelengths below the curves."""
+WIDTH = 700
+"""Units of the picture."""
 POINTS = 350
 """Of the running mean; as many of the lowest and of the highest pixels."""
 N_WAVELENGTHS = 7
@@ -77,8 +77,12 @@ def spectrum_svg(spectrum: Spectrum, height: int = 140) -> Html | None:
     pixels = frame.draw(*extremes, fill="none", stroke="currentColor", stroke_opacity="0.25")
     curve = frame.draw(x, mean, fill="none", stroke="#2a8fd0", stroke_width="1.5")
     style = f"display:block;width:100%;max-width:{WIDTH}px;height:auto"
-    view = {"viewBox": f"0 0 {WIDTH} {height + BELOW}", "role": "img", "aria_label": f"Spectrum {spectrum.id}"}
-    return element("svg", pixels, curve, *_scale(frame), style=style, **view)
+    view = {
+        "viewBox": f"0 0 {WIDTH} {height + BELOW}",
+        "role": "img",
+        "aria_label": f"Spectrum {printable(spectrum.id)}",
+    }
+    return element("svg", pixels, curve, *scale_below(frame, "Å", N_WAVELENGTHS), style=style, **view)
 
 
 def _limits(mean: NDArray[np.floating]) -> tuple[float, float]:
@@ -86,17 +90,6 @@ def _limits(mean: NDArray[np.floating]) -> tuple[float, float]:
     low, high = np.nanpercentile(mean, [0.5, 99.5])
     margin = MARGIN * (high - low) or abs(high) or 1.0
     return float(min(0.0, low - margin)), float(max(0.0, high + margin))
-
-
-def _scale(frame: Frame) -> list[Html]:
-    """Wavelengths below a line; those that would be cut at the edges are left out."""
-    line = element("path", d=f"M0 {frame.height}H{WIDTH}", stroke="currentColor", stroke_opacity="0.4")
-    places = [(tick, float(frame.across(tick))) for tick in round_numbers(frame.left, frame.right, N_WAVELENGTHS)]
-    look = {"y": frame.height + 13, "font_size": 11, "fill": "currentColor", "text_anchor": "middle"}
-    return [
-        line,
-        *(element("text", f"{tick:g} Å", x=f"{x:.0f}", **look) for tick, x in places if 25 < x < WIDTH - 25),
-    ]
 
 
 # ---- What a spectrum, and a stack of them, shows of itself in a notebook and at the prompt.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from enum import Enum
 from typing import Any
 
@@ -29,6 +30,19 @@ def flatten_names(values: Mapping[str, Any], before: str = "") -> Iterator[tuple
             yield from flatten_names(value, f"{before}{key}: ")
         else:
             yield f"{before}{key}", value
+
+
+def end_sentence(text: str) -> str:
+    """With a full stop, unless it ends with a mark of its own."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def choose_from(names: Iterable[str], meant: str, verb: str = "choose from") -> str:
+    """Say which names there are, and which one is most like the one that was meant."""
+    there = list(names)
+    near = get_close_matches(meant.lower(), there, 1) or [name for name in there if meant.lower() in name]
+    choice = f"{verb} {', '.join(there)}"
+    return f"did you mean {near[0]!r}? {choice[:1].upper()}{choice[1:]}" if near and meant else choice
 
 
 # ---- Large numbers that can be read.

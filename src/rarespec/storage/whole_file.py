@@ -25,7 +25,18 @@ def write_whole(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):  # the first error says more
             temporary.unlink()
+        if isinstance(error, OSError):
+            name_file(error, path)
         raise
+
+
+def name_file(error: OSError, path: Path) -> None:
+    """Let an error speak of the file that was asked for, instead of the temporary one beside it."""
+    if error.filename is None:  # what Python itself raises names no file
+        return
+    error.filename = os.fspath(path)
+    if error.filename2 is not None:
+        del error.filename2

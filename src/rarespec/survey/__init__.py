@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rarespec.public_names import hand_out
 
 if TYPE_CHECKING:
+    from rarespec.survey.export import Exported as Exported
     from rarespec.survey.features.computing import features_of as features_of
     from rarespec.survey.features.feature_set import FeatureSet as FeatureSet
     from rarespec.survey.features.neighbours import graph_of as graph_of
@@ -21,6 +22,7 @@ __getattr__, __dir__, __all__ = hand_out(
     {
         "Block": "survey",
         "Catalogue": "store.catalogue",
+        "Exported": "export",
         "FeatureSet": "features.feature_set",
         "IngestReport": "store.accounts",
         "Survey": "survey",

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.pages.notebook import facts, note, show_card, small_table
+from rarespec.pages.notebook import facts, note, show_card
 from rarespec.storage.text import printable, thousands
 from rarespec.survey.fit_of_grid import fits_of
 from rarespec.survey.store.accounts import NAME as DEFECTS
+from rarespec.survey.store.catalogue_view import first_rows
 from rarespec.survey.store.location import sizes_below
 from rarespec.survey.survey import Survey
 
@@ -81,8 +82,8 @@ def _percentiles(survey: Survey, column: str) -> dict[str, float]:
 
 
 FIRST = 5
-COLUMNS = {"id": "", "class": "", "subclass": "", "z": "z.5f", "snr": "z.1f", "ra": ".5f", "dec": "+.5f"}
-"""Columns that are shown where they are, and how numbers in them are written."""
+COLUMNS = ("id", "class", "subclass", "z", "snr", "ra", "dec")
+"""Columns that are shown where they are."""
 MOST_NAMED = 12
 
 
@@ -91,10 +92,7 @@ def survey_html(survey: Survey) -> str:
     if not len(survey):
         return show_card(title, facts(_facts(survey)), note("empty; add spectra with rarespec.ingest or Survey.append"))
     names = [name for name in COLUMNS if name in survey.catalogue]
-    first = survey.catalogue_at(np.arange(min(FIRST, len(survey))), names)
-    rows = zip(*([_write(value, COLUMNS[name]) for value in first[name]] for name in names), strict=True)
-    more = [note(f"and {thousands(len(survey) - FIRST)} more")] if len(survey) > FIRST else []
-    return show_card(title, facts(_facts(survey)), small_table(names, rows), *more)
+    return show_card(title, facts(_facts(survey)), *first_rows(survey.catalogue, names, FIRST))
 
 
 def _facts(survey: Survey) -> Iterator[tuple[str, object]]:
@@ -114,9 +112,3 @@ def _facts(survey: Survey) -> Iterator[tuple[str, object]]:
 def _join_names(names: list[str]) -> str:
     some = ", ".join(printable(name) for name in names[:MOST_NAMED])
     return some + (", ..." if len(names) > MOST_NAMED else "")
-
-
-def _write(value: object, form: str) -> str:
-    if value is None:
-        return ""
-    return format(value, form) if form and isinstance(value, int | float) else printable(str(value))

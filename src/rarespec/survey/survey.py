@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from rarespec.survey.store.commit import LOCK, STAGING, recover
 from rarespec.survey.store.location import location
 from rarespec.survey.store.manifest import ARRAYS, Manifest
 from rarespec.survey.store.manifest import NAME as MANIFEST
+from rarespec.survey.store.row_numbers import is_row_number, row_number, row_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from rarespec.features import Recipe
     from rarespec.rankers import NeighbourGraph
+    from rarespec.survey.export import Exported
     from rarespec.survey.features.feature_set import FeatureSet
     from rarespec.survey.store.accounts import IngestReport
     from rarespec.survey.verify import Verification
@@ -70,7 +72,9 @@ class Survey:
     """Spectra on disk, all on one wavelength grid, with a catalogue row for each.
 
     An open survey shows the state it had when you opened it, whatever others append meanwhile. `survey[id]` is one
-    spectrum, `len(survey)` is the number of spectra, and `id in survey` says whether this one is there.
+    spectrum, `survey[0]` the first one, and `survey[10:20]`, `survey[mask]` or `survey[ids]` read several into memory.
+    `len(survey)` is the number of spectra, `id in survey` says whether this one is there, and a loop over the survey
+    reads all of them, block by block.
 
     Parameters
     ----------
@@ -84,7 +88,7 @@ class Survey:
     path : Path
         Its directory.
     catalogue : Catalogue
-        Its columns, `survey.catalogue["z"]`, each read when it is asked for.
+        What is known of each spectrum; `survey.catalogue["z"]` is a column, read when you ask for it.
     manifest : Manifest
         What it consists of, with a digest of every file.
 
@@ -99,7 +103,9 @@ class Survey:
     ...     survey = Survey.create(f"{folder}/two.survey")
     ...     report = survey.append(spectra)
     ...     print(len(survey), "a" in survey, survey["b"].flux.shape, survey.catalogue["z"].tolist())
+    ...     print(survey[-1].id, survey[survey.catalogue["z"] < 0.15].ids, [spectrum.id for spectrum in survey])
     2 True (3601,) [0.1, 0.2]
+    b ['a'] ['a', 'b']
     """
 
     def __init__(self, root: Path, manifest: Manifest) -> None:
@@ -215,11 +221,7 @@ class Survey:
         astropy.table.Table
             One row per spectrum. Unknown numbers are NaN, unknown text is empty.
         """
-        table = self.catalogue.table(columns)
-        for name in table.colnames:
-            if table[name].dtype.kind == "O":  # text of fixed width, which every format of astropy can write
-                table[name] = table[name].astype(str)
-        return table
+        return self.catalogue.to_table(columns)
 
     @cached_property
     def ids(self) -> NDArray[Any]:
@@ -243,10 +245,20 @@ class Survey:
         -------
         (n,) intp array
             A row number for each id, from 0; -1 if the survey does not have it.
+
+        Raises
+        ------
+        TypeError
+            If one of them is no text.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        wrong = next((id for id in ids if not isinstance(id, str)), None)
+        if wrong is not None:
+            raise TypeError(
+                f"ids are text, not {type(wrong).__name__} as {wrong!r} is; row numbers go into survey[...]"
+            )
         if not len(self):
             return np.full(len(ids), -1)
         wanted = pa.array(list(dict.fromkeys(ids)), pa.string())
@@ -255,11 +267,41 @@ class Survey:
         row_of = dict(zip(wanted.take(found[rows].astype(np.intp)).to_pylist(), rows.tolist(), strict=True))
         return np.array([row_of.get(id, -1) for id in ids], dtype=np.intp)
 
-    def __contains__(self, id: str) -> bool:
-        return bool(self.rows_of([id])[0] >= 0)
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str) and bool(self.rows_of([id])[0] >= 0)
 
-    def __getitem__(self, id: str) -> Spectrum:
-        return self.select([id])[0]
+    @overload
+    def __getitem__(self, which: str | int | np.integer) -> Spectrum: ...
+    @overload
+    def __getitem__(self, which: slice | Sequence[Any] | NDArray[Any]) -> Spectra: ...
+    def __getitem__(self, which: Any) -> Spectrum | Spectra:
+        """One spectrum by its id or row number; several by ids, a slice, a mask or row numbers."""
+        found = self.at(self._rows_meant(which))
+        return found[0] if isinstance(which, str) or is_row_number(which) else found
+
+    def _rows_meant(self, which: Any) -> NDArray[np.intp]:
+        """Find the rows of an id, a row number, or of several."""
+        if isinstance(which, str):
+            return self._rows_there([which])
+        if is_row_number(which):
+            return np.array([row_number(which, len(self))])
+        if not isinstance(which, slice) and (given := np.asarray(which)).dtype.kind in "UO":
+            return self._rows_there(given.tolist())
+        return row_numbers(which, len(self))
+
+    def _rows_there(self, ids: Sequence[str]) -> NDArray[np.intp]:
+        """Find the rows of ids that must all be there."""
+        rows = self.rows_of(ids)
+        missing = [id for id, row in zip(ids, rows, strict=True) if row < 0]
+        if missing:
+            raise KeyError(f"{self.path}: no spectrum has the id {', '.join(map(repr, missing[:5]))}")
+        return rows
+
+    def __iter__(self) -> Iterator[Spectrum]:
+        """All spectra, one by one, with their catalogue; memory holds one block at a time."""
+        size = self.manifest.block_rows
+        for start in range(0, len(self), size):
+            yield from self[start : start + size]
 
     def select(self, ids: Sequence[str]) -> Spectra:
         """Read the spectra with these ids.
@@ -279,11 +321,7 @@ class Survey:
         KeyError
             If the survey does not have one of them.
         """
-        rows = self.rows_of(ids)
-        missing = [id for id, row in zip(ids, rows, strict=True) if row < 0]
-        if missing:
-            raise KeyError(f"{self.path}: no spectrum has the id {', '.join(map(repr, missing[:5]))}")
-        return self.at(rows)
+        return self.at(self._rows_there(ids))
 
     def at(self, rows: NDArray[np.intp]) -> Spectra:
         """Read the spectra in these rows.
@@ -302,7 +340,8 @@ class Survey:
             arrays.some_rows(self.path, name, rows, self.manifest.block_rows, self.grid) for name in ARRAYS
         )
         bad = arrays.unpack(mask, self.grid.n_pixels)
-        return Spectra(self.grid.wavelength, flux, ivar, bad, self.catalogue_at(rows))
+        # a survey without spectra has no columns yet, not even that of ids
+        return Spectra(self.grid.wavelength, flux, ivar, bad, {"id": [], **self.catalogue_at(rows)})
 
     def catalogue_at(self, rows: NDArray[np.intp], columns: list[str] | None = None) -> dict[str, list[Any]]:
         """Read the catalogue in these rows; only the blocks that hold them are read.
@@ -319,18 +358,7 @@ class Survey:
         dict
             Column -> list of values, in the order of the rows; None where a value is unknown.
         """
-        import pyarrow as pa
-
-        if not len(rows):
-            return {name: [] for name in columns or self.catalogue.columns}
-        order = np.argsort(rows, kind="stable")
-        block_of = rows[order] // self.manifest.block_rows
-        blocks, starts = np.unique(block_of, return_index=True)
-        parts = [
-            self.catalogue.block(int(block), columns).take(rows[places] - block * self.manifest.block_rows)
-            for block, places in zip(blocks, np.split(order, starts[1:]), strict=True)
-        ]
-        return pa.concat_tables(parts).take(np.argsort(order)).to_pydict()
+        return self.catalogue.take(rows).arrow(columns).to_pydict()
 
     def blocks(self) -> Iterator[Block]:
         """Read all spectra, block by block; memory holds one block at a time.
@@ -401,6 +429,36 @@ class Survey:
         flux = self.block_of("flux", i)
         flux[arrays.unpack(self.block_of("mask", i), self.grid.n_pixels)] = np.nan
         return flux
+
+    def export(self, which: Any, out: str | os.PathLike[str], format: str | None = None, unit: str = "") -> Exported:
+        """Write spectra to files that other programs read, with flux, errors, mask and catalogue.
+
+        Parameters
+        ----------
+        which : ids, row numbers, slice or mask
+            Which spectra, as in ``survey[which]``; a single id too.
+        out : path or str
+            The file, or the directory for formats with a file for each spectrum. It must not exist yet.
+        format : str, optional
+            "specutils", "fits", "sdss-lite", "parquet" or "zarr"; by default what the end of `out` says.
+        unit : str, optional
+            Unit of the flux; by default that of the surveys whose unit is known.
+
+        Returns
+        -------
+        Exported
+            What was written, and what there is to say about it.
+
+        Raises
+        ------
+        UsageError
+            If the format does not exist, or something is at `out` already.
+        KeyError
+            If the survey does not have one of the ids.
+        """
+        from rarespec.survey.export import export_rows
+
+        return export_rows(self, self._rows_meant(which), out, format, unit)
 
     def append(self, spectra: Spectra | Iterable[Spectra]) -> IngestReport:
         """Add spectra, and show the survey with them from now on.

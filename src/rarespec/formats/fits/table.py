@@ -24,6 +24,7 @@ from rarespec.formats.columns import (
     generic_catalogue,
     missing,
     own_cards,
+    own_row,
     stem_of,
 )
 from rarespec.formats.fits.blocks import Hdu
@@ -34,6 +35,9 @@ from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import Origin, blocks, stack_of, stacks_of_rows
 from rarespec.formats.wavelength import Axis, is_air
 from rarespec.spectrum import DefectError, Reason
+
+CATALOGUE = "CATALOGUE"
+"""Name of a table of one row beside a spectrum, as `rarespec export --as specutils` writes it."""
 
 
 def recognises(source: Source) -> bool:
@@ -89,9 +93,13 @@ def _one_per_table(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions)
 
 
 def _catalogue_of_headers(source: Source, hdu: Hdu) -> dict[str, list[Any]]:
-    """Cards of the table's header, then of the primary one, as columns of a single row."""
-    cards = {**own_cards(source.hdus[0].header), **own_cards(hdu.header)}
-    return generic_catalogue({name: [value] for name, value in cards.items()}, source.name, [stem_of(source.path)])
+    """Cards of the table's header, then of the primary one, as columns of a single row; or a table of one row."""
+    beside = next((other for other in source.hdus if other.name == CATALOGUE and other.is_table), None)
+    if beside is not None and beside.n_rows == 1:
+        known = own_row(beside.table())
+    else:
+        known = {**own_cards(source.hdus[0].header), **own_cards(hdu.header)}
+    return generic_catalogue({name: [value] for name, value in known.items()}, source.name, [stem_of(source.path)])
 
 
 # --- a spectrum per row

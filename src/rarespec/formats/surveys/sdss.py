@@ -143,6 +143,8 @@ def survey_of(instrument: object, mjd: int) -> str:
 
 
 _TAKEN = ("z", "class", "subclass")
+OWN_ID, OWN_SURVEY = "rarespec_id", "rarespec_survey"
+"""Columns of files that `rarespec export` wrote in this layout, whatever survey the spectra are of."""
 
 
 def recognises(source: Source) -> bool:
@@ -152,6 +154,8 @@ def recognises(source: Source) -> bool:
 def is_sdss_v(source: Source) -> bool:
     """SDSS-V names its objects by CATALOGID, and has a resolution column in place of the model."""
     hdus = source.hdus
+    if len(hdus) > 2 and hdus[2].has_column(OWN_ID):
+        return False
     return hdus[1].has_column("WRESL") or (len(hdus) > 2 and hdus[2].has_column("CATALOGID"))
 
 
@@ -161,6 +165,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Spectra]:
 
 def _catalogue(source: Source) -> dict[str, Any]:
     own = own_row(object_table(source).table())
+    if OWN_ID in own:
+        return _exported(source, own)
     mjd = _integer(source, own, "mjd", "MJD")
     common = {
         "id": plate_mjd_fiber(
@@ -173,6 +179,22 @@ def _catalogue(source: Source) -> dict[str, Any]:
         "subclass": own.get("subclass"),
         "snr": own.get("sn_median_all"),
         "survey": survey_of(own.get("instrument"), mjd),
+        "source": source.name,
+    }
+    return catalogue_of(common, own, _TAKEN)
+
+
+def _exported(source: Source, own: dict[str, Any]) -> dict[str, Any]:
+    """The catalogue of a file that rarespec wrote in SDSS's layout: it says its id and its survey itself."""
+    common = {
+        "id": str(own.pop(OWN_ID)),
+        "survey": own.pop(OWN_SURVEY, None) or "unknown",
+        "ra": own.pop("plug_ra", None),
+        "dec": own.pop("plug_dec", None),
+        "z": own.get("z"),
+        "class": own.get("class"),
+        "subclass": own.get("subclass"),
+        "snr": own.pop("sn_median_all", None),
         "source": source.name,
     }
     return catalogue_of(common, own, _TAKEN)

@@ -9,8 +9,8 @@ from functools import cache
 
 import numpy as np
 
+from rarespec.formats.fits.writing import BLOCK, Header
 from rarespec.mock.damage.units import Unit, is_read, spectral_arrays, take_apart
-from rarespec.mock.files.fits import BLOCK, Header
 
 _SUMS = ("CHECKSUM", "DATASUM")
 _WORDS = ("error", "failed", "retry", "spectrum", "the", "of", "and", "server", "queue", "null", "plate", "night")

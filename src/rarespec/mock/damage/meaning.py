@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rarespec.formats.fits.writing import row_dtype
 from rarespec.mock.damage.units import Unit, assemble_file, spectral_arrays, table_columns, table_rows, take_apart
-from rarespec.mock.files.fits import row_dtype
 
 LOG_SHIFT = 0.5
 """Added to log10 of the wavelength: 3600 Angstrom become 11400."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.mock.files.fits import BLOCK, Column, Value, add, encode, format_card, ones_complement_sum, row_dtype
+from rarespec.formats.fits.writing import BLOCK, Column, Value, add, encode, format_card, ones_complement_sum, row_dtype
 
 _VALUE = re.compile(r"\s*(?:'((?:[^']|'')*)'|([^/]*))")
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rarespec.mock.files import desi, lamost_dr1, lamost_dr8, lamost_dr9, sdss, sdss_v, spplate, spspec
 from rarespec.mock.files.target import Layout, targets_of
 from rarespec.spectrum import Spectra
+from rarespec.storage.text import choose_from
 
 LAYOUTS: dict[str, Layout] = {
     "sdss": sdss.LAYOUT,
@@ -104,5 +105,5 @@ def write_files(spectra: Spectra, layout: str, directory: str | os.PathLike[str]
 
 def _layout(name: str) -> Layout:
     if name not in LAYOUTS:
-        raise ValueError(f"there is no file layout {name!r}; choose from {', '.join(LAYOUTS)}")
+        raise ValueError(f"there is no file layout {name!r}; {choose_from(LAYOUTS, name)}")
     return LAYOUTS[name]

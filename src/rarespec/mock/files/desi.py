@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.formats.fits.writing import Card, Header, hdu, image_hdu, primary_cards, table_hdu
 from rarespec.mock.files.desi_tables import (
     BROKEN_FIBRE,
     NIGHT,
@@ -22,7 +23,6 @@ from rarespec.mock.files.desi_tables import (
     target_id,
     tsnr2_hdu,
 )
-from rarespec.mock.files.fits import Card, Header, hdu, image_hdu, primary_cards, table_hdu
 from rarespec.mock.files.sdss_pixels import inverse_variance
 from rarespec.mock.files.target import Layout, Target, publish
 from rarespec.spectrum import Spectra, WavelengthGrid

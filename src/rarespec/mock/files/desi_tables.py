@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.mock.files.fits import Column, parse_columns, row_dtype, table_hdu
+from rarespec.formats.fits.writing import Column, parse_columns, row_dtype, table_hdu
 from rarespec.mock.files.target import Target
 
 # ---- Columns of the DESI tables, from the public data model.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rarespec.mock.files.fits import Header, big_endian, hdu, primary_cards
+from rarespec.formats.fits.writing import Header, big_endian, hdu, primary_cards
 from rarespec.mock.files.lamost_header import (
     GRID,
     file_path,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rarespec.mock.files.fits import Card, Header, big_endian, hdu
+from rarespec.formats.fits.writing import Card, Header, big_endian, hdu
 from rarespec.mock.files.lamost_header import (
     GRID,
     file_path,

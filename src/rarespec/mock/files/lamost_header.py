@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.mock.files.fits import Card, Value
+from rarespec.formats.fits.writing import Card, Value
 from rarespec.mock.files.sdss_pixels import inverse_variance
 from rarespec.mock.files.target import Target
 from rarespec.spectrum import Spectra, WavelengthGrid

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.mock.files.fits import Column, Header, hdu, parse_columns, primary_cards, row_dtype, table_cards
+from rarespec.formats.fits.writing import Column, Header, hdu, parse_columns, primary_cards, row_dtype, table_cards
 from rarespec.mock.files.sdss import LINES, ZWARNING_SKY
 from rarespec.mock.files.sdss_pixels import pixel_columns, varying_ends
 from rarespec.mock.files.target import Layout, Target, publish

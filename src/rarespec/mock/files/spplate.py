@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rarespec.mock.files.fits import Header, big_endian, hdu, image_hdu, primary_cards, row_dtype, table_hdu
+from rarespec.formats.fits.writing import Header, big_endian, hdu, image_hdu, primary_cards, row_dtype, table_hdu
 from rarespec.mock.files.sdss import GRID, ZWARNING_SKY, plate_cards, plugmap_columns, zbest_columns
 from rarespec.mock.files.sdss_pixels import dispersion, inverse_variance, masks, sky
 from rarespec.mock.files.target import Layout, Target, publish

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.mock.files.fits import Card, Header, big_endian, hdu, primary_cards
+from rarespec.formats.fits.writing import Card, Header, big_endian, hdu, primary_cards
 from rarespec.mock.files.sdss import GRID
 from rarespec.mock.files.sdss_pixels import pixel_columns, varying_ends
 from rarespec.mock.files.target import Layout, Target, publish

@@ -6,6 +6,7 @@ import gzip
 import os
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rarespec.spectrum import Spectra, WavelengthGrid
+from rarespec.storage.whole_file import name_file
 
 EXTRAGALACTIC = ("QSO", "GALAXY")
 
@@ -128,7 +130,10 @@ def publish(path: Path, content: bytes) -> Path:
         with open(temporary, "wb") as file:
             file.write(content)
         os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):  # the first error says more
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            name_file(error, path)
         raise
     return path

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rarespec.errors import UsageError
 from rarespec.searching.explain.template import NoTemplate, Template, rescale_flux
 from rarespec.spectrum import Spectrum
+from rarespec.storage.text import printable
 from rarespec.survey.features.feature_set import FeatureSet
 
 Vector = NDArray[np.float64]
@@ -92,6 +93,14 @@ class Explanation:
     def __str__(self) -> str:
         total = f"{self.id}: {self.score:+.4g} relative to a typical spectrum of the survey"
         return "\n".join([total, *map(str, self.bands), self.said])
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {printable(self.id)}>\n" + "\n".join(map(printable, str(self).split("\n")))
+
+    def _repr_html_(self) -> str:
+        from rarespec.searching.notebook_view import explanation_html
+
+        return explanation_html(self)
 
 
 def contributions(template: Template, rescaled_flux: NDArray[np.floating]) -> Vector:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from rarespec.errors import UsageError
 from rarespec.searching.export.values import plain_columns, plain_provenance, unescape_text
+from rarespec.storage.text import choose_from
 
 if TYPE_CHECKING:
     from astropy.table import Table
 
-__all__ = ["SUFFIXES", "read_provenance", "unescape_text", "write_table"]
+__all__ = ["SUFFIXES", "check_table_path", "read_provenance", "unescape_text", "write_table"]
 
 SUFFIXES = {
     ".ecsv": "ecsv",
@@ -67,14 +68,35 @@ def write_table(table: Table, path: str | os.PathLike[str], provenance: Mapping[
     ...     print(read_provenance(path)["seed"])
     3
     """
+    path = check_table_path(path)
+    _format_of(path).write(plain_columns(table), path, plain_provenance(provenance))
+    return path
+
+
+def check_table_path(path: str | os.PathLike[str]) -> Path:
+    """Make sure that a table can be written there, before it is computed.
+
+    Parameters
+    ----------
+    path : path or str
+        The file.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    UsageError
+        If the format is not known, or the directory does not exist.
+    """
     path = Path(path)
-    form = _format_of(path)
-    columns, plain = plain_columns(table), plain_provenance(provenance)
+    _format_of(path)
     if not path.parent.is_dir():
         raise UsageError(f"{path}: the directory {path.parent} does not exist; create it first")
     if path.is_dir():
         raise UsageError(f"{path}: this is a directory; give a file name")
-    form.write(columns, path, plain)
     return path
 
 
@@ -126,4 +148,4 @@ def _format_of(path: Path) -> ModuleType:
     for suffix, module in SUFFIXES.items():
         if name.endswith(suffix):
             return import_module(f"{__name__}.{module}")
-    raise UsageError(f"{path}: unknown file format; use a name that ends in {', '.join(SUFFIXES)}")
+    raise UsageError(f"{path}: unknown file format; {choose_from(SUFFIXES, path.suffix, 'use a name that ends in')}")

@@ -67,6 +67,9 @@ SUGGESTIONS = 5
 
 
 DEGREES = "write degrees, or hours and degrees as in 12:34:56.7 +12:34:56"
+HOURS = 24
+ENOUGH_TO_ASK = 5
+"""Right ascensions below 24 that are no accident."""
 LONGEST_ID = 200
 """Characters of an id that a message shows: one may be as long as its file."""
 
@@ -120,6 +123,7 @@ class ExampleRows:
             return np.empty(0, np.intp)
         near = self._sky.nearest(table.ra[at], table.dec[at])
         matched = near.arcsec <= self.radius
+        self._ask_about_hours(table, at, matched)
         self._tell_of_ids(table, [ids[i] for i in at], matched)
         crowded = int((near.next_arcsec[matched] <= self.radius).sum())
         if crowded:
@@ -131,6 +135,19 @@ class ExampleRows:
                 f"{_place(table, ids, int(at[i]))}: no spectrum within {self.radius:g} arcsec{nearest}"
             )
         return np.where(matched, near.rows, -1)
+
+    def _ask_about_hours(self, table: ExampleTable, at: NDArray[np.intp], matched: NDArray[np.bool_]) -> None:
+        """Ask where numbers without a unit match nothing, and would as hours: 24 of these make a circle."""
+        if not table.bare_numbers or matched.any() or not (table.ra[at] < HOURS).all():
+            return
+        near = self._sky.nearest(15 * table.ra[at], table.dec[at])
+        n = int((near.arcsec <= self.radius).sum())
+        if n or len(at) >= ENOUGH_TO_ASK:
+            found = f"{n} of {len(at)} match a spectrum as hours" if n else f"all {len(at)} are below 24"
+            self.problems.append(
+                f"{table.where}: are its right ascensions in hours? None matches in degrees, {found}. "
+                "If so, call the column ra_hours, or give it a unit"
+            )
 
     def _tell_of_ids(self, table: ExampleTable, ids: list[str], matched: NDArray[np.bool_]) -> None:
         unknown = np.array([bool(id) for id in ids])
@@ -147,7 +164,7 @@ class ExampleRows:
         where = f"{table.where}, row {i + 1}: " if table.where else ""
         no_id = f"no spectrum has the id {ids[i][:LONGEST_ID]!r}{self._suggestion(ids[i])}" if ids[i] else ""
         no_place = f"cannot read its position; {DEGREES}" if table.unread[i] else ""
-        return where + "; and ".join(filter(None, (no_id, no_place)))
+        return where + "; and ".join(filter(None, (no_place, no_id)))  # which may end with a question
 
     def _suggestion(self, id: str) -> str:
         self._n_suggested += 1

@@ -11,80 +11,13 @@ from numpy.typing import NDArray
 
 from rarespec.formats.catalogue import COMMON, KEYS
 from rarespec.formats.columns import IDS, NUMBERS, find, ids_of, python_values
+from rarespec.formats.positions import degrees_of, is_sexagesimal
 from rarespec.searching.crossmatch import is_position
 from rarespec.spectrum import DefectError, Reason
 
-# ---- Right ascensions and declinations, however a table writes them, as degrees.
-
-
-def degrees_of(values: Sequence[Any], unit: str | None = None, in_hours: bool = False) -> NDArray[np.float64]:
-    """Read right ascensions or declinations, however a table writes them.
-
-    Numbers, also as text, are degrees unless the unit says otherwise. Other text is sexagesimal: `12:34:56.7`,
-    `12 34 56.7` or `12h34m56.7s`.
-
-    Parameters
-    ----------
-    values : sequence
-        Numbers, text or None, n of them.
-    unit : str, optional
-        Unit of the column. By default degrees.
-    in_hours : bool
-        Whether sexagesimal text is in hours, unless it or the unit says otherwise. By default in degrees.
-
-    Returns
-    -------
-    (n,) float64 array
-        Degrees, NaN for what is missing or cannot be understood.
-
-    Raises
-    ------
-    DefectError
-        If the unit is no angle.
-    """
-    numbers = np.array([_number(value) for value in values], dtype=np.float64)
-    is_text = [np.isnan(number) and isinstance(value, str) for number, value in zip(numbers, values, strict=True)]
-    # A column of sexagesimal text may have a unit such as "h:m:s", which is no unit to convert from.
-    if not np.isnan(numbers).all():
-        numbers *= _degrees_per(unit)
-    in_hours = in_hours and not (unit or "").strip('"').lower().startswith("d")
-    numbers[is_text] = [_sexagesimal(values[i], in_hours) for i in np.flatnonzero(is_text).tolist()]
-    return numbers
-
-
-def _number(value: Any) -> float:
-    try:
-        return np.nan if value is None else float(value)
-    except (TypeError, ValueError):
-        return np.nan
-
-
-def _degrees_per(unit: str | None) -> float:
-    from astropy import units as u
-
-    if not unit or unit.lower() in ("deg", "degree", "degrees"):
-        return 1.0
-    parsed = u.Unit(unit, parse_strict="silent")
-    try:
-        return float((u.hourangle if parsed == u.hour else parsed).to(u.deg))
-    except u.UnitConversionError:
-        raise DefectError(Reason.LAYOUT, f"positions in {unit!r}; use degrees, hours or radians") from None
-
-
-def _sexagesimal(text: str, in_hours: bool) -> float:
-    from astropy import units as u
-    from astropy.coordinates import Angle
-
-    try:
-        return float(Angle(text, u.hourangle if in_hours else u.deg).deg)
-    except (ValueError, u.UnitsError):
-        return np.nan
-
-
-# ---- example table
-
-
-RA = (*NUMBERS["ra"], *COMMON["ra"])
+IN_HOURS = ("ra_hours", "ra_hour", "ra_h", "rah")
+"""Names that say that right ascensions are in hours."""
+RA = (*NUMBERS["ra"], *COMMON["ra"], *IN_HOURS)
 DEC = (*NUMBERS["dec"], *COMMON["dec"])
 COMPOSITE = tuple((names, build) for names, build in KEYS if len(names) > 1)
 """Columns that make an id together, such as plate, mjd and fiberid."""
@@ -108,6 +41,8 @@ class ExampleTable:
         Where something is written that is no position.
     problems : tuple of str
         What else is wrong, one line each.
+    bare_numbers : bool
+        Whether right ascensions are numbers of which nothing says that they are degrees.
     """
 
     where: str
@@ -116,6 +51,7 @@ class ExampleTable:
     dec: NDArray[np.float64]
     unread: NDArray[np.bool_]
     problems: tuple[str, ...] = ()
+    bare_numbers: bool = False
 
     def __len__(self) -> int:
         return len(self.ra)
@@ -180,8 +116,10 @@ class ExampleTable:
             return cls(where, ids, np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, bool), problems)
         written = np.array([r is not None and d is not None for r, d in zip(lists[ra], lists[dec], strict=True)], bool)
         units = units or {}
-        degrees = degrees_of(lists[ra], units.get(ra), in_hours=True), degrees_of(lists[dec], units.get(dec))
-        return cls(where, ids, *_check_positions(*degrees, written), problems)
+        unit = units.get(ra) or ("hourangle" if ra.lower() in IN_HOURS else None)
+        degrees = degrees_of(lists[ra], unit, in_hours=True), degrees_of(lists[dec], units.get(dec))
+        unsaid = not unit and not any(isinstance(value, str) and is_sexagesimal(value) for value in lists[ra])
+        return cls(where, ids, *_check_positions(*degrees, written), problems, unsaid)
 
 
 WANTED = f"no column of ids ({', '.join(IDS)}) and no positions (ra and dec); name the columns in a header line"

@@ -19,6 +19,7 @@ from rarespec.searching.known.example_rows import ExampleRows
 from rarespec.searching.known.example_table import ExampleTable
 from rarespec.searching.request import check_radius
 from rarespec.spectrum import Noted, Resolution, Spectra, Spectrum
+from rarespec.storage.text import end_sentence
 from rarespec.survey import Survey
 
 TOLD = 5
@@ -193,8 +194,9 @@ def _nothing_usable(survey: Survey, examples: Examples) -> str:
     if not examples.n_given and not examples.problems:
         return f"{survey.path}: no examples were given; {wanted}"
     more = len(examples.problems) - TOLD
-    problems = "; ".join(examples.problems[:TOLD]) + (f"; and {more} more" if more > 0 else "")
+    told = [*examples.problems[:TOLD], *([f"and {more} more"] if more > 0 else [])]
+    problems = "; ".join(told).replace("?; ", "? ")
     said = (
         f"none of the {examples.n_given} examples given can be used" if examples.n_given else "no examples were given"
     )
-    return f"{survey.path}: {said}: {problems}. To fix this, {wanted}"
+    return f"{end_sentence(f'{survey.path}: {said}: {problems}')} To fix this, {wanted}"

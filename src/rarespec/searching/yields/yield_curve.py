@@ -81,6 +81,16 @@ class YieldCurve:
     why: str
     confidence: float
 
+    def __repr__(self) -> str:
+        from rarespec.searching.notebook_view import depths_in_words
+
+        return "\n".join([f"<YieldCurve of the first {len(self.expected)}>", self.why, *depths_in_words(self)])
+
+    def _repr_html_(self) -> str:
+        from rarespec.searching.notebook_view import yield_html
+
+        return yield_html(self)
+
 
 def yield_curve(
     scores: ArrayLike,

@@ -19,11 +19,13 @@ from rarespec.storage.text import printable
 from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.ingest.first_files import grid_of_files
 from rarespec.survey.ingest.inputs import input_files
+from rarespec.survey.ingest.no_data import refuse_no_data
 from rarespec.survey.ingest.pool import read_all
 from rarespec.survey.ingest.reading import IngestOptions, Outcome, Unmatched
 from rarespec.survey.resolution import resolution_given
 from rarespec.survey.store.accounts import IngestReport
 from rarespec.survey.store.intake import Intake
+from rarespec.survey.store.manifest import NAME as MANIFEST
 from rarespec.survey.store.writer import SurveyWriter, provenance_entry
 from rarespec.survey.survey import Survey
 
@@ -83,9 +85,11 @@ def _run(
     jobs: int | None,
     engine: Engine | None,
 ) -> tuple[Survey, IngestReport]:
+    paths = list(paths)
     found = list(input_files(paths))
     files = [path for path in found if isinstance(path, str)]
     root = Path(into)
+    refuse_no_data(paths, found, new=not (root / MANIFEST).exists())
     if options.format:
         reader_by_name(options.format)
     if engine is not None and files:
@@ -103,7 +107,7 @@ def _run(
             options = replace(options, grid=writer.manifest.grid)
             intake = Intake(writer, provenance)
             _note_what_is_no_file(found, intake)
-            _take_files(files, options, engine, jobs or _usual_jobs(len(files)), intake, progress)
+            _take_files(files, options, engine, jobs or _usual_jobs(len(files)), intake, progress, len(found))
         finally:
             end_readers()
     return Survey.open(root), intake.report
@@ -167,13 +171,13 @@ def _take_files(
     jobs: int,
     intake: Intake,
     progress: Progress | None,
+    n_found: int,
 ) -> None:
     for path, outcomes in read_all(_not_yet_held(files, options, intake), options, engine, jobs):
         _take_file(printable(path), outcomes, intake)
         if progress:
             n_defective = intake.report.files["defective"]
-            done = intake.report.files_seen + intake.report.files["set aside"]
-            progress(done, len(files), f"{n_defective} defective" if n_defective else "")
+            progress(intake.report.files_seen, n_found, f"{n_defective} defective" if n_defective else "")
     intake.commit()
 
 

@@ -62,8 +62,8 @@ class IngestReport:
 
     @property
     def files_seen(self) -> int:
-        """Files that were stored, repeated or defective."""
-        return self.files["stored"] + self.files["repeated"] + self.files["defective"]
+        """Files that were stored, repeated, defective or set aside."""
+        return sum(self.files.values())
 
     def to_json(self) -> dict[str, Any]:
         """Give the counts in values that JSON has.

@@ -1,10 +1,10 @@
-"""The catalogue of a survey: one Parquet file per block, columns read only when asked for."""
+"""The catalogue of a survey: one Parquet file per block, of which only the rows and columns asked for are read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,10 @@ from rarespec.engines.here import Here
 from rarespec.errors import SurveyError, UsageError
 from rarespec.survey.store.location import content_of, is_remote, open_to_read
 from rarespec.survey.store.manifest import Manifest, block_file
+from rarespec.survey.store.row_numbers import is_row_number, row_number, row_numbers
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
     from astropy.table import Table
 
@@ -28,9 +30,11 @@ TEXT_COLUMNS = ("id", "class", "subclass", "survey", "source")
 
 
 class Catalogue:
-    """The columns of a survey, in the order of its spectra: `catalogue["z"]` is a NumPy array.
+    """The catalogue of a survey, one row per spectrum: it reads what you ask for, and no more.
 
-    A column is read when you ask for it. Missing numbers are NaN and missing text is empty.
+    `catalogue["z"]` is a column as a NumPy array, `catalogue[0]` a row as a dictionary. Slices, masks and lists of row
+    numbers give a catalogue of these rows, a list of names one of these columns; nothing is read before you look at
+    it. Missing numbers are NaN and missing text is empty.
 
     Parameters
     ----------
@@ -38,6 +42,10 @@ class Catalogue:
         The directory of the survey.
     manifest : Manifest
         The state of the survey to read. `survey.catalogue` is made with both.
+    rows : (n,) intp array, optional
+        Which rows of the survey it shows; by default all.
+    columns : list of str, optional
+        Which columns it shows; by default all.
 
     Examples
     --------
@@ -50,30 +58,90 @@ class Catalogue:
     ...     survey = Survey.create(f"{folder}/two.survey")
     ...     report = survey.append(spectra)
     ...     print("z" in survey.catalogue, survey.catalogue["z"].tolist())
+    ...     survey.catalogue[["id", "z"]]
     True [0.1, nan]
+    <Catalogue: 2 rows, 2 columns>
+    id        z
+    a   0.10000
+    b
     """
 
-    def __init__(self, root: Path, manifest: Manifest) -> None:
+    def __init__(
+        self,
+        root: Path,
+        manifest: Manifest,
+        rows: NDArray[np.intp] | None = None,
+        columns: list[str] | None = None,
+    ) -> None:
         self._root = root
         self._manifest = manifest
+        self._rows = rows
+        self._columns = columns
 
     @property
     def columns(self) -> list[str]:
         """The names of all columns."""
-        return list(self._manifest.columns)
+        return list(self._manifest.columns if self._columns is None else self._columns)
+
+    @property
+    def colnames(self) -> list[str]:
+        """The names of all columns, as astropy calls them."""
+        return self.columns
 
     def __len__(self) -> int:
-        return self._manifest.n_rows
+        return self._manifest.n_rows if self._rows is None else len(self._rows)
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._manifest.columns
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        """One column. Missing numbers are NaN, missing text is empty; `arrow` tells missing from empty."""
-        column = self.arrow([name]).column(0)
-        if name in TEXT_COLUMNS and self._manifest.columns[name] == "null":
-            return np.full(len(column), "", object)
-        return _to_numpy(column)
+    @overload
+    def __getitem__(self, which: str) -> NDArray[Any]: ...
+    @overload
+    def __getitem__(self, which: int | np.integer) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, which: slice | list[Any] | tuple[Any, ...] | NDArray[Any]) -> Catalogue: ...
+    def __getitem__(self, which: Any) -> Any:
+        """One column, one row, or a catalogue of fewer; `arrow` tells missing from empty text."""
+        if isinstance(which, str):
+            return self._values(which, self.arrow([which]).column(0))
+        if is_row_number(which):
+            (row,) = self.take(np.array([row_number(which, len(self))])).arrow().to_pylist()
+            return row
+        if isinstance(which, list | tuple) and which and all(isinstance(name, str) for name in which):
+            self._schema(list(which))
+            return Catalogue(self._root, self._manifest, self._rows, list(which))
+        return self.take(row_numbers(which, len(self)))
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Row by row, as dictionaries; memory holds one block at a time."""
+        size = self._manifest.block_rows
+        for start in range(0, len(self), size):
+            yield from self[start : start + size].arrow().to_pylist()
+
+    def take(self, rows: NDArray[np.intp]) -> Catalogue:
+        """Show only these rows.
+
+        Parameters
+        ----------
+        rows : (n,) intp array
+            Row numbers of this catalogue, from 0, in any order.
+
+        Returns
+        -------
+        Catalogue
+            The same columns; nothing is read yet.
+        """
+        return Catalogue(self._root, self._manifest, rows if self._rows is None else self._rows[rows], self._columns)
+
+    def __repr__(self) -> str:
+        from rarespec.survey.store.catalogue_view import catalogue_text
+
+        return catalogue_text(self)
+
+    def _repr_html_(self) -> str:
+        from rarespec.survey.store.catalogue_view import catalogue_html
+
+        return catalogue_html(self)
 
     def arrow(self, columns: list[str] | None = None) -> pa.Table:
         """Read columns as an Arrow table, where missing and empty text differ.
@@ -90,10 +158,20 @@ class Catalogue:
         """
         import pyarrow as pa
 
-        parts = list(self.blocks(columns))
-        return pa.concat_tables(parts) if parts else self._schema(columns).empty_table()
+        wanted = self.columns if columns is None else columns
+        parts = list(self.blocks(wanted) if self._rows is None else self._parts(wanted))
+        found = pa.concat_tables(parts) if parts else self._schema(wanted).empty_table()
+        return found if self._rows is None else found.take(np.argsort(np.argsort(self._rows, kind="stable")))
 
-    def table(self, columns: list[str] | None = None) -> Table:
+    def _parts(self, columns: list[str]) -> Iterator[pa.Table]:
+        """Read the rows shown, in the order of the survey; only the blocks that hold them are read."""
+        assert self._rows is not None
+        rows, size = np.sort(self._rows), self._manifest.block_rows
+        blocks, starts = np.unique(rows // size, return_index=True)
+        for block, inside in zip(blocks.tolist(), np.split(rows, starts[1:]), strict=bool(len(rows))):
+            yield self.block(block, columns).take(inside - block * size)
+
+    def to_table(self, columns: list[str] | None = None) -> Table:
         """Read columns as an astropy Table.
 
         Parameters
@@ -104,15 +182,45 @@ class Catalogue:
         Returns
         -------
         astropy.table.Table
-            One row per spectrum.
+            One row per spectrum. Unknown numbers are NaN, unknown text is empty.
         """
         from astropy.table import Table
 
         arrow = self.arrow(columns)
-        return Table({name: _to_numpy(arrow[name]) for name in arrow.column_names})
+        values = {name: self._values(name, arrow[name]) for name in arrow.column_names}
+        # text of fixed width, which every format of astropy can write
+        return Table({name: found.astype(str) if found.dtype.kind == "O" else found for name, found in values.items()})
+
+    def to_pandas(self, columns: list[str] | None = None) -> pd.DataFrame:
+        """Read columns as a pandas DataFrame; pandas must be installed.
+
+        Parameters
+        ----------
+        columns : list of str, optional
+            Which columns; by default all.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per spectrum. Unknown numbers are NaN, unknown text is None.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            return self.arrow(columns).to_pandas()
+        except ModuleNotFoundError as error:
+            raise ImportError("pandas is needed for this: pip install pandas") from error
+
+    def _values(self, name: str, column: pa.ChunkedArray) -> NDArray[Any]:
+        if name in TEXT_COLUMNS and self._manifest.columns[name] == "null":
+            return np.full(len(column), "", object)
+        return _to_numpy(column)
 
     def block(self, i: int, columns: list[str] | None = None) -> pa.Table:
-        """Read the rows of one block.
+        """Read the rows of one block of the survey.
 
         Parameters
         ----------
@@ -196,7 +304,7 @@ class Catalogue:
         return pa.OSFile(str(path))
 
     def blocks(self, columns: list[str] | None = None) -> Iterator[pa.Table]:
-        """Read block by block; from an object store, several at the same time.
+        """Read all rows of the survey block by block; from an object store, several at the same time.
 
         Parameters
         ----------
@@ -220,7 +328,7 @@ class Catalogue:
         for name in columns or ():
             if name not in known:
                 raise UsageError(f"{self._root}: there is no catalogue column {name!r}; choose from {', '.join(known)}")
-        return pa.schema([(name, type_named(known[name])) for name in columns or known])
+        return pa.schema([(name, type_named(known[name])) for name in (self.columns if columns is None else columns)])
 
 
 def _check_size(about: Any, block_rows: int) -> None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,7 +147,11 @@ _UNSET = b"0" * 16
 def hdu(header: Header, data: bytes = b"") -> bytes:
     """One header-data unit, padded to whole blocks, its two sums last in the header as astropy writes them."""
     padded = data + bytes(-len(data) % BLOCK)
-    datasum = ones_complement_sum(padded)
+    return _with_sums(header, ones_complement_sum(padded)) + padded
+
+
+def _with_sums(header: Header, datasum: int) -> bytes:
+    """The header with END, padded to whole blocks; always of the same length."""
     cards = bytes(header)
     checksum_at = len(cards) + 11
     cards += format_card("CHECKSUM", _UNSET.decode(), "HDU checksum")
@@ -154,7 +159,7 @@ def hdu(header: Header, data: bytes = b"") -> bytes:
     cards += b"END".ljust(80)
     cards += b" " * (-len(cards) % BLOCK)
     checksum = encode(add(ones_complement_sum(cards), datasum))
-    return cards[:checksum_at] + checksum + cards[checksum_at + 16 :] + padded
+    return cards[:checksum_at] + checksum + cards[checksum_at + 16 :]
 
 
 def primary_cards(array: NDArray[np.generic] | None = None) -> list[Card]:
@@ -212,6 +217,7 @@ def _size_cards(array: NDArray[np.generic] | None) -> list[Card]:
 # ---- Binary tables: columns from their names and formats, rows as NumPy records.
 
 
+Rows = NDArray[np.void]
 _CODES = {"L": "S1", "B": "u1", "I": ">i2", "J": ">i4", "K": ">i8", "E": ">f4", "D": ">f8"}
 
 
@@ -287,6 +293,39 @@ def table_hdu(columns: tuple[Column, ...], rows: NDArray[np.void], name: str) ->
         The HDU, with its checksums.
     """
     return hdu(Header(table_cards(columns, len(rows), name)), rows.tobytes())
+
+
+def write_rows(file: BinaryIO, columns: tuple[Column, ...], n_rows: int, name: str, chunks: Iterable[Rows]) -> None:
+    """Write a binary table whose rows come in chunks, so that memory holds one chunk at a time.
+
+    Parameters
+    ----------
+    file : binary file
+        Open to write, at the end of the HDU before.
+    columns : tuple of Column
+        The columns.
+    n_rows : int
+        Rows of all chunks together.
+    name : str
+        EXTNAME.
+    chunks : iterable of (n,) structured arrays
+        The rows, of the type that `row_dtype(columns)` gives.
+    """
+    header, start = Header(table_cards(columns, n_rows, name)), file.tell()
+    file.write(_with_sums(header, 0))
+    datasum, rest = 0, b""
+    for chunk in chunks:
+        content = rest + chunk.tobytes()
+        whole = len(content) - len(content) % 4
+        datasum, rest = add(datasum, ones_complement_sum(content[:whole])), content[whole:]
+        file.write(content[:whole])
+    size = n_rows * row_dtype(columns).itemsize
+    last = rest + bytes(-size % BLOCK)
+    datasum = add(datasum, ones_complement_sum(last))
+    file.write(last)
+    file.seek(start)
+    file.write(_with_sums(header, datasum))
+    file.seek(0, 2)
 
 
 def _field(form: str) -> tuple[str, tuple[int, ...]]:
