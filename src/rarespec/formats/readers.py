@@ -56,6 +56,7 @@ READERS: dict[str, str] = {
     "lamost-image": "surveys.lamost_image",
     "lamost-table": "surveys.lamost_table",
     "desi-coadd": "surveys.desi",
+    "nested-parquet": "matrices.nested_spectra",
     "mmu-parquet": "matrices.multimodal_universe",
     "fits-table": "fits.table",
     "fits-wcs1d": "fits.wcs",
@@ -68,6 +69,7 @@ READERS: dict[str, str] = {
 """Name for `--format` -> module of this package that holds its `READER`; the particular before the general."""
 
 NOT_FITS: dict[str, Container] = {
+    "nested-parquet": Container.PARQUET,
     "mmu-parquet": Container.PARQUET,
     "text-table": Container.TEXT,
     "numpy": Container.NUMPY,

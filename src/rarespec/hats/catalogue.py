@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rarespec.engines.here import Here
 from rarespec.errors import SurveyError, UsageError
 from rarespec.formats.matrices.multimodal_universe import Layout
-from rarespec.formats.reader import MAX_ROWS, ReadOptions
+from rarespec.formats.matrices.nested_spectra import Arms, layout_of
+from rarespec.formats.reader import MAX_ROWS, Found, ReadOptions
 from rarespec.formats.source import Source
 from rarespec.formats.stacks import Origin
 from rarespec.progress import Progress
-from rarespec.spectrum import Defect, Spectra, WavelengthGrid
+from rarespec.spectrum import PAPER_GRID, DefectError, Reason, Spectra, WavelengthGrid
 from rarespec.survey.placement import place
 from rarespec.survey.store.location import is_remote, location
 
@@ -29,7 +33,8 @@ if TYPE_CHECKING:
 MARKS = ("hats.properties", "collection.properties", "properties")
 NAMING = ("hats_primary_table_url", "all_margins", "default_margin", "all_indexes", "default_index", "all_extensions")
 """Properties of a collection that name catalogues."""
-SPECTRUM = "spectrum"
+ROLES = ("spectrum", "flux", "wavelength", "ivar", "error", "mask", "arm")
+"""What a user may name: the columns of the spectra, and the fields in them."""
 
 
 def is_hats(place: str | os.PathLike[str]) -> bool:
@@ -57,20 +62,19 @@ def open_catalogue(catalogue: Catalog | str | os.PathLike[str]) -> Catalog:
     """Open the catalogue with all its columns; take one of LSDB, which may have been filtered, as it is."""
     lsdb = require_lsdb()
     if isinstance(catalogue, lsdb.catalog.Catalog):
-        return _with_spectra(cast(Any, catalogue))
+        return cast(Any, catalogue)
     root = location(cast(str, catalogue))
     if not is_hats(root):
         raise UsageError(f"{root}: not a HATS catalogue (no {MARKS[0]})")
     _check_within(root)
     try:
-        found = lsdb.open_catalog(str(root), columns="all", storage_options=_options(root))
+        return lsdb.open_catalog(str(root), columns="all", storage_options=_options(root))
     except OSError:
         raise
     except Exception as error:  # its files are read by several libraries, each with faults of its own
         raise UsageError(
             f"{root}: cannot be opened as a HATS catalogue ({type(error).__name__}: {str(error)[:300]}); copy it again"
         ) from error
-    return _with_spectra(found)
 
 
 def _check_within(root: Any) -> None:
@@ -87,15 +91,57 @@ def _check_within(root: Any) -> None:
             )
 
 
-def _with_spectra(found: Catalog) -> Catalog:
-    if SPECTRUM not in found.columns:
-        there = ", ".join(list(found.columns)[:12])
-        raise UsageError(f"{found.name}: no column {SPECTRUM!r}, as the Multimodal Universe has; there is {there}")
-    return found
-
-
 def _options(root: Any) -> dict[str, Any] | None:
     return dict(root.storage_options) if is_remote(root) else None
+
+
+# ---- Which columns hold the spectra.
+
+
+def layout_in(catalogue: Catalog, named: Mapping[str, Any] | None = None) -> Layout | Arms:
+    """Find the columns that hold the spectra, by their fields, before any partition is read.
+
+    Parameters
+    ----------
+    catalogue : Catalog
+        A catalogue of LSDB.
+    named : mapping, optional
+        What cannot be guessed: `spectrum`, a column or all arms of a spectrum; fields in it by their role.
+
+    Returns
+    -------
+    Layout or Arms
+        How to read a partition.
+
+    Raises
+    ------
+    UsageError
+        If no column holds spectra, or it is not clear which.
+    """
+    for role in named or {}:
+        if role not in ROLES:
+            raise UsageError(f"--column {role}: no such role; choose from {', '.join(ROLES)}")
+    try:
+        return layout_of(_schema(catalogue), named)
+    except DefectError as error:
+        raise UsageError(
+            f"{catalogue.name}: {error.detail}; open the catalogue with all its columns, or name them: "
+            "--column spectrum=spectra_b,spectra_r,spectra_z --column flux=NAME"
+        ) from None
+
+
+def only_needed(catalogue: Catalog, layout: Layout | Arms) -> Catalog:
+    """Leave out nested columns that are no spectra, such as light curves, so that they are not read."""
+    needed = [*layout.columns, *layout.scalars]
+    return catalogue if len(needed) == len(catalogue.columns) else cast(Any, catalogue[needed])
+
+
+def _schema(catalogue: Catalog) -> pa.Schema:
+    import pyarrow as pa
+
+    # The types of plain columns do not matter here.
+    kinds = {name: getattr(dtype, "pyarrow_dtype", pa.null()) for name, dtype in catalogue.dtypes.items()}
+    return pa.schema(list(kinds.items()))
 
 
 # ---- A partition as LSDB hands it out, and the spectra in it.
@@ -106,7 +152,7 @@ def name_of(pixel: Any) -> str:
     return f"Norder={pixel.order}/Npix={pixel.pixel}"
 
 
-def spectra_in(partition: pd.DataFrame, name: str, grid: WavelengthGrid) -> Iterator[Spectra | Defect]:
+def spectra_in(partition: pd.DataFrame, name: str, layout: Layout | Arms, grid: WavelengthGrid) -> Iterator[Found]:
     """Read all spectra of a partition on this grid, as an ingest would store them, and what is wrong with the others.
 
     Parameters
@@ -115,26 +161,31 @@ def spectra_in(partition: pd.DataFrame, name: str, grid: WavelengthGrid) -> Iter
         As LSDB hands it out.
     name : str
         Of the partition; spectra name it as their source.
+    layout : Layout or Arms
+        Which columns hold the spectra.
     grid : WavelengthGrid
         On which the spectra are put.
 
     Yields
     ------
-    Spectra or Defect
-        In the order of the rows.
+    Spectra, Defect or Skipped
+        Spectra and defects in the order of the rows.
     """
+    for found in _as_they_are(partition, name, layout):
+        if isinstance(found, Spectra):
+            yield from place(found, grid)
+        else:
+            yield found
+
+
+def _as_they_are(partition: pd.DataFrame, name: str, layout: Layout | Arms) -> Iterator[Found]:
     if not len(partition):
         return
-    table = _arrow(partition)
-    layout = Layout.of(table.schema)
+    table = _arrow(partition, layout)
     origin = Origin(cast(Source, _Named(name, Path(name))), ReadOptions())
     for first in range(0, len(table), MAX_ROWS):
         (batch,) = table.slice(first, MAX_ROWS).combine_chunks().to_batches()
-        for found in layout.spectra(batch, origin, first):
-            if isinstance(found, Spectra):
-                yield from place(found, grid)
-            else:
-                yield found
+        yield from layout.spectra(batch, origin, first)
 
 
 @dataclass(frozen=True)
@@ -145,11 +196,14 @@ class _Named:
     path: Path
 
 
-def _arrow(partition: pd.DataFrame) -> pa.Table:
+def _arrow(partition: pd.DataFrame, layout: Layout | Arms) -> pa.Table:
     import pyarrow as pa
 
-    columns = {name: _arrow_column(partition[name]) for name in partition.columns}
-    return pa.table({name: column for name, column in columns.items() if _is_used(name, column)})
+    needed = [*layout.columns, *layout.scalars]
+    lost = [name for name in needed if name not in partition.columns]
+    if lost:
+        raise DefectError(Reason.MISSING_COLUMN, f"it has no {', '.join(lost)}, which the catalogue has")
+    return pa.table({name: _arrow_column(partition[name]) for name in needed})
 
 
 def _arrow_column(column: pd.Series) -> Any:
@@ -160,10 +214,36 @@ def _arrow_column(column: pd.Series) -> Any:
     return pa.array(column, from_pandas=True) if nested is None else nested
 
 
-def _is_used(name: str, column: Any) -> bool:
-    import pyarrow as pa
+# ---- The grid of a search that learns: that of the spectra themselves, where they have one.
 
-    return name == SPECTRUM or not pa.types.is_nested(column.type)
+
+DESI_GRID = WavelengthGrid("linear", 3600.0, 0.8, 7781)
+"""DESI's own pixels."""
+
+
+def grid_for(catalogue: Catalog, layout: Layout | Arms) -> WavelengthGrid:
+    """Choose the grid that the first spectra of a catalogue call for: DESI's own if they have its pixels.
+
+    Parameters
+    ----------
+    catalogue : Catalog
+        A catalogue of LSDB.
+    layout : Layout or Arms
+        Which columns hold the spectra.
+
+    Returns
+    -------
+    WavelengthGrid
+        DESI's grid, else the paper's.
+    """
+    wavelength = first_outcome(catalogue, _first_wavelengths, layout)
+    is_desi = wavelength is not None and DESI_GRID.offset_of(wavelength) is not None
+    return DESI_GRID if is_desi else PAPER_GRID
+
+
+def _first_wavelengths(partition: pd.DataFrame, pixel: Any, layout: Layout | Arms) -> NDArray[np.float64] | None:
+    found = _as_they_are(partition.iloc[:MAX_ROWS], name_of(pixel), layout)
+    return next((spectra.wavelength for spectra in found if isinstance(spectra, Spectra)), None)
 
 
 # ---- A function over the partitions of a catalogue, through LSDB: one that fails is reported and does not stop the
@@ -219,7 +299,7 @@ def over_partitions(
     """
     client = _active_client()
     travelling = client.scatter(shared, broadcast=True, hash=False) if client else shared
-    mapped = catalogue.map_partitions(_box_result, function, travelling, include_pixel=True, meta=_box(None).iloc[:0])
+    mapped = _mapped(catalogue, function, travelling)
     pixels = mapped.get_ordered_healpix_pixels()
     at_once = AT_ONCE if client is None else max(AT_ONCE, 2 * sum(client.nthreads().values()))
     n_failed = 0
@@ -232,6 +312,34 @@ def over_partitions(
         if progress:
             progress(n_done, len(pixels))
         yield name_of(pixel), outcome
+
+
+def first_outcome(
+    catalogue: Catalog, function: Callable[[pd.DataFrame, Any, Any], Outcome | None], shared: Any
+) -> Outcome | None:
+    """Compute `function(partition, pixel, shared)` until a partition has an answer.
+
+    Parameters
+    ----------
+    catalogue : Catalog
+        A catalogue of LSDB.
+    function : callable
+        Of (partition, pixel, shared); returns None where a partition has no answer.
+    shared : object
+        What every call needs.
+
+    Returns
+    -------
+    object or None
+        The first answer; None if no partition has one. Those that cannot be read are passed over.
+    """
+    mapped = _mapped(catalogue, function, shared)
+    outcomes = (_compute(mapped, pixel) for pixel in mapped.get_ordered_healpix_pixels())
+    return next((one for one in outcomes if one is not None and not isinstance(one, Failed)), None)
+
+
+def _mapped(catalogue: Catalog, function: Callable[..., Any], shared: Any) -> Any:
+    return catalogue.map_partitions(_box_result, function, shared, include_pixel=True, meta=_box(None).iloc[:0])
 
 
 def _active_client() -> Any:

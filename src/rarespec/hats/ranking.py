@@ -13,6 +13,8 @@ from uuid import uuid4
 import numpy as np
 
 from rarespec.errors import UsageError
+from rarespec.formats.matrices.multimodal_universe import Layout
+from rarespec.formats.matrices.nested_spectra import EMPTY_ARMS, Arms
 from rarespec.hats.catalogue import name_of, spectra_in
 from rarespec.pages.html import Html, element
 from rarespec.pages.notebook import note, show_card
@@ -22,7 +24,7 @@ from rarespec.searching.model import SearchModel
 from rarespec.searching.notebook_view import first_candidates, first_problems
 from rarespec.searching.report import sentence
 from rarespec.searching.yields.yield_curve import YieldCurve
-from rarespec.spectrum import Defect, Reason, Spectra
+from rarespec.spectrum import Defect, Reason, Skipped, Spectra
 from rarespec.storage.text import printable, thousands
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ class Account:
     """Reason -> how many."""
     example: dict[str, str] = field(default_factory=dict)
     """Reason -> the first spectrum with this reason, and the detail."""
+    without_arms: Counter[str] = field(default_factory=Counter)
+    """Arms that are empty or masked -> how many spectra were scored without them."""
 
     def refuse(self, reason: str, id: str, detail: str) -> None:
         """Count a spectrum that cannot be used.
@@ -61,6 +65,10 @@ class Account:
         self.unusable[reason] += 1
         self.example.setdefault(reason, f"{id}: {detail}")
 
+    def note_arms(self, spectra: Spectra) -> None:
+        """Count the spectra of which an arm is empty or masked."""
+        self.without_arms.update(arms for arms in spectra.catalogue.get(EMPTY_ARMS, []) if arms)
+
     def __add__(self, other: Account) -> Account:
         return Account(
             self.read + other.read,
@@ -68,6 +76,7 @@ class Account:
             self.not_listed + other.not_listed,
             self.unusable + other.unusable,
             other.example | self.example,
+            self.without_arms + other.without_arms,
         )
 
 
@@ -95,6 +104,8 @@ class Scoring:
     """How each partition is scored: the best `top` rows by the model, without those that are not to be listed."""
 
     model: SearchModel
+    layout: Layout | Arms
+    """Which columns hold the spectra."""
     top: int
     unlisted: frozenset[str]
     """Known examples and known non-members."""
@@ -125,10 +136,13 @@ def score_partition(partition: pd.DataFrame, pixel: Any, scoring: Scoring) -> tu
         The account of every spectrum.
     """
     best, account = Best(scoring.top), Account(read=len(partition))
-    for found in spectra_in(partition, name_of(pixel), scoring.model.grid):
+    for found in spectra_in(partition, name_of(pixel), scoring.layout, scoring.model.grid):
         if isinstance(found, Defect):
             account.refuse(found.reason.value, found.id, found.detail)
+        elif isinstance(found, Skipped):
+            account.unusable[found.reason] += found.count
         else:
+            account.note_arms(found)
             best.add(_candidates(found, scoring, account, best.least))
     return best.rows, account
 
@@ -211,14 +225,20 @@ class HatsRanking:
     @property
     def problems(self) -> list[str]:
         """What was wrong with the examples, and every spectrum that was not scored, by reason; one line each."""
-        return [*self.lesson_problems, *self._unusable(), *self._partitions(), *self._repeated_ids()]
+        own = (self._unusable(), self._without_arms(), self._partitions(), self._repeated_ids())
+        return [*self.lesson_problems, *(line for lines in own for line in lines)]
 
     def _unusable(self) -> list[str]:
         account = self.account
         return [
-            f"not scored: {thousands(n)} spectra, {reason} (for example {account.example[reason]})"
+            f"not scored: {thousands(n)} spectra, {reason}"
+            + (f" (for example {account.example[reason]})" if reason in account.example else "")
             for reason, n in account.unusable.most_common()
         ]
+
+    def _without_arms(self) -> list[str]:
+        counts = self.account.without_arms.most_common()
+        return [f"scored without arm {arms}, which is empty or masked: {thousands(n)} spectra" for arms, n in counts]
 
     def _partitions(self) -> list[str]:
         lines = [f"partition {name} could not be read: {why}" for name, why in self.unread.items()]
