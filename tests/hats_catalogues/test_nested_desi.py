@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -170,6 +174,17 @@ def test_the_workers_are_processes(catalogue, carbon, survey, n_workers):
     with Client(n_workers=n_workers, threads_per_worker=1, dashboard_address=None):
         found = rs.search(catalogue, carbon[:N_KNOWN], "matched_filter", TOP)
     assert found.table["id"].tolist() == same.table["id"].tolist()
+
+
+def test_the_example_of_the_page_runs(coadds, carbon, survey, tmp_path, monkeypatch):
+    page = (Path(__file__).parents[2] / "docs" / "hats.md").read_text()
+    (code,) = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "coadd-*.fits" in block]
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(coadds[0].parent, "coadds")
+    Table({"id": carbon[:N_KNOWN]}).write("known.csv")
+    names: dict[str, Any] = {}
+    exec(compile(code, "hats.md", "exec"), names)
+    assert is_hats("candidates.hats") and len(names["ranking"]) == len(survey) - N_KNOWN
 
 
 # ---- Arms that are empty, masked, cut short or do not fit: counted, never silent.
