@@ -104,6 +104,7 @@ def search(
     progress: Progress | None = None,
     engine: AnyEngine = None,
     device: str | None = None,
+    known_resolution: float | str | None = None,
 ) -> Any:
     """Rank the spectra of a survey, or of a HATS catalogue, by how much they resemble the known examples.
 
@@ -139,6 +140,9 @@ def search(
     device : str, optional
         "cuda" for features, neighbour graphs and BaggingTopPush on a GPU; where there is none, a warning says so. Not
         for a HATS catalogue.
+    known_resolution : float or str, optional
+        Resolving power of spectra that are given as examples, 5000, or the width of their lines, ``"1.8A"``; by default
+        as their files say. Sharper ones are smoothed to the resolution of the survey, where that is known.
 
     Returns
     -------
@@ -174,7 +178,18 @@ def search(
 
     listed = EVERYTHING if selection is None else selection
     request = SearchRequest(
-        known, method, top, seed, non_members, params or {}, recipe, listed, radius_arcsec, engine, device
+        known,
+        method,
+        top,
+        seed,
+        non_members,
+        params or {},
+        recipe,
+        listed,
+        radius_arcsec,
+        engine,
+        device,
+        known_resolution=known_resolution,
     )
     if is_catalogue(survey):
         from rarespec.hats.search import rank_catalogue

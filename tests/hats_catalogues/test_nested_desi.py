@@ -23,14 +23,16 @@ from mock_hats import copy_of, frame_of_coadds, in_one_column, on_sky, partition
 from rarespec.cli.app import app  # noqa: E402
 from rarespec.errors import UsageError  # noqa: E402
 from rarespec.formats.matrices.nested_spectra import NOT_A_TARGET  # noqa: E402
-from rarespec.hats.catalogue import DESI_GRID, is_hats  # noqa: E402
+from rarespec.hats.catalogue import is_hats  # noqa: E402
 from rarespec.hats.search import search_hats  # noqa: E402
 from rarespec.mock.files import native_wavelength, write_files  # noqa: E402
 from rarespec.mock.files.desi_tables import target_id  # noqa: E402
 from rarespec.mock.files.target import targets_of  # noqa: E402
 from rarespec.mock.sky import MockSky  # noqa: E402
+from rarespec.spectrum import NAMED_GRIDS  # noqa: E402
 
 TOP, N_KNOWN = 30, 4
+DESI_GRID = NAMED_GRIDS["desi"]
 
 
 @pytest.fixture(scope="module")
@@ -236,6 +238,15 @@ def test_pixels_next_to_an_empty_arm_do_not_reach_into_it(frame, survey, tmp_pat
     assert pixel == 0
     blue = found.wavelength < 5750
     np.testing.assert_array_equal(found.flux[0, blue & ~found.bad[0]], whole.flux[blue & ~found.bad[0]])
+
+
+def test_what_lies_outside_the_grid_of_a_model_is_said(catalogue, coadds, carbon, tmp_path):
+    narrow = rs.ingest([str(file) for file in coadds], tmp_path / "narrow.survey", grid=rs.PAPER_GRID)
+    path = rs.search(narrow, carbon[:N_KNOWN], "matched_filter").save(tmp_path / "m.safetensors")
+    found = search_hats(catalogue, model=path, top=TOP)
+    (said,) = [line for line in found.problems if "outside the grid" in line]
+    share = np.mean((DESI_GRID.wavelength < rs.PAPER_GRID.edges[0]) | (DESI_GRID.wavelength > rs.PAPER_GRID.edges[-1]))
+    assert said.startswith(f"{100 * share:.0f} % of the good pixels")
 
 
 def test_rows_without_a_type_are_no_targets_if_their_id_is_negative(frame, model, tmp_path):

@@ -52,7 +52,11 @@ def _facts(summary: dict[str, Any]) -> RenderableType:
     frame = "rest frame" if summary["rest_frame"] else "observed frame"
     table.add_row("survey", summary["path"])
     table.add_row("spectra", f"{summary['spectra']:,}  ({summary['bytes'] / 1e6:,.1f} MB on disk)")
-    table.add_row("grid", f"{first:.1f}-{last:.1f} A vacuum, {summary['grid']['n_pixels']} pixels, {frame}")
+    name = f" ({summary['grid_name']})" if summary["grid_name"] else ""
+    table.add_row("grid", f"{first:.1f}-{last:.1f} A vacuum, {summary['grid']['n_pixels']} pixels{name}, {frame}")
+    for note in summary["notes"]:
+        table.add_row("", note)
+    table.add_row("resolution", summary["resolution"] or "unknown")
     table.add_row("from", ", ".join(f"{name or 'unknown'} {count:,}" for name, count in summary["surveys"].items()))
     table.add_row("S/N", _range(summary["snr"], "{:.1f}"))
     table.add_row("coverage", _range(summary["coverage"], "{:.3f}"))

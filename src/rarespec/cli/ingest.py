@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from rarespec.survey import Survey
     from rarespec.survey.store.accounts import IngestReport
 
+GRIDS = (
+    "Wavelength grid of a new survey: paper, sdss, boss, lamost, desi, log:START:STEP:PIXELS, linear:... (A, or with "
+    "unit: 0.8um), or like:FILE. Default: what the first files call for."
+)
 N_TOLD = 3
 """Defects that are told at once where they are all that was found."""
 
@@ -25,8 +30,9 @@ def command(
     ],
     into: Annotated[Path, typer.Option(help="Survey directory, new or existing.")],
     format: Annotated[str | None, typer.Option(help="Reader to use if the format is not recognised.")] = None,
-    grid: Annotated[
-        str | None, typer.Option(help="Wavelength grid of a new survey: paper, log:START:STEP:PIXELS or linear:...")
+    grid: Annotated[str | None, typer.Option(help=GRIDS)] = None,
+    resolution: Annotated[
+        str | None, typer.Option(help="Resolution of the spectra: R, such as 2000, or a width, such as 1.8A.")
     ] = None,
     rest_frame: Annotated[bool, typer.Option("--rest-frame", help="Shift each spectrum to its rest frame.")] = False,
     join: Annotated[list[Path] | None, typer.Option(help="Catalogue of classes, redshifts ..., matched by id.")] = None,
@@ -55,7 +61,8 @@ def command(
     from rarespec.formats import reader_by_name
     from rarespec.formats.contained import read_limits
     from rarespec.formats.reader import SDSS_BAD_BITS, ReadOptions
-    from rarespec.spectrum import WavelengthGrid
+    from rarespec.spectrum import Resolution
+    from rarespec.survey.ingest.first_files import grid_of_text
     from rarespec.survey.ingest.reading import IngestOptions
     from rarespec.survey.ingest.run import run_ingest
 
@@ -64,10 +71,12 @@ def command(
             reader_by_name(format)
         reading = ReadOptions(air, SDSS_BAD_BITS if bad_bits is None else bits_of(bad_bits))
         limits = read_limits(time_limit, memory_limit)
-        options = IngestOptions(WavelengthGrid.parse(grid) if grid else None, rest_frame, format, None, reading, limits)
+        sharpness = Resolution.parse(resolution) if resolution else None
+        options = IngestOptions(None, rest_frame, format, None, reading, limits, sharpness)
+        options = replace(options, grid=grid_of_text(grid, options) if grid else None)
     with progress("ingest", "files") as show:
         survey, report = run_ingest(paths, into, options, join or [], jobs, show, scheduler)
-    say_json(report.to_json()) if as_json else say_lines(account(survey, report))
+    say_json(_as_json(survey, report)) if as_json else say_lines(account(survey, report))
     raise typer.Exit(Exit.DEFECTS if report.spectra["defective"] else Exit.DONE)
 
 
@@ -76,6 +85,12 @@ def bits_of(text: str) -> int:
         return int(text, 0)
     except ValueError:
         raise ValueError(f"--bad-bits {text}: write a number such as 0xFFFF0000") from None
+
+
+def _as_json(survey: Survey, report: IngestReport) -> dict[str, Any]:
+    from rarespec.survey.fit_of_grid import fits_of
+
+    return report.to_json() | {"grid": str(survey.grid), "fit": [asdict(fit) for fit in fits_of(survey)]}
 
 
 def account(survey: Survey, report: IngestReport) -> list[str]:
@@ -90,6 +105,7 @@ def account(survey: Survey, report: IngestReport) -> list[str]:
     if report.spectra["stored"] + report.spectra["repeated"] > report.files["stored"] + report.files["repeated"]:
         lines.append(f"  spectra    {report.spectra['stored']:>12}  stored, {report.spectra['repeated']} repeated")
     lines += [f"  skipped    {count:>12}  {reason}" for reason, count in report.skipped.items()]
+    lines += _about_grid(survey) if len(survey) else []
     if report.unmatched:
         lines.append(f"  unmatched  {report.unmatched:>12}  not in the joined catalogue")
     if report.not_joined:
@@ -106,3 +122,16 @@ def account(survey: Survey, report: IngestReport) -> list[str]:
             lines += [f"  {defect.source}: {defect.detail}" for defect in survey.defects[:N_TOLD]]
         lines.append(f"  every defect is listed in {survey.path / 'defects.csv'}")
     return lines
+
+
+def _about_grid(survey: Survey) -> list[str]:
+    """Which grid it is and why, and how it fits the spectra of the survey."""
+    from rarespec.survey.fit_of_grid import fits_of
+
+    grid = survey.grid
+    first, last = grid.wavelength[0], grid.wavelength[-1]
+    why = survey.manifest.provenance[-1].get("grid_from")
+    named = f"{grid.name}, " if grid.name else ""
+    chosen = f"; {why}" if why else ""
+    lines = [f"  grid       {named}{first:.1f}-{last:.1f} A, {grid.n_pixels} pixels{chosen}"]
+    return lines + [f"             {note}" for fit in fits_of(survey) for note in fit.in_words()]

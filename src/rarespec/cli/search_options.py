@@ -36,6 +36,9 @@ Classes = Annotated[list[str] | None, typer.Option("--class", help="List only th
 NotClasses = Annotated[list[str] | None, typer.Option("--not-class", help="Do not list these classes.")]
 Cone = Annotated[str | None, typer.Option(help="List only spectra within RA,DEC,RADIUS, in degrees.")]
 Radius = Annotated[float, typer.Option(help="Match radius for positions, in arcseconds.")]
+KnownResolution = Annotated[
+    str | None, typer.Option(help="Resolution of spectra given with --known: R, such as 5000, or a width such as 1.8A.")
+]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Scheduler = Annotated[str | None, typer.Option(help="Compute on this Dask cluster, for example tcp://host:8786.")]
 Device = Annotated[str | None, typer.Option(help="Where to compute features and graphs: cuda for a GPU.")]
@@ -59,6 +62,7 @@ class SearchOptions:
     not_classes: NotClasses = None
     cone: Cone = None
     radius: Radius = 2.0
+    known_resolution: KnownResolution = None
     seed: Seed = 0
     model: Model = None
     scheduler: Scheduler = None
@@ -85,6 +89,7 @@ class SearchOptions:
             engine=self.scheduler,
             device=self.device,
             model=self.model,
+            known_resolution=self.known_resolution,
         )
 
 

@@ -25,7 +25,10 @@ def command(
     layout: Annotated[str | None, typer.Option("--as", help=f"Write survey files instead: {LAYOUTS}.")] = None,
     out: Annotated[Path | None, typer.Option(help="Output directory for the survey files.")] = None,
     grid: Annotated[
-        str | None, typer.Option(help="Wavelength grid: paper, log:START:STEP:PIXELS or linear:...")
+        str | None,
+        typer.Option(
+            help="Wavelength grid: paper (the default), sdss, boss, lamost, desi, log:START:STEP:PIXELS, linear:..."
+        ),
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Number of worker processes. Default: one per core.")] = None,
 ) -> None:

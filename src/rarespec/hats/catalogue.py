@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rarespec.engines.here import Here
 from rarespec.errors import SurveyError, UsageError
 from rarespec.formats.matrices.multimodal_universe import Layout
@@ -20,7 +17,7 @@ from rarespec.formats.reader import MAX_ROWS, Found, ReadOptions
 from rarespec.formats.source import Source
 from rarespec.formats.stacks import Origin
 from rarespec.progress import Progress
-from rarespec.spectrum import PAPER_GRID, DefectError, Reason, Spectra, WavelengthGrid
+from rarespec.spectrum import DefectError, Reason, Spectra, WavelengthGrid
 from rarespec.survey.placement import place
 from rarespec.survey.store.location import is_remote, location
 
@@ -152,7 +149,9 @@ def name_of(pixel: Any) -> str:
     return f"Norder={pixel.order}/Npix={pixel.pixel}"
 
 
-def spectra_in(partition: pd.DataFrame, name: str, layout: Layout | Arms, grid: WavelengthGrid) -> Iterator[Found]:
+def spectra_in(
+    partition: pd.DataFrame, name: str, layout: Layout | Arms, grid: WavelengthGrid | None
+) -> Iterator[Found]:
     """Read all spectra of a partition on this grid, as an ingest would store them, and what is wrong with the others.
 
     Parameters
@@ -163,29 +162,25 @@ def spectra_in(partition: pd.DataFrame, name: str, layout: Layout | Arms, grid: 
         Of the partition; spectra name it as their source.
     layout : Layout or Arms
         Which columns hold the spectra.
-    grid : WavelengthGrid
-        On which the spectra are put.
+    grid : WavelengthGrid or None
+        On which the spectra are put; None to leave them on their own pixels.
 
     Yields
     ------
     Spectra, Defect or Skipped
         Spectra and defects in the order of the rows.
     """
-    for found in _as_they_are(partition, name, layout):
-        if isinstance(found, Spectra):
-            yield from place(found, grid)
-        else:
-            yield found
-
-
-def _as_they_are(partition: pd.DataFrame, name: str, layout: Layout | Arms) -> Iterator[Found]:
     if not len(partition):
         return
     table = _arrow(partition, layout)
     origin = Origin(cast(Source, _Named(name, Path(name))), ReadOptions())
     for first in range(0, len(table), MAX_ROWS):
         (batch,) = table.slice(first, MAX_ROWS).combine_chunks().to_batches()
-        yield from layout.spectra(batch, origin, first)
+        for found in layout.spectra(batch, origin, first):
+            if isinstance(found, Spectra) and grid is not None:
+                yield from place(found, grid)
+            else:
+                yield found
 
 
 @dataclass(frozen=True)
@@ -212,38 +207,6 @@ def _arrow_column(column: pd.Series) -> Any:
 
     nested = getattr(column.array, "struct_array", None)
     return pa.array(column, from_pandas=True) if nested is None else nested
-
-
-# ---- The grid of a search that learns: that of the spectra themselves, where they have one.
-
-
-DESI_GRID = WavelengthGrid("linear", 3600.0, 0.8, 7781)
-"""DESI's own pixels."""
-
-
-def grid_for(catalogue: Catalog, layout: Layout | Arms) -> WavelengthGrid:
-    """Choose the grid that the first spectra of a catalogue call for: DESI's own if they have its pixels.
-
-    Parameters
-    ----------
-    catalogue : Catalog
-        A catalogue of LSDB.
-    layout : Layout or Arms
-        Which columns hold the spectra.
-
-    Returns
-    -------
-    WavelengthGrid
-        DESI's grid, else the paper's.
-    """
-    wavelength = first_outcome(catalogue, _first_wavelengths, layout)
-    is_desi = wavelength is not None and DESI_GRID.offset_of(wavelength) is not None
-    return DESI_GRID if is_desi else PAPER_GRID
-
-
-def _first_wavelengths(partition: pd.DataFrame, pixel: Any, layout: Layout | Arms) -> NDArray[np.float64] | None:
-    found = _as_they_are(partition.iloc[:MAX_ROWS], name_of(pixel), layout)
-    return next((spectra.wavelength for spectra in found if isinstance(spectra, Spectra)), None)
 
 
 # ---- A function over the partitions of a catalogue, through LSDB: one that fails is reported and does not stop the
@@ -299,7 +262,7 @@ def over_partitions(
     """
     client = _active_client()
     travelling = client.scatter(shared, broadcast=True, hash=False) if client else shared
-    mapped = _mapped(catalogue, function, travelling)
+    mapped = catalogue.map_partitions(_box_result, function, travelling, include_pixel=True, meta=_box(None).iloc[:0])
     pixels = mapped.get_ordered_healpix_pixels()
     at_once = AT_ONCE if client is None else max(AT_ONCE, 2 * sum(client.nthreads().values()))
     n_failed = 0
@@ -312,34 +275,6 @@ def over_partitions(
         if progress:
             progress(n_done, len(pixels))
         yield name_of(pixel), outcome
-
-
-def first_outcome(
-    catalogue: Catalog, function: Callable[[pd.DataFrame, Any, Any], Outcome | None], shared: Any
-) -> Outcome | None:
-    """Compute `function(partition, pixel, shared)` until a partition has an answer.
-
-    Parameters
-    ----------
-    catalogue : Catalog
-        A catalogue of LSDB.
-    function : callable
-        Of (partition, pixel, shared); returns None where a partition has no answer.
-    shared : object
-        What every call needs.
-
-    Returns
-    -------
-    object or None
-        The first answer; None if no partition has one. Those that cannot be read are passed over.
-    """
-    mapped = _mapped(catalogue, function, shared)
-    outcomes = (_compute(mapped, pixel) for pixel in mapped.get_ordered_healpix_pixels())
-    return next((one for one in outcomes if one is not None and not isinstance(one, Failed)), None)
-
-
-def _mapped(catalogue: Catalog, function: Callable[..., Any], shared: Any) -> Any:
-    return catalogue.map_partitions(_box_result, function, shared, include_pixel=True, meta=_box(None).iloc[:0])
 
 
 def _active_client() -> Any:

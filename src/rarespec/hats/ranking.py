@@ -26,6 +26,7 @@ from rarespec.searching.report import sentence
 from rarespec.searching.yields.yield_curve import YieldCurve
 from rarespec.spectrum import Defect, Reason, Skipped, Spectra
 from rarespec.storage.text import printable, thousands
+from rarespec.survey.fit_of_grid import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +50,8 @@ class Account:
     """Reason -> the first spectrum with this reason, and the detail."""
     without_arms: Counter[str] = field(default_factory=Counter)
     """Arms that are empty or masked -> how many spectra were scored without them."""
+    outside: float = 0.0
+    """Sum over the spectra of the share of their good pixels that lies outside the grid."""
 
     def refuse(self, reason: str, id: str, detail: str) -> None:
         """Count a spectrum that cannot be used.
@@ -65,9 +68,10 @@ class Account:
         self.unusable[reason] += 1
         self.example.setdefault(reason, f"{id}: {detail}")
 
-    def note_arms(self, spectra: Spectra) -> None:
-        """Count the spectra of which an arm is empty or masked."""
+    def note_losses(self, spectra: Spectra) -> None:
+        """Count what spectra on the grid have lost: arms that are empty or masked, and pixels outside the grid."""
         self.without_arms.update(arms for arms in spectra.catalogue.get(EMPTY_ARMS, []) if arms)
+        self.outside += sum(spectra.catalogue["outside"])
 
     def __add__(self, other: Account) -> Account:
         return Account(
@@ -77,6 +81,7 @@ class Account:
             self.unusable + other.unusable,
             other.example | self.example,
             self.without_arms + other.without_arms,
+            self.outside + other.outside,
         )
 
 
@@ -142,7 +147,7 @@ def score_partition(partition: pd.DataFrame, pixel: Any, scoring: Scoring) -> tu
         elif isinstance(found, Skipped):
             account.unusable[found.reason] += found.count
         else:
-            account.note_arms(found)
+            account.note_losses(found)
             best.add(_candidates(found, scoring, account, best.least))
     return best.rows, account
 
@@ -225,7 +230,7 @@ class HatsRanking:
     @property
     def problems(self) -> list[str]:
         """What was wrong with the examples, and every spectrum that was not scored, by reason; one line each."""
-        own = (self._unusable(), self._without_arms(), self._partitions(), self._repeated_ids())
+        own = (self._unusable(), self._without_arms(), self._outside(), self._partitions(), self._repeated_ids())
         return [*self.lesson_problems, *(line for lines in own for line in lines)]
 
     def _unusable(self) -> list[str]:
@@ -239,6 +244,15 @@ class HatsRanking:
     def _without_arms(self) -> list[str]:
         counts = self.account.without_arms.most_common()
         return [f"scored without arm {arms}, which is empty or masked: {thousands(n)} spectra" for arms, n in counts]
+
+    def _outside(self) -> list[str]:
+        if not self.account.outside:
+            return []
+        share, grid = self.account.outside / self.account.scored, self.provenance["grid"]
+        return [
+            f"{percent(share)} of the good pixels lie outside the grid of this search ({grid}); "
+            "grid= of rs.search_hats keeps them when you learn from examples"
+        ]
 
     def _partitions(self) -> list[str]:
         lines = [f"partition {name} could not be read: {why}" for name, why in self.unread.items()]

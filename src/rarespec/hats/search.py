@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rarespec.errors import UsageError
 from rarespec.formats.matrices.multimodal_universe import Layout
 from rarespec.formats.matrices.nested_spectra import Arms
-from rarespec.hats.catalogue import Failed, grid_for, layout_in, only_needed, open_catalogue, over_partitions
+from rarespec.hats.catalogue import Failed, layout_in, only_needed, open_catalogue, over_partitions
 from rarespec.hats.ranking import Account, Best, HatsRanking, Scoring, score_partition
 from rarespec.hats.training import SAMPLE, training_survey
 from rarespec.progress import Progress
@@ -41,7 +41,7 @@ class HatsPlan:
     Parameters
     ----------
     grid : WavelengthGrid, optional
-        Wavelengths of the survey to learn from; by default what the first spectra call for. A model has its own.
+        Wavelengths of the survey to learn from; by default what the first spectra drawn call for. A model has its own.
     sample : int
         How many spectra to learn from, drawn from all partitions in proportion to their size.
     workspace : path, optional
@@ -100,8 +100,8 @@ def search_hats(
     top : int
         How many candidates to keep.
     grid : WavelengthGrid, optional
-        Wavelengths of the survey to learn from; by default DESI's own for DESI's pixels, else the paper's. A model has
-        its own.
+        Wavelengths of the survey to learn from; by default what the first spectra drawn call for, such as DESI's own
+        for DESI. A model has its own.
     sample : int
         How many spectra to learn from, drawn from all partitions in proportion to their size.
     workspace : path, optional
@@ -186,9 +186,8 @@ def _learn_and_rank(
     folder: Path,
     progress: Progress | None,
 ) -> HatsRanking:
-    grid = plan.grid or grid_for(catalogue, layout)
     place = folder / f"{catalogue.name}.survey"
-    survey = training_survey(catalogue, request, place, layout, grid, plan.sample, progress)
+    survey = training_survey(catalogue, request, place, layout, plan.grid, plan.sample, progress)
     lesson = rank_survey(survey, replace(request, engine=None))
     model = SearchModel.of(lesson)
     if plan.is_kept:

@@ -143,7 +143,7 @@ class Drawing:
     """Name of the partition -> how many rows are drawn."""
     layout: Layout | Arms
     """Which columns hold the spectra."""
-    grid: WavelengthGrid
+    grid: WavelengthGrid | None
     seed: int
 
 
@@ -152,7 +152,7 @@ def training_survey(
     request: SearchRequest,
     into: Path,
     layout: Layout | Arms,
-    grid: WavelengthGrid,
+    grid: WavelengthGrid | None,
     sample: int = SAMPLE,
     progress: Progress | None = None,
 ) -> Survey:
@@ -170,8 +170,8 @@ def training_survey(
         Directory of the survey.
     layout : Layout or Arms
         Which columns hold the spectra.
-    grid : WavelengthGrid
-        Its wavelengths.
+    grid : WavelengthGrid or None
+        Its wavelengths; None for what the first spectra drawn call for.
     sample : int
         How many others.
     progress : callable, optional
@@ -246,7 +246,7 @@ def draw(partition: pd.DataFrame, pixel: Any, drawing: Drawing) -> list[Spectra]
     Returns
     -------
     list of Spectra
-        On the grid. Spectra that cannot be used are left out.
+        On the grid, if there is one. Spectra that cannot be used are left out.
     """
     # By the partition, not by its turn: the sample is the same on any number of workers.
     rng = np.random.default_rng([drawing.seed, pixel.order, pixel.pixel])

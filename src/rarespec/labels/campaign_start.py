@@ -66,6 +66,7 @@ class CampaignStart:
         try:
             kept = json.loads(path.read_bytes())
             found, blind = (kept.pop("format"), kept.pop("version")), kept.pop("blind", False)
+            kept.setdefault("known_resolution", None)  # campaigns of earlier versions do not say it
             if found == (FORMAT, VERSION):
                 _check_kinds(kept, blind)
                 return cls(_request(kept), blind)

@@ -16,6 +16,7 @@ from rarespec.features.recipe import Recipe
 from rarespec.gpu.device import check_device_name
 from rarespec.rankers.by_name import NAMES, by_name
 from rarespec.searching.selection import Selection
+from rarespec.spectrum import Resolution
 from rarespec.survey.engine_for import AnyEngine
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ class SearchRequest:
         "cuda" for a GPU.
     model : path or SearchModel, optional
         Rank with what an earlier search learned, instead of `known`.
+    known_resolution : float or str, optional
+        Resolving power of spectra that are given as examples, 5000, or the width of their lines, ``"1.8A"``; by default
+        as their files say. Sharper ones are smoothed to the resolution of the survey, where that is known.
 
     Raises
     ------
@@ -83,6 +87,7 @@ class SearchRequest:
     engine: AnyEngine = None
     device: str | None = None
     model: str | os.PathLike[str] | SearchModel | None = None
+    known_resolution: float | str | None = None
 
     def __post_init__(self) -> None:
         self._replace_nothing()
@@ -97,6 +102,7 @@ class SearchRequest:
         _check_place(self.device, self.engine)
         _check_ranker(self.method, self.params)
         self.make_recipe()
+        self.resolution_of_known()
         if self.model is not None:
             self._check_model()
 
@@ -118,6 +124,24 @@ class SearchRequest:
             The recipe that was given, or the one with the name that was given.
         """
         return recipe_named(self.recipe) if isinstance(self.recipe, str) else self.recipe
+
+    def resolution_of_known(self) -> Resolution | None:
+        """Give the resolution of spectra that are given as examples; None if their files say it.
+
+        Returns
+        -------
+        Resolution or None
+            As given.
+
+        Raises
+        ------
+        UsageError
+            If it is no resolution.
+        """
+        try:
+            return None if self.known_resolution is None else Resolution.parse(self.known_resolution)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rarespec.errors import UsageError
+from rarespec.features.steps.running_median import WindowFilter
 from rarespec.gpu.device import usable_device
 from rarespec.progress import Progress
 from rarespec.rankers.ranker import Fit, Ranker
@@ -110,18 +111,24 @@ def prepare_search(
     """
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
     device = usable_device(request.device)
-    known = examples_of(opened, request.known, request.radius_arcsec)
+    resolution = request.resolution_of_known()
+    known = examples_of(opened, request.known, request.radius_arcsec, resolution)
     others = None
     if request.non_members is not None:
-        others = examples_of(opened, request.non_members, request.radius_arcsec)
+        others = examples_of(opened, request.non_members, request.radius_arcsec, resolution)
     features = features_of(opened, request.make_recipe(), progress=progress, engine=request.engine, device=device)
     give_back_freed()
     rows, without_features = gather_rows(features, known, others)
     ranker, chosen = ranker_for(request), request.selection.choose(opened)
     find_listed(rows, chosen)  # before anything is learned: without an unlabelled row there is nothing to learn from
-    problems = known.problems + (others.problems if others else []) + without_features
+    problems = [*known.problems, *(others.problems if others else []), *without_features, *widened_windows(features)]
     lost = known.lost or bool(others and others.lost) or bool(without_features)
     return PreparedSearch(request, rows, ranker, chosen, problems, lost, device)
+
+
+def widened_windows(features: FeatureSet) -> list[str]:
+    """Tell of windows that are narrower than three pixels of the grid, and so were widened."""
+    return [step.widened for step in features.recipe.steps_ if isinstance(step, WindowFilter) and step.widened]
 
 
 def search_with_model(

@@ -11,6 +11,14 @@ from numpy.typing import NDArray
 
 ON_GRID_TOLERANCE = 0.02
 """Largest distance, in pixels, at which an input pixel lies on the grid. float32 log10 wavelengths are off by 0.003."""
+MOST_PIXELS = 20_000
+"""Pixels of a grid that is made after spectra; finer ones are binned. A block of 2048 such rows is 160 MB."""
+ROUNDED = 0.005
+"""Pixels by which a grid that is made after spectra may be off, so that its numbers are short."""
+FINE_STEPS = 0.1
+"""Of unevenly sampled wavelengths, this share has steps smaller than the grid that is made after them."""
+ANGSTROMS = {"a": 1.0, "angstrom": 1.0, "nm": 10.0, "um": 1e4, "micron": 1e4}
+"""Angstrom per unit, as it may stand behind a number of a grid."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,9 @@ class WavelengthGrid:
         Parameters
         ----------
         text : str
-            `paper`, `log:START:STEP:PIXELS` (log10 Angstrom) or `linear:START:STEP:PIXELS` (Angstrom).
+            A name (`paper`, `sdss`, `boss`, `lamost`, `desi`), `log:START:STEP:PIXELS` (log10 of Angstrom) or
+            `linear:START:STEP:PIXELS` (Angstrom). Wavelengths may have a unit, A, nm or um:
+            `linear:0.8um:0.001um:1601`, `log:360nm:1e-4:4600`.
 
         Returns
         -------
@@ -78,19 +88,58 @@ class WavelengthGrid:
         Examples
         --------
         >>> from rarespec.spectrum import WavelengthGrid
-        >>> WavelengthGrid.parse("linear:3600:0.8:7781").n_pixels
+        >>> WavelengthGrid.parse("desi").n_pixels
         7781
+        >>> print(WavelengthGrid.parse("linear:0.8um:1nm:1601"))
+        linear:8000:10:1601
         """
-        if text == "paper":
-            return PAPER_GRID
+        if text in NAMED_GRIDS:
+            return NAMED_GRIDS[text]
         try:
+            if text.count(":") != 3:
+                raise ValueError("neither a name nor SPACING:START:STEP:PIXELS")
             spacing, start, step, n_pixels = text.split(":")
-            return cls(spacing, float(start), float(step), int(n_pixels))  # type: ignore[arg-type]
+            return cls(spacing, *_numbers_of(spacing, start, step), int(n_pixels))  # type: ignore[arg-type]
         except ValueError as error:
             raise ValueError(
-                f"{text!r} is not a wavelength grid ({error}); "
-                "write paper, log:3.5930:1e-4:3601 or linear:3600:0.8:7781"
+                f"{text!r} is not a wavelength grid ({error}); write {', '.join(NAMED_GRIDS)}, "
+                "log:3.5930:1e-4:3601, linear:3600:0.8:7781 or linear:0.8um:0.001um:1601"
             ) from None
+
+    @classmethod
+    def like(cls, wavelength: NDArray[Any]) -> WavelengthGrid:
+        """Make the grid that follows these wavelengths: from the first to the last, log or linear, with their step.
+
+        Parameters
+        ----------
+        wavelength : ndarray
+            Pixel centres, (p,) vacuum Angstrom, increasing. If they are uneven, the grid is even and about as fine as
+            their finest part.
+
+        Returns
+        -------
+        WavelengthGrid
+            The grid, with at most 20 000 pixels; beyond that its pixels are a whole number of times as wide.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two wavelengths, or they do not increase.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rarespec.spectrum import WavelengthGrid
+        >>> print(WavelengthGrid.like(np.linspace(8000.0, 24000.0, 1601)))
+        linear:8000:10:1601
+        """
+        given = np.asarray(wavelength, dtype=np.float64)
+        if given.ndim != 1 or len(given) < 2 or not (given[0] > 0 and (np.diff(given) > 0).all()):
+            raise ValueError("a grid is made after at least two positive wavelengths that increase")
+        log = np.log10(given)
+        is_log = _unevenness(log) <= _unevenness(given)
+        position = log if is_log else given
+        return _even_grid("log" if is_log else "linear", position, _step_of(position))
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> WavelengthGrid:
@@ -120,6 +169,35 @@ class WavelengthGrid:
 
     def __str__(self) -> str:
         return f"{self.spacing}:{self.start:.10g}:{self.step:.10g}:{self.n_pixels}"
+
+    @property
+    def name(self) -> str | None:
+        """What `parse` calls this grid: paper, sdss, boss, lamost or desi; None for any other."""
+        return next((name for name, grid in NAMED_GRIDS.items() if grid == self), None)
+
+    def part(self, first: float, last: float) -> WavelengthGrid:
+        """Return the grid with the same pixels that reaches from one wavelength to another.
+
+        Parameters
+        ----------
+        first, last : float
+            Vacuum Angstrom; the nearest pixels are the ends. They may lie beyond the ends of this grid.
+
+        Returns
+        -------
+        WavelengthGrid
+            The grid.
+
+        Examples
+        --------
+        >>> from rarespec.spectrum import WavelengthGrid
+        >>> print(WavelengthGrid("linear", 4000.0, 2.0, 100).part(3996.0, 4010.0))
+        linear:3996:2:8
+        """
+        start, stop = np.round(self.pixel_of(np.array([first, last]))).astype(int).tolist()
+        n_pixels = max(stop - start + 1, 2)
+        position = self.start + self.step * np.array([start, start + n_pixels - 1])
+        return _even_grid(self.spacing, position, self.step)
 
     @cached_property
     def wavelength(self) -> NDArray[np.float64]:
@@ -176,8 +254,72 @@ class WavelengthGrid:
         return offset if on_grid else None
 
 
+def _numbers_of(spacing: str, start: str, step: str) -> tuple[float, float]:
+    """Start and step of a grid. A start with a unit is a wavelength, also on a log grid."""
+    first, is_wavelength = angstroms_in(start)
+    width, has_unit = angstroms_in(step)
+    if spacing == "log":
+        if has_unit:
+            raise ValueError("the step of a log grid has no unit")
+        if is_wavelength and not first > 0:
+            raise ValueError("wavelengths are positive")
+        return (float(np.log10(first)) if is_wavelength else first), width
+    if is_wavelength != has_unit:
+        raise ValueError("give both start and step a unit, or neither")
+    return first, width
+
+
+def angstroms_in(text: str) -> tuple[float, bool]:
+    """Read a number, in Angstrom if a unit stands behind it, and say whether one does."""
+    number = text.strip().lower().replace("å", "a").replace("µ", "u").replace("μ", "u")
+    for unit in sorted(ANGSTROMS, key=len, reverse=True):
+        if number.endswith(unit):
+            return round(float(number.removesuffix(unit)) * ANGSTROMS[unit], 9), True
+    return float(number), False
+
+
+def _unevenness(position: NDArray[np.float64]) -> float:
+    """How much steps differ from the usual one; a few odd ones, as between the orders of a spectrum, do not matter."""
+    steps = np.diff(position)
+    usual = np.median(steps)
+    return float(np.median(np.abs(steps - usual)) / usual)
+
+
+def _step_of(position: NDArray[np.float64]) -> float:
+    mean = (position[-1] - position[0]) / (len(position) - 1)
+    if np.abs(position - (position[0] + mean * np.arange(len(position)))).max() < mean:
+        return float(mean)
+    return float(np.quantile(np.diff(position), FINE_STEPS))
+
+
+def _even_grid(spacing: Literal["log", "linear"], position: NDArray[np.float64], step: float) -> WavelengthGrid:
+    """Make the grid from the first position to the last, with numbers as short as its pixels allow."""
+    n_pixels = round(float(position[-1] - position[0]) / step) + 1
+    wider = -(-n_pixels // MOST_PIXELS)
+    start = float(position[0]) + (wider - 1) / 2 * step
+    step, n_pixels = step * wider, max(n_pixels // wider, 2)
+    return WavelengthGrid(
+        spacing, _shorten(start, ROUNDED * step), _shorten(step, ROUNDED * step / n_pixels), int(n_pixels)
+    )
+
+
+def _shorten(value: float, tolerance: float) -> float:
+    """The number with the fewest digits that is as near as this."""
+    rounded = (float(f"{value:.{digits}g}") for digits in range(1, 17))
+    return next((short for short in rounded if abs(short - value) <= tolerance), value)
+
+
 PAPER_GRID = WavelengthGrid("log", 3.5930, 1e-4, 3601)
 """The grid of Du et al. (2016): 3917.4 to 8974.3 Angstrom, 1e-4 in log10, SDSS's own pixels."""
+
+NAMED_GRIDS = {
+    "paper": PAPER_GRID,
+    "sdss": WavelengthGrid("log", 3.5790, 1e-4, 3861),
+    "boss": WavelengthGrid("log", 3.5520, 1e-4, 4651),
+    "lamost": WavelengthGrid("log", 3.5680, 1e-4, 3911),
+    "desi": WavelengthGrid("linear", 3600.0, 0.8, 7781),
+}
+"""Name for `--grid` -> the survey's own pixels, from the bluest to the reddest that its files have."""
 
 
 # ---- Wavelengths measured in air, turned into vacuum wavelengths.

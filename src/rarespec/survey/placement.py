@@ -27,9 +27,10 @@ def place(spectra: Spectra, grid: WavelengthGrid, rest_frame: bool = False) -> I
     Yields
     ------
     Spectra or Defect
-        With the columns that every survey has: coverage of the grid, S/N, and whether errors are known.
+        With the columns that every survey has: coverage of the grid, the share of the spectrum outside it, S/N, and
+        whether errors are known.
     """
-    for part in _at_rest(spectra) if rest_frame else [spectra]:
+    for part in at_rest(spectra) if rest_frame else [spectra]:
         if isinstance(part, Defect):
             yield part
             continue
@@ -38,10 +39,33 @@ def place(spectra: Spectra, grid: WavelengthGrid, rest_frame: bool = False) -> I
         except DefectError as error:
             yield from (_defect(part, i, error.reason, error.detail) for i in range(len(part)))
             continue
-        yield from _usable(placed, part)
+        yield from _usable(placed, part, share_outside(part, grid))
 
 
-def _at_rest(spectra: Spectra) -> Iterator[Spectra | Defect]:
+def share_outside(spectra: Spectra, grid: WavelengthGrid) -> NDArray[np.float64]:
+    """Find which share of the good pixels of each spectrum lies outside a grid.
+
+    Parameters
+    ----------
+    spectra : Spectra
+        As a file has them.
+    grid : WavelengthGrid
+        Of the survey.
+
+    Returns
+    -------
+    (n,) float64 array
+        Between 0 and 1; 0 for a spectrum without good pixels.
+    """
+    pixel = grid.pixel_of(spectra.wavelength)
+    is_outside = (pixel < -0.5) | (pixel > grid.n_pixels - 0.5)
+    if not is_outside.any():
+        return np.zeros(len(spectra))
+    n_good = (~spectra.bad).sum(axis=1)
+    return (~spectra.bad[:, is_outside]).sum(axis=1) / np.maximum(n_good, 1)
+
+
+def at_rest(spectra: Spectra) -> Iterator[Spectra | Defect]:
     """Shift spectra to rest, one stack each, since each has a redshift of its own."""
     redshifts = spectra.catalogue.get("z") or [None] * len(spectra)
     for i, z in enumerate(redshifts):
@@ -53,7 +77,7 @@ def _at_rest(spectra: Spectra) -> Iterator[Spectra | Defect]:
             yield to_rest_frame(spectra.take(np.array([i])), float(z))
 
 
-def _usable(placed: Spectra, original: Spectra) -> Iterator[Spectra | Defect]:
+def _usable(placed: Spectra, original: Spectra, outside: NDArray[np.float64]) -> Iterator[Spectra | Defect]:
     good = ~placed.bad
     coverage = good.mean(axis=1)
     usable = coverage > 0
@@ -61,7 +85,7 @@ def _usable(placed: Spectra, original: Spectra) -> Iterator[Spectra | Defect]:
         yield _defect(placed, i, *_why_unusable(original, i))
     if usable.any():
         kept = placed if usable.all() else placed.take(np.flatnonzero(usable))
-        yield _describe(kept, coverage[usable])
+        yield _describe(kept, coverage[usable], outside[usable])
 
 
 def _why_unusable(original: Spectra, i: int) -> tuple[Reason, str]:
@@ -74,12 +98,13 @@ def _why_unusable(original: Spectra, i: int) -> tuple[Reason, str]:
     return Reason.NO_OVERLAP, "all its good pixels lie outside the survey's grid"
 
 
-def _describe(spectra: Spectra, coverage: NDArray[np.float64]) -> Spectra:
-    """Add the columns that every survey has: the common ones, coverage of the grid, and whether errors are known."""
+def _describe(spectra: Spectra, coverage: NDArray[np.float64], outside: NDArray[np.float64]) -> Spectra:
+    """Add the columns that every survey has: the common ones, how grid and spectrum overlap, if errors are known."""
     columns: dict[str, list[Any]] = {name: [None] * len(spectra) for name in COMMON_COLUMNS}
     columns |= spectra.catalogue
     columns["snr"] = [_snr(spectra, i) if snr is None else snr for i, snr in enumerate(columns["snr"])]
     columns["coverage"] = coverage.round(6).tolist()
+    columns["outside"] = outside.round(6).tolist()
     columns["has_ivar"] = [spectra.ivar is not None] * len(spectra)
     return Spectra(spectra.wavelength, spectra.flux, spectra.ivar, spectra.bad, columns)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from rarespec.pages.notebook import facts, note, show_card, small_table
 from rarespec.storage.text import printable, thousands
+from rarespec.survey.fit_of_grid import fits_of
 from rarespec.survey.store.accounts import NAME as DEFECTS
 from rarespec.survey.store.location import sizes_below
 from rarespec.survey.survey import Survey
@@ -19,14 +21,18 @@ PERCENTILES = (5, 25, 50, 75, 95)
 
 
 def summarise(survey: Survey) -> dict[str, Any]:
-    """Counts, wavelength range, coverage, S/N, redshifts, classes, defects and history of a survey."""
-    grid = survey.grid
+    """Counts, grid and how it fits, resolution, coverage, S/N, redshifts, classes, defects, history of a survey."""
+    grid, resolution, fits = survey.grid, survey.resolution, fits_of(survey)
     return {
         "path": str(survey.path),
         "spectra": len(survey),
         "bytes": sum(sizes_below(survey.path).values()),
         "grid": grid.to_json(),
         "wavelength": [float(grid.wavelength[0]), float(grid.wavelength[-1])],
+        "grid_name": grid.name,
+        "fit": [asdict(fit) for fit in fits],
+        "notes": [line for fit in fits for line in fit.in_words()],
+        "resolution": None if resolution is None else str(resolution),
         "rest_frame": survey.manifest.rest_frame,
         "columns": survey.catalogue.columns,
         "surveys": _counts(survey, "survey"),

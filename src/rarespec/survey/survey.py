@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.errors import UsageError
-from rarespec.spectrum import PAPER_GRID, Defect, Spectra, Spectrum, WavelengthGrid
+from rarespec.spectrum import Defect, Resolution, Spectra, Spectrum, WavelengthGrid
 from rarespec.survey.store import arrays
 from rarespec.survey.store.accounts import load_defects
 from rarespec.survey.store.catalogue import Catalogue
@@ -144,7 +144,7 @@ class Survey:
 
     @classmethod
     def create(
-        cls, path: str | os.PathLike[str], grid: WavelengthGrid = PAPER_GRID, rest_frame: bool = False
+        cls, path: str | os.PathLike[str], grid: WavelengthGrid | str | None = None, rest_frame: bool = False
     ) -> Survey:
         """Make a new, empty survey.
 
@@ -152,8 +152,9 @@ class Survey:
         ----------
         path : path or str
             The directory, which must be absent or empty. Traces of an interrupted attempt do not matter.
-        grid : WavelengthGrid
-            The wavelengths on which all spectra are stored.
+        grid : WavelengthGrid or str, optional
+            The wavelengths on which all spectra are stored, or their text form, such as ``"desi"``. By default the
+            first spectra that are added decide; until then `grid` is the paper's.
         rest_frame : bool
             Shift each spectrum to its rest frame by its redshift.
 
@@ -172,8 +173,9 @@ class Survey:
         root = location(path)
         if _is_in_use(root):
             raise UsageError(f"{root}: already exists and is not empty; open it, or choose another directory")
-        with SurveyWriter(root, grid, rest_frame) as writer:
-            if not writer.manifest.generation:
+        wanted = WavelengthGrid.parse(grid) if isinstance(grid, str) else grid
+        with SurveyWriter(root, wanted, rest_frame) as writer:
+            if not writer.manifest.generation or writer.has_grid != writer.manifest.has_grid:
                 writer.commit()
         return cls.open(root)
 
@@ -181,6 +183,13 @@ class Survey:
     def grid(self) -> WavelengthGrid:
         """The wavelengths that all spectra share."""
         return self.manifest.grid
+
+    @property
+    def resolution(self) -> Resolution | None:
+        """How sharp its spectra are: as said at ingest, as their files say, or as is usual for their survey."""
+        from rarespec.survey.resolution import resolution_of
+
+        return resolution_of(self) if len(self) else None
 
     def __len__(self) -> int:
         return self.manifest.n_rows

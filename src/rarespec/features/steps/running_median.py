@@ -189,6 +189,9 @@ def _continue_ends(xp: Any, flux: Array, start: int, stop: int) -> Array:
 WIDEST_NETWORK = 31
 """Pixels. Above it, NumPy rows go to SciPy, whose time grows with the logarithm of the width."""
 
+LEAST_PIXELS = 3
+"""Of a window on a grid so coarse that the width asked for would have fewer in the middle of the grid."""
+
 ROWS_PER_BLOCK = 512
 """Rows that are bridged, then filtered: few enough for the copy to stay in the last cache."""
 
@@ -265,7 +268,8 @@ def pixel_widths(grid: WavelengthGrid, width_angstrom: float) -> NDArray[np.intp
     """Return the width of the window at each pixel of the grid.
 
     It is the odd number nearest to `width_angstrom` divided by the width of the pixel, and at least 1; of two equally
-    near ones the larger. 10 Angstrom on the paper's grid are 11 pixels at 3917 Angstrom and 5 at 8974 Angstrom.
+    near ones the larger. 10 Angstrom on the paper's grid are 11 pixels at 3917 Angstrom and 5 at 8974 Angstrom. On a
+    coarse grid, where that would be 1 in the middle of the grid, it is at least 3 everywhere.
 
     Parameters
     ----------
@@ -286,7 +290,27 @@ def pixel_widths(grid: WavelengthGrid, width_angstrom: float) -> NDArray[np.intp
     """
     if not 0 < width_angstrom < float("inf"):
         raise ValueError(f"the width of a filter must be positive, not {width_angstrom} Angstrom")
-    return 2 * np.floor(width_angstrom / np.diff(grid.edges) / 2).astype(np.intp) + 1
+    widths = 2 * np.floor(width_angstrom / np.diff(grid.edges) / 2).astype(np.intp) + 1
+    return np.maximum(widths, LEAST_PIXELS) if is_coarse(grid, width_angstrom) else widths
+
+
+def is_coarse(grid: WavelengthGrid, width_angstrom: float) -> bool:
+    """Say whether a window of this width has fewer than 3 pixels in the middle of the grid.
+
+    Parameters
+    ----------
+    grid : WavelengthGrid
+        Wavelengths of the pixels.
+    width_angstrom : float
+        Width of the window.
+
+    Returns
+    -------
+    bool
+        True if `pixel_widths` widens it to 3 pixels.
+    """
+    middle = grid.n_pixels // 2
+    return bool(width_angstrom < (LEAST_PIXELS - 1) * np.diff(grid.edges[middle : middle + 2])[0])
 
 
 class WindowFilter(RowStep):
@@ -320,6 +344,25 @@ class WindowFilter(RowStep):
             Start, stop and width, in pixels.
         """
         return _segments(n_pixels, self._grid_of(n_pixels), self.width_angstrom, self.width_pixels)
+
+    @property
+    def widened(self) -> str:
+        """What a person is told of a window that is narrower than 3 pixels of the grid; empty for any other."""
+        if not self._is_widened:
+            return ""
+        pixel = float(np.diff(self.grid.wavelength).mean())  # type: ignore[union-attr]
+        return (
+            f"the window of {self.width_angstrom:g} A that features use is narrower than {LEAST_PIXELS} pixels of this "
+            f"grid: it has {LEAST_PIXELS} pixels, about {LEAST_PIXELS * pixel:.3g} A"
+        )
+
+    @property
+    def _is_widened(self) -> bool:
+        return self.width_pixels is None and self.grid is not None and is_coarse(self.grid, self.width_angstrom)
+
+    def deciding_values(self) -> dict[str, Any]:
+        """Values that decide about the result: a window that is widened gives another one than in earlier versions."""
+        return self.get_params(deep=False) | ({"least_pixels": LEAST_PIXELS} if self._is_widened else {})
 
     def _grid_of(self, n_pixels: int) -> WavelengthGrid | None:
         return PAPER_GRID if self.grid is None and n_pixels == PAPER_GRID.n_pixels else self.grid

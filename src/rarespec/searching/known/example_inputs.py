@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import glob
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,8 @@ from rarespec.formats.contained import end_readers
 from rarespec.formats.source import is_zarr
 from rarespec.searching.known.example_file import ExampleInput, Unusable, examples_in, unusable
 from rarespec.searching.known.example_table import ExampleTable, find_used_columns
-from rarespec.spectrum import Defect, DefectError, Reason, Skipped, Spectra, Spectrum
+from rarespec.spectrum import Defect, DefectError, Reason, Resolution, Skipped, Spectra, Spectrum
+from rarespec.spectrum.resolution import resolution_in, smooth
 from rarespec.survey import Survey
 from rarespec.survey.ingest.inputs import input_files
 from rarespec.survey.placement import place
@@ -79,17 +82,47 @@ def _sky_column(table: Any, names: list[str]) -> dict[str, Any]:
     return {"ra": np.atleast_1d(coordinates.ra.deg), "dec": np.atleast_1d(coordinates.dec.deg)}
 
 
-# ---- Spectra given as examples: on the grid of the survey, and many of them as one stack.
+# ---- Spectra given as examples: on the grid of the survey, at its resolution, and many of them as one stack.
 
 
 NO_REDSHIFT = "the survey is in the rest frame, and this spectrum has no redshift"
 
 
-def on_grid(spectra: Spectra, survey: Survey) -> Iterator[Spectrum | Unusable]:
-    """Yield each spectrum as the survey would store it, or why it cannot."""
+class Matching:
+    """Brings example spectra to the resolution of a survey where both are known, and counts what it did."""
+
+    def __init__(self, survey: Survey, given: Resolution | None = None) -> None:
+        self._survey = survey
+        self._given = given
+        self._counts: Counter[tuple[Resolution, int]] = Counter()
+
+    @cached_property
+    def _wanted(self) -> Resolution | None:
+        return self._survey.resolution
+
+    def bring(self, spectrum: Spectrum) -> Spectrum:
+        """Smooth a spectrum, which is on the grid of the survey, if it is sharper than those of the survey."""
+        own = self._given or resolution_in(spectrum.catalogue)
+        if own is None or self._wanted is None:
+            return spectrum
+        sharper = own.compare(self._wanted, self._survey.grid)
+        self._counts[own, sharper] += 1
+        return smooth(alone(spectrum), self._survey.grid, own, self._wanted)[0] if sharper > 0 else spectrum
+
+    def in_words(self) -> Iterator[str]:
+        """Say what was done to how many, a line for each resolution."""
+        for (own, sharper), n in self._counts.items():
+            if sharper > 0:
+                yield f"smoothed from {own} to the {self._wanted} of the survey: {n} example spectra"
+            elif sharper < 0:
+                yield f"less sharp ({own}) than the survey ({self._wanted}), used as they are: {n} example spectra"
+
+
+def on_grid(spectra: Spectra, survey: Survey, matching: Matching) -> Iterator[Spectrum | Unusable]:
+    """Yield each spectrum as the survey would store it, at its resolution, or why it cannot."""
     for placed in place(spectra, survey.grid, survey.manifest.rest_frame):
         if isinstance(placed, Spectra):
-            yield from placed
+            yield from map(matching.bring, placed)
         elif placed.reason == Reason.NO_REDSHIFT:
             yield Unusable(f"{placed.id}: {placed.reason}: {NO_REDSHIFT}")
         else:

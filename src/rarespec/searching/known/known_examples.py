@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from rarespec.errors import UsageError
 from rarespec.searching.known.example_file import ExampleInput, Unusable
-from rarespec.searching.known.example_inputs import on_grid, read_examples, stack_spectra
+from rarespec.searching.known.example_inputs import Matching, on_grid, read_examples, stack_spectra
 from rarespec.searching.known.example_rows import ExampleRows
 from rarespec.searching.known.example_table import ExampleTable
 from rarespec.searching.request import check_radius
-from rarespec.spectrum import Spectra, Spectrum
+from rarespec.spectrum import Resolution, Spectra, Spectrum
 from rarespec.survey import Survey
 
 TOLD = 5
@@ -53,7 +53,9 @@ class Examples:
     lost: bool
 
 
-def examples_of(survey: Survey, known: Any, radius_arcsec: float = 2.0) -> Examples:
+def examples_of(
+    survey: Survey, known: Any, radius_arcsec: float = 2.0, resolution: Resolution | None = None
+) -> Examples:
     """Find examples in the survey, or put them on its grid.
 
     Parameters
@@ -66,6 +68,8 @@ def examples_of(survey: Survey, known: Any, radius_arcsec: float = 2.0) -> Examp
         of any survey. One of them or a list, also of several forms.
     radius_arcsec : float
         How far from a given position a spectrum of the survey may be.
+    resolution : Resolution, optional
+        Of the spectra given; by default as their files say. Sharper ones than the survey's are smoothed.
 
     Returns
     -------
@@ -80,7 +84,7 @@ def examples_of(survey: Survey, known: Any, radius_arcsec: float = 2.0) -> Examp
     check_radius(radius_arcsec)
     if not len(survey):
         raise UsageError(f"{survey.path}: the survey is empty; add spectra with `rarespec ingest`")
-    gathering = _Gathering(survey, radius_arcsec)
+    gathering = _Gathering(survey, radius_arcsec, Matching(survey, resolution))
     for given in read_examples(known, survey):
         gathering.add(given)
     examples = gathering.examples()
@@ -92,8 +96,9 @@ def examples_of(survey: Survey, known: Any, radius_arcsec: float = 2.0) -> Examp
 class _Gathering:
     """Examples as they come in. Rows of the survey are known at once, ids of spectra are looked up at the end."""
 
-    def __init__(self, survey: Survey, radius_arcsec: float) -> None:
+    def __init__(self, survey: Survey, radius_arcsec: float, matching: Matching) -> None:
         self._survey = survey
+        self._matching = matching
         self._found: list[int | Spectrum] = []
         self._problems: list[str] = []
         self._n_harmless = 0
@@ -110,7 +115,7 @@ class _Gathering:
             self._n_given += given.count
             self._problems.append(given.problem)
         elif isinstance(given, Spectra):
-            for spectrum in on_grid(given, self._survey):
+            for spectrum in on_grid(given, self._survey, self._matching):
                 self.add(spectrum)
         else:
             self._n_given += 1
@@ -119,7 +124,7 @@ class _Gathering:
     def examples(self) -> Examples:
         rows, spectra = self._in_the_survey()
         ids, elsewhere = self._name_once(spectra)
-        for line in _repeats(rows, self._survey):
+        for line in (*_repeats(rows, self._survey), *self._matching.in_words()):
             self._tell(line)
         places = np.array(list(rows), dtype=np.intp)
         stack = stack_spectra(elsewhere, ids) if elsewhere else None

@@ -5,16 +5,26 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from rarespec.formats.contained import USUAL_LIMITS, read_limits
 from rarespec.formats.reader import ReadOptions
-from rarespec.spectrum import WavelengthGrid
+from rarespec.spectrum import Resolution, WavelengthGrid
 from rarespec.survey.engine_for import AnyEngine
+from rarespec.survey.fit_of_grid import fits_of
+from rarespec.survey.ingest.first_files import grid_of_text
 from rarespec.survey.ingest.reading import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
 from rarespec.survey.survey import Survey
 
+WORTH_A_WARNING = 0.01
+"""Share of the good pixels that the grid leaves out; `rarespec info` tells of any."""
+
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+class GridWarning(UserWarning):
+    """The grid of the survey leaves out a part of the spectra; `rarespec info` says how much."""
 
 
 class DefectsWarning(UserWarning):
@@ -35,6 +45,7 @@ def ingest(
     engine: AnyEngine = None,
     time_limit: float = USUAL_LIMITS.seconds,
     memory_limit: float = USUAL_LIMITS.memory / 1e9,
+    resolution: float | str | None = None,
 ) -> Survey:
     """Read survey files into a survey on disk, which is made or grown.
 
@@ -51,8 +62,11 @@ def ingest(
     format : str, optional
         Name of a reader; by default each file is recognised by its structure.
     grid : WavelengthGrid or str, optional
-        The wavelength grid, or its text form (``"log:3.5930:1e-4:3601"``); by default that of the survey that grows,
-        and the paper's for a new one.
+        The wavelength grid, or its text form: ``"desi"``, ``"log:3.5930:1e-4:3601"``, ``"linear:0.8um:1nm:1601"`` or
+        ``"like:FILE"``. By default that of the survey that grows; a new one gets the grid that its first files call
+        for: sdss, boss, lamost or desi for spectra of these surveys, otherwise the sampling of the spectra over the
+        range that at least half of them cover, with at most 20 000 pixels. A `GridWarning` says if it leaves out more
+        than 1 % of the spectra.
     rest_frame : bool
         Shift each spectrum to its rest frame by its redshift.
     join : path, str or sequence of them
@@ -69,6 +83,9 @@ def ingest(
         Seconds in which a file must give its next spectra; a large file gets a second more for every 10 MB.
     memory_limit : float
         Gigabytes that the process which reads a file may use.
+    resolution : float or str, optional
+        Resolving power of the spectra, 2000, or the width of their lines, ``"1.8A"``. Examples of another instrument
+        are smoothed to it by a search.
 
     Returns
     -------
@@ -97,9 +114,10 @@ def ingest(
     3
     """
     reading = ReadOptions(air=air) if sdss_bad_bits is None else ReadOptions(air=air, sdss_bad_bits=sdss_bad_bits)
-    grid = WavelengthGrid.parse(grid) if isinstance(grid, str) else grid
     limits = read_limits(time_limit, memory_limit)
-    options = IngestOptions(grid, rest_frame, format, None, reading, limits)
+    sharpness = None if resolution is None else Resolution.parse(resolution)
+    options = IngestOptions(None, rest_frame, format, None, reading, limits, sharpness)
+    options = replace(options, grid=grid_of_text(grid, options) if isinstance(grid, str) else grid)
     survey, report = run_ingest(_as_list(paths), into, options, _as_list(join), jobs, engine=engine)
     if report.spectra["defective"]:
         warnings.warn(
@@ -108,6 +126,9 @@ def ingest(
             DefectsWarning,
             stacklevel=2,
         )
+    for fit in fits_of(survey):
+        if fit.outside >= WORTH_A_WARNING:
+            warnings.warn(fit.in_words()[0], GridWarning, stacklevel=2)
     return survey
 
 

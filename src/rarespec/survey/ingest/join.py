@@ -16,7 +16,7 @@ from rarespec.spectrum import DefectError, Spectra
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FILLED_HERE = ("source", "coverage", "has_ivar")
+FILLED_HERE = ("source", "coverage", "outside", "has_ivar")
 """Columns that say how a spectrum came to be stored; a catalogue's own of the same name is kept as `file_NAME`."""
 
 

@@ -9,9 +9,10 @@ from rarespec.formats import read_here
 from rarespec.formats.contained import USUAL_LIMITS, ReadLimits, read_contained
 from rarespec.formats.reader import Found, ReadOptions
 from rarespec.formats.readers import read_plain
-from rarespec.spectrum import Defect, Skipped, Spectra, WavelengthGrid
+from rarespec.spectrum import Defect, Resolution, Skipped, Spectra, WavelengthGrid
+from rarespec.survey.grid_choice import Call, calls_of
 from rarespec.survey.ingest.join import join_catalogue
-from rarespec.survey.placement import place
+from rarespec.survey.placement import at_rest, place
 
 # ---- What the user may choose about an ingest.
 
@@ -23,7 +24,7 @@ class IngestOptions:
     Parameters
     ----------
     grid : WavelengthGrid, optional
-        By default that of the survey, and the paper's for a new one.
+        By default that of the survey; for a new one, what its first spectra call for.
     rest_frame : bool
         Shift each spectrum to its rest frame by its redshift.
     format : str, optional
@@ -34,6 +35,8 @@ class IngestOptions:
         How files are read.
     limits : ReadLimits
         A file that takes more time or memory than this is a defect.
+    resolution : Resolution, optional
+        Of all spectra, where their files do not say it.
     """
 
     grid: WavelengthGrid | None = None
@@ -42,6 +45,7 @@ class IngestOptions:
     join: str | None = None
     reading: ReadOptions = field(default_factory=ReadOptions)
     limits: ReadLimits = USUAL_LIMITS
+    resolution: Resolution | None = None
 
 
 # ---- What happens to one input file inside the process that reads it: read, joined, placed on the grid.
@@ -71,6 +75,30 @@ def plain_outcomes(options: IngestOptions, path: str) -> list[Outcome] | None:
     """Read a sound file of a fixed layout in this process; None for a file that needs a process of its own."""
     found = read_plain(path, options.format, options.reading)
     return None if found is None else list(_prepare(found, options))
+
+
+def read_calls(path: str, options: IngestOptions) -> Iterator[list[Call]]:
+    """Find which grids the spectra of one file call for, stack by stack; what is wrong with them is said later."""
+    found = read_plain(path, options.format, options.reading)
+    if found is None:
+        return (some for some in read_contained(calls_in, options, path, options.limits) if isinstance(some, list))
+    return _calls(found, options)
+
+
+def calls_in(options: IngestOptions, path: str) -> Iterator[list[Call]]:
+    """Find as `read_calls` does, in this process."""
+    return _calls(read_here(path, options.format, options.reading), options)
+
+
+def _calls(found: Iterable[Found], options: IngestOptions) -> Iterator[list[Call]]:
+    for item in found:
+        if not isinstance(item, Spectra):
+            continue
+        if not options.rest_frame:
+            yield calls_of(item)
+            continue
+        joined = join_catalogue(item, options.join)[0] if options.join else item
+        yield [call for part in at_rest(joined) if isinstance(part, Spectra) for call in calls_of(part)]
 
 
 def _prepare(found: Iterable[Found], options: IngestOptions) -> Iterator[Outcome]:

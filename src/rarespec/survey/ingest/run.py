@@ -13,18 +13,17 @@ from rarespec.errors import UsageError
 from rarespec.formats import reader_by_name
 from rarespec.formats.contained import end_readers
 from rarespec.progress import Progress
-from rarespec.spectrum import PAPER_GRID, Defect, Skipped, Spectra, WavelengthGrid
+from rarespec.spectrum import Defect, Skipped, Spectra
 from rarespec.storage.processes import available_cores
 from rarespec.storage.text import printable
 from rarespec.survey.engine_for import AnyEngine, engine_for
+from rarespec.survey.ingest.first_files import grid_of_files
 from rarespec.survey.ingest.inputs import input_files
 from rarespec.survey.ingest.pool import read_all
 from rarespec.survey.ingest.reading import IngestOptions, Outcome, Unmatched
+from rarespec.survey.resolution import resolution_given
 from rarespec.survey.store.accounts import IngestReport
-from rarespec.survey.store.commit import recover
 from rarespec.survey.store.intake import Intake
-from rarespec.survey.store.manifest import NAME as MANIFEST
-from rarespec.survey.store.manifest import Manifest
 from rarespec.survey.store.writer import SurveyWriter, provenance_entry
 from rarespec.survey.survey import Survey
 
@@ -89,18 +88,21 @@ def _run(
     root = Path(into)
     if options.format:
         reader_by_name(options.format)
-    options = replace(options, grid=options.grid or _grid_of(root))
-    assert options.grid
     if engine is not None and files:
         engine.require(Path(files[0]))
     with SurveyWriter(root, options.grid, options.rest_frame) as writer, _scratch(root, engine) as scratch:
-        intake = Intake(writer, _provenance(options, join))
+        _check_resolution(writer, options)
+        provenance = _provenance(options, join)
         if join:
             from rarespec.survey.ingest.join import prepare
 
             options = replace(options, join=prepare(join, Path(scratch) / "join.arrow", options.limits))
-        _note_what_is_no_file(found, intake)
         try:
+            if not writer.has_grid:
+                provenance |= _decide_grid(writer, files, options)
+            options = replace(options, grid=writer.manifest.grid)
+            intake = Intake(writer, provenance)
+            _note_what_is_no_file(found, intake)
             _take_files(files, options, engine, jobs or _usual_jobs(len(files)), intake, progress)
         finally:
             end_readers()
@@ -118,10 +120,13 @@ def _scratch(root: Path, engine: Engine | None) -> tempfile.TemporaryDirectory[s
     return tempfile.TemporaryDirectory(dir=root.absolute().parent, prefix=f".{root.name}-")
 
 
-def _grid_of(root: Path) -> WavelengthGrid:
-    """Find the grid of the survey that is to grow, also after an interruption; the paper's for a new one."""
-    recover(root)
-    return Manifest.load(root).grid if (root / MANIFEST).exists() else PAPER_GRID
+def _decide_grid(writer: SurveyWriter, files: list[str], options: IngestOptions) -> dict[str, str]:
+    """Give a new survey the grid that its first files call for, and say what the provenance says about it."""
+    choice = grid_of_files(files, options)
+    if choice is None:  # no file can be read: whoever mends one decides
+        return {}
+    writer.decide_grid(choice.grid)
+    return choice.record
 
 
 def _note_what_is_no_file(found: list[str | Defect | Skipped], intake: Intake) -> None:
@@ -137,9 +142,21 @@ def _note_what_is_no_file(found: list[str | Defect | Skipped], intake: Intake) -
             intake.report.skipped[item.reason] += item.count
 
 
+def _check_resolution(writer: SurveyWriter, options: IngestOptions) -> None:
+    """A survey has one resolution, as it has one grid."""
+    given = resolution_given(writer.manifest)
+    if options.resolution is not None and given not in (None, options.resolution):
+        raise UsageError(f"{writer.root}: this survey has {given}, not {options.resolution}; use another survey")
+
+
 def _provenance(options: IngestOptions, join: Sequence[str | os.PathLike[str]]) -> dict[str, object]:
+    resolution = {} if options.resolution is None else {"resolution": str(options.resolution)}
     return provenance_entry(
-        "ingest", format=options.format, join=[os.fspath(name) for name in join], reading=asdict(options.reading)
+        "ingest",
+        format=options.format,
+        join=[os.fspath(name) for name in join],
+        reading=asdict(options.reading),
+        **resolution,
     )
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rarespec.spectrum import Defect, Spectra
 from rarespec.spectrum.spectra import COMMON_COLUMNS
+from rarespec.survey.grid_choice import choose_from_stacks
 from rarespec.survey.placement import place
 from rarespec.survey.store import accounts as defect_table
 from rarespec.survey.store.accounts import IngestReport
@@ -104,7 +105,7 @@ OF_A_FILE = 1000
 """New columns that one file may bring. The richest headers of surveys have some hundred cards."""
 OF_A_SURVEY = 4000
 
-ALWAYS = frozenset((*COMMON_COLUMNS, "coverage", "has_ivar"))
+ALWAYS = frozenset((*COMMON_COLUMNS, "coverage", "outside", "has_ivar"))
 
 
 class ColumnLimit:
@@ -219,7 +220,8 @@ def append_to(survey: Survey, stacks: Iterable[Spectra], action: str = "append")
     survey : Survey
         The survey.
     stacks : iterable of Spectra
-        In the frame of the survey; put on its grid if they are not.
+        In the frame of the survey; put on its grid if they are not. The first of them decide about the grid of a survey
+        that has none yet.
     action : str
         What the provenance calls this change.
 
@@ -228,10 +230,16 @@ def append_to(survey: Survey, stacks: Iterable[Spectra], action: str = "append")
     IngestReport
         How many were stored, repeated and defective.
     """
-    with SurveyWriter(survey.path, survey.grid, survey.manifest.rest_frame) as writer:
-        intake = Intake(writer, provenance_entry(action))
+    with SurveyWriter(survey.path, None, survey.manifest.rest_frame) as writer:
+        record = {}
+        if not writer.has_grid:
+            choice, stacks = choose_from_stacks(stacks)
+            if choice is not None:
+                writer.decide_grid(choice.grid)
+                record = choice.record
+        intake = Intake(writer, provenance_entry(action, **record))
         for stack in stacks:
-            for item in place(stack, survey.grid):
+            for item in place(stack, writer.manifest.grid):
                 if isinstance(item, Spectra):
                     intake.store(action, item)
                 else:

@@ -193,6 +193,8 @@ NAMES = {dict: "a table", list: "a list", str: "a text", int: "a whole number", 
 NAME = "manifest.json"
 FORMAT = "rarespec-survey"
 VERSION = 1
+UNDECIDED = "to be taken from the first spectra"
+"""What the last entry of provenance says of the grid of an empty survey that may still get another one."""
 BLOCK_ROWS = 2048
 """Rows of one block: one chunk of each array, one catalogue file. 30 MB of flux on the paper's grid."""
 
@@ -244,6 +246,11 @@ class Manifest:
     @property
     def n_rows(self) -> int:
         return sum(block.rows for block in self.blocks)
+
+    @property
+    def has_grid(self) -> bool:
+        """Whether the grid is settled. An empty survey may wait for its first spectra; `grid` then stands in."""
+        return bool(self.blocks) or not (self.provenance and self.provenance[-1].get("grid") == UNDECIDED)
 
     def digests(self) -> dict[str, str]:
         """Every file of the survey but the manifest itself -> SHA-256."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rarespec._version import __version__ as rarespec_version
 from rarespec.errors import SurveyError, UsageError
-from rarespec.spectrum import Spectra, WavelengthGrid
+from rarespec.spectrum import PAPER_GRID, Spectra, WavelengthGrid
 from rarespec.spectrum.spectra import Catalogue
 from rarespec.survey.store import arrays
 from rarespec.survey.store.catalogue import Catalogue as StoredCatalogue
@@ -37,6 +37,7 @@ from rarespec.survey.store.location import refuse_remote
 from rarespec.survey.store.manifest import (
     ARRAYS,
     BLOCK_ROWS,
+    UNDECIDED,
     BlockRecord,
     Manifest,
     block_file,
@@ -57,8 +58,9 @@ class SurveyWriter:
     ----------
     root : Path
         Directory of the survey, made if it does not exist.
-    grid : WavelengthGrid
-        The wavelengths of a new survey; an existing one must have the same.
+    grid : WavelengthGrid or None
+        The wavelengths of a new survey; an existing one must have the same. None for those of the existing one; a new
+        one then has none before `decide_grid`.
     rest_frame : bool
         Whether its spectra are at rest; an existing survey must have the same.
     block_rows : int
@@ -73,7 +75,7 @@ class SurveyWriter:
     """
 
     def __init__(
-        self, root: Path, grid: WavelengthGrid, rest_frame: bool = False, block_rows: int = BLOCK_ROWS
+        self, root: Path, grid: WavelengthGrid | None, rest_frame: bool = False, block_rows: int = BLOCK_ROWS
     ) -> None:
         refuse_remote(root)
         self.root = root
@@ -84,7 +86,7 @@ class SurveyWriter:
         try:
             recover_locked(root)
             refuse_links_out(root)
-            self.manifest = _manifest_for(root, grid, rest_frame, block_rows)
+            self.manifest, self.has_grid = _manifest_for(root, grid, rest_frame, block_rows)
             self._start_buffer()
         except BaseException:
             self._exit.close()
@@ -95,6 +97,12 @@ class SurveyWriter:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._exit.close()
+
+    def decide_grid(self, grid: WavelengthGrid) -> None:
+        """Give a survey without spectra the wavelengths that it will have."""
+        _check_grid(self.root, grid, self.manifest.block_rows)
+        self.manifest, self.has_grid = replace(self.manifest, grid=grid), True
+        self._start_buffer()
 
     def _start_buffer(self) -> None:
         """Start with an empty block, or with the last one of the survey if it still has room."""
@@ -131,6 +139,7 @@ class SurveyWriter:
         """Take these spectra, which lie on the survey's grid; full blocks are written to the staging area."""
         if not np.array_equal(spectra.wavelength, self.manifest.grid.wavelength):
             raise ValueError("spectra are not on the survey's grid; use rarespec.spectrum.resample first")
+        self.has_grid = True
         start = 0
         while start < len(spectra):
             stop = min(len(spectra), start + self.manifest.block_rows - self._filled)
@@ -196,11 +205,20 @@ class SurveyWriter:
             columns=dict(self._columns),
             files=other,
             unfinished=unfinished,
-            provenance=self.manifest.provenance if provenance is None else provenance,
+            provenance=self._with_grid(self.manifest.provenance if provenance is None else provenance),
         )
         commit.publish(self.manifest)
         self._staged, self._commit, self._zarr = {}, None, None
         return self.manifest
+
+    def _with_grid(self, provenance: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+        """Let the last entry say that the grid is still to come, or no longer say so."""
+        if not self.has_grid:
+            entries = provenance or (provenance_entry("create"),)
+            return (*entries[:-1], entries[-1] | {"grid": UNDECIDED})
+        if provenance and provenance[-1].get("grid") == UNDECIDED:
+            return (*provenance, provenance_entry("create", grid=str(self.manifest.grid)))
+        return provenance
 
     def _rows_on_disk(self) -> int:
         """Rows of the current block that are already part of the published survey."""
@@ -279,21 +297,31 @@ def _refuse_other_directories(root: Path) -> None:
         raise UsageError(f"{root}: already exists and is not a survey; choose another directory")
 
 
-def _manifest_for(root: Path, grid: WavelengthGrid, rest_frame: bool, block_rows: int) -> Manifest:
-    """Load the manifest of the survey that is there, which must have this grid, or make one for a new survey."""
+def _manifest_for(root: Path, grid: WavelengthGrid | None, rest_frame: bool, block_rows: int) -> tuple[Manifest, bool]:
+    """Load the manifest of the survey that is there, which must have this grid, or make one; say if it has a grid."""
     if not (root / MANIFEST).exists():
-        try:
-            check_block_size(block_rows, grid.n_pixels)
-        except ValueError as error:
-            raise UsageError(f"{root}: {grid} is not a valid grid for a survey ({error})") from None
-        return Manifest(grid, rest_frame, block_rows)
+        _check_grid(root, grid or PAPER_GRID, block_rows)
+        return Manifest(grid or PAPER_GRID, rest_frame, block_rows), grid is not None
     manifest = Manifest.load(root)
-    if manifest.grid != grid:
-        raise UsageError(f"{root}: this survey has the grid {manifest.grid}, not {grid}")
+    if grid is not None and not manifest.has_grid:
+        _check_grid(root, grid, manifest.block_rows)
+        manifest = replace(manifest, grid=grid)
+    if grid not in (None, manifest.grid):
+        raise UsageError(
+            f"{root}: this survey has the grid {manifest.grid}, not {grid}; it keeps its grid. Leave out --grid, or "
+            "ingest into a new survey"
+        )
     if manifest.rest_frame != rest_frame:
         frame = "rest" if manifest.rest_frame else "observed"
         raise UsageError(f"{root}: this survey is in the {frame} frame; spectra of both frames cannot be mixed")
-    return manifest
+    return manifest, grid is not None or manifest.has_grid
+
+
+def _check_grid(root: Path, grid: WavelengthGrid, block_rows: int) -> None:
+    try:
+        check_block_size(block_rows, grid.n_pixels)
+    except ValueError as error:
+        raise UsageError(f"{root}: {grid} is not a valid grid for a survey ({error})") from None
 
 
 def provenance_entry(action: str, **details: Any) -> dict[str, Any]:
