@@ -103,7 +103,8 @@ def test_scores_are_those_of_a_survey_of_the_coadd_files(layout, frame, catalogu
 
 def assert_same(table, expected):
     assert table["id"].tolist() == expected["id"].tolist()
-    np.testing.assert_allclose(table["score"], expected["score"], rtol=1e-5, atol=1e-6)
+    # a survey keeps its features in single precision; the best score is about 16
+    np.testing.assert_allclose(table["score"], expected["score"], rtol=1e-5, atol=1e-4)
     for name in ("ra", "dec", "z", "snr"):
         np.testing.assert_array_equal(table[name], expected[name])
 
@@ -131,10 +132,10 @@ def frame_of_joined(stack):
 def test_files_of_the_catalogue_can_be_ingested(catalogue, survey, tmp_path):
     files = [str(file) for file in partition_files(catalogue)]
     again = rs.ingest(files, tmp_path / "again.survey", grid=DESI_GRID)
-    rows = again.rows_of(survey.ids)
-    assert len(again) == len(survey) and (rows >= 0).all()
-    for name in ("flux", "bad"):
-        np.testing.assert_array_equal(getattr(again[rows[7]], name), getattr(survey[7], name))
+    assert sorted(again.ids) == sorted(survey.ids)
+    one, other = again.select(survey.ids.tolist()), survey.select(survey.ids.tolist())
+    for name in ("flux", "ivar", "bad"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
 @pytest.mark.parametrize("given", ["ids", "positions", "file"])
@@ -231,7 +232,7 @@ def test_pixels_next_to_an_empty_arm_do_not_reach_into_it(frame, survey, tmp_pat
     odd.to_parquet(file)
     (found,) = rs.read(file)
     assert found.catalogue["empty_arms"] == ["r"]
-    whole = survey[int(survey.rows_of(found.ids)[0])]
+    whole = survey[found.ids[0]]
     gap = (found.wavelength > 5800.5) & (found.wavelength < 7519.5)
     assert found.bad[0, gap].all() and gap.sum() > 2000
     pixel = DESI_GRID.offset_of(found.wavelength)

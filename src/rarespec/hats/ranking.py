@@ -146,7 +146,7 @@ def score_partition(partition: pd.DataFrame, pixel: Any, scoring: Scoring) -> tu
             account.refuse(found.reason.value, found.id, found.detail)
         elif isinstance(found, Skipped):
             account.unusable[found.reason] += found.count
-        else:
+        elif isinstance(found, Spectra):
             account.note_losses(found)
             best.add(_candidates(found, scoring, account, best.least))
     return best.rows, account
