@@ -52,6 +52,8 @@ class Account:
     """Arms that are empty or masked -> how many spectra were scored without them."""
     outside: float = 0.0
     """Sum over the spectra of the share of their good pixels that lies outside the grid."""
+    blank: dict[str, str] = field(default_factory=dict)
+    """Partition -> columns of the spectra without a value in any row: LSDB fills in a column that a file lacks."""
 
     def refuse(self, reason: str, id: str, detail: str) -> None:
         """Count a spectrum that cannot be used.
@@ -82,6 +84,7 @@ class Account:
             other.example | self.example,
             self.without_arms + other.without_arms,
             self.outside + other.outside,
+            self.blank | other.blank,
         )
 
 
@@ -141,6 +144,9 @@ def score_partition(partition: pd.DataFrame, pixel: Any, scoring: Scoring) -> tu
         The account of every spectrum.
     """
     best, account = Best(scoring.top), Account(read=len(partition))
+    blank = [name for name in scoring.layout.columns if len(partition) and partition[name].isna().all()]
+    if blank:
+        account.blank[name_of(pixel)] = ", ".join(blank)
     for found in spectra_in(partition, name_of(pixel), scoring.layout, scoring.model.grid):
         if isinstance(found, Defect):
             account.refuse(found.reason.value, found.id, found.detail)
@@ -256,6 +262,10 @@ class HatsRanking:
 
     def _partitions(self) -> list[str]:
         lines = [f"partition {name} could not be read: {why}" for name, why in self.unread.items()]
+        lines += [
+            f"partition {name} has no {columns} in any row; its file may lack the column"
+            for name, columns in self.account.blank.items()
+        ]
         if self.empty:
             some = ", ".join(self.empty[:TOLD]) + (", ..." if len(self.empty) > TOLD else "")
             lines.append(f"partitions without a spectrum: {len(self.empty)} ({some})")
