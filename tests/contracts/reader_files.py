@@ -367,6 +367,19 @@ def write_mmu(path: Path, arrays: dict[str, Any]) -> None:
     pq.write_table(pa.table(table), path)
 
 
+def write_arms(path: Path, arrays: dict[str, Any]) -> None:
+    """Two arms, the second of which starts where the first ends."""
+    columns = {name: array.tolist() for name, array in arrays.items() if array.shape == (N,) and name != "id"}
+    table: dict[str, Any] = {"TARGETID": arrays["id"].tolist()} | columns
+    for arm, pixels in (("b", slice(0, 400)), ("r", slice(400, None))):
+        wavelength = arrays["wavelength"][pixels].tolist()
+        rows = [
+            {name: array[i, pixels].tolist() for name, array in arrays.items() if array.ndim == 2} for i in range(N)
+        ]
+        table[f"spectra_{arm}"] = pa.array([row | {"wavelength": wavelength} for row in rows])
+    pq.write_table(pa.table(table), path)
+
+
 def write_csv(path: Path, arrays: dict[str, Any]) -> None:
     _one_spectrum(arrays).write(path, format="ascii.csv")
 
@@ -441,6 +454,7 @@ READER_FILES: dict[str, ReaderFile] = {
     "multispec": ReaderFile("iraf-multispec", GENERIC_WAVELENGTH, write_multispec, drop_primary_image),
     "rows": ReaderFile("fits-rows", GENERIC_WAVELENGTH, write_rows, drop_primary_image),
     "headerless": array_file("text-table", "star.txt", write_headerless),
+    "arms": array_file("nested-parquet", "rows.parquet", write_arms),
     "mmu": array_file("mmu-parquet", "rows.parquet", write_mmu),
     "csv": array_file("text-table", "star.csv", write_csv),
     "ecsv": array_file("text-table", "rows.ecsv", write_ecsv),

@@ -11,8 +11,8 @@ from astropy.io import fits
 
 from contracts.reader_files import add_multispec_cards
 from rarespec import formats
-from rarespec.formats.positions import degrees_of
 from rarespec.formats.fits.multispec import dispersion
+from rarespec.formats.positions import degrees_of
 from rarespec.formats.readers import reader_for
 from rarespec.formats.source import Source
 from rarespec.spectrum import Defect, DefectError, Noted, Reason, Spectra

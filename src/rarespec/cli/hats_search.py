@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rarespec.cli.exits import Exit
+from rarespec.cli.exits import Exit, arguments
 from rarespec.cli.search_options import SearchOptions
 from rarespec.cli.terminal import console, print_rows, say, say_json
 
@@ -50,10 +50,16 @@ def write_candidates(ranking: Ranking, out: Path) -> Path:
 
 
 def search_catalogue(
-    options: SearchOptions, out: Path | None, model: Path | None, send: bool, as_json: bool, verbose: bool = False
+    options: SearchOptions,
+    out: Path | None,
+    model: Path | None,
+    send: bool,
+    as_json: bool,
+    verbose: bool = False,
+    columns: list[str] | None = None,
 ) -> None:
     """Search, tell what became of every spectrum, and keep what was asked for."""
-    ranking = _ranking(options, model)
+    ranking = _ranking(options, model, columns or [])
     for problem in ranking.problems:
         say(problem, err=True)
     say(account_of(ranking), err=True)
@@ -71,13 +77,22 @@ def search_catalogue(
         raise typer.Exit(Exit.DEFECTS)
 
 
-def _ranking(options: SearchOptions, save_model: Path | None) -> HatsRanking:
+def _ranking(options: SearchOptions, save_model: Path | None, columns: list[str]) -> HatsRanking:
     from rarespec.cli.progress import progress
     from rarespec.hats.search import HatsPlan, rank_catalogue
 
     request = options.request()
+    with arguments():
+        plan = HatsPlan(save_model=save_model, columns=dict(map(_role_and_name, columns)))
     with progress("read", "partitions") as show:
-        return rank_catalogue(options.survey, request, HatsPlan(save_model=save_model), show)
+        return rank_catalogue(options.survey, request, plan, show)
+
+
+def _role_and_name(word: str) -> tuple[str, str]:
+    role, _, name = word.partition("=")
+    if not (role and name):
+        raise ValueError(f"--column {word}: write ROLE=NAME, for example spectrum=spectra_b,spectra_r,spectra_z")
+    return role, name
 
 
 def account_of(ranking: HatsRanking) -> str:

@@ -11,6 +11,7 @@ from rarespec.cli.exits import Exit, report_failures
 from rarespec.cli.hats_search import check_outputs, is_hats, search_catalogue, write_candidates
 from rarespec.cli.search_options import SearchOptions, Verbose, ranking_of, with_search_options
 from rarespec.cli.terminal import console, print_rows, say, say_json
+from rarespec.errors import UsageError
 
 if TYPE_CHECKING:
     from rarespec.searching.ranking import Ranking
@@ -32,6 +33,10 @@ def command(
         Path | None, typer.Option(help="Save the trained model, to search another survey with.")
     ] = None,
     send: Annotated[bool, typer.Option("--send", help="Send the table to TOPCAT or Aladin via SAMP.")] = False,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a HATS catalogue: ROLE=NAME of columns that cannot be guessed; may be repeated."),
+    ] = None,
     verbose: Verbose = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the candidates as JSON.")] = False,
 ) -> None:
@@ -43,8 +48,10 @@ def command(
     """
     check_outputs(out, save_model)
     if is_hats(options.survey):
-        search_catalogue(options, out, save_model, send, as_json, verbose)
+        search_catalogue(options, out, save_model, send, as_json, verbose, column)
         return
+    if column:
+        raise UsageError(f"{options.survey}: --column is for HATS catalogues; a survey knows its spectra")
     ranking = ranking_of(options)
     for problem in ranking.problems:
         say(problem, err=True)

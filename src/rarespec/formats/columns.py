@@ -197,21 +197,24 @@ class Roles:
     mask: str | None = None
 
     @classmethod
-    def among(cls, names: Iterable[str]) -> Roles:
-        names = list(names)
-        flux = find(names, FLUX)
+    def among(cls, names: Iterable[str], named: Mapping[str, str] | None = None) -> Roles:
+        names, named = list(names), named or {}
+        for role, name in named.items():
+            if name not in names:
+                raise missing(role, [name], names)
+        flux = named.get("flux") or find(names, FLUX)
         if flux is None:
             raise missing("flux", FLUX, names)
-        wavelength = find(names, WAVELENGTH)
+        wavelength = named.get("wavelength") or find(names, WAVELENGTH)
         log = wavelength is None
-        ivar = find(names, IVAR)
+        ivar = named.get("ivar") or (None if "error" in named else find(names, IVAR))
         return cls(
             flux,
             find(names, LOG_WAVELENGTH) if log else wavelength,
             log,
             ivar,
-            None if ivar else find(names, ERROR),
-            find(names, MASK),
+            None if ivar else named.get("error") or find(names, ERROR),
+            named.get("mask") or find(names, MASK),
         )
 
     @property
@@ -233,11 +236,12 @@ class Roles:
 # `<stem>`.
 
 
-IDS = ("id", "object_id", "objectid", "objid", "targetid", "specobjid", "spec_id", "obsid", "source_id", "name")
+# What belongs to the fibre comes before what a crossmatch may have added: the spectrum is of the fibre's target.
+IDS = ("id", "object_id", "targetid", "specobjid", "spec_id", "obsid", "objectid", "objid", "source_id", "name")
 NUMBERS = {
-    "ra": ("ra", "ra_deg", "raj2000", "ra_icrs", "ra_j2000", "target_ra", "plug_ra", "targ_ra", "ra_targ"),
+    "ra": ("target_ra", "plug_ra", "ra", "ra_deg", "raj2000", "ra_icrs", "ra_j2000", "targ_ra", "ra_targ"),
     "dec": (
-        *("dec", "dec_deg", "dej2000", "decj2000", "de_icrs", "dec_icrs", "dec_j2000", "target_dec", "plug_dec"),
+        *("target_dec", "plug_dec", "dec", "dec_deg", "dej2000", "decj2000", "de_icrs", "dec_icrs", "dec_j2000"),
         *("targ_dec", "dec_targ"),
     ),
     "z": ("z", "redshift", "z_best", "z_spec"),

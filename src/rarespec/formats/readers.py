@@ -72,6 +72,7 @@ READERS: dict[str, str] = {
     "hst-x1d": "surveys.hst",
     "eso-sdp": "surveys.eso",
     "iraf-multispec": "fits.multispec",
+    "nested-parquet": "matrices.nested_spectra",
     "mmu-parquet": "matrices.multimodal_universe",
     "fits-table": "fits.table",
     "fits-rows": "fits.rows",
@@ -90,6 +91,7 @@ FALLBACK = "specutils"
 NOT_FITS: dict[str, Container] = {
     "gaia-text": Container.TEXT,
     "gaia-parquet": Container.PARQUET,
+    "nested-parquet": Container.PARQUET,
     "mmu-parquet": Container.PARQUET,
     "text-table": Container.TEXT,
     "numpy": Container.NUMPY,

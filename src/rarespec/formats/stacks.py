@@ -78,7 +78,7 @@ def stacks_of_rows(
     n = len(block[roles.flux])
     catalogue = generic_catalogue(own, origin.source.name, origin.spare_ids(first, n))
     names = roles.on_pixels if axis else roles.used
-    for start, stop in _runs(block, roles, by_wavelength=axis is None):
+    for start, stop in runs_of_rows(block, roles, by_wavelength=axis is None):
         part = {name: values[start:stop] for name, values in catalogue.items()}
         try:
             run = {name: block[name][start:stop] for name in names}
@@ -116,8 +116,8 @@ def _matrix(rows: Column, role: str) -> NDArray[Any]:
     return np.ma.stack(rows) if any(isinstance(row, np.ma.MaskedArray) for row in rows) else np.stack(rows)
 
 
-def _runs(block: Mapping[str, Column], roles: Roles, by_wavelength: bool) -> Iterator[tuple[int, int]]:
-    """First and last + 1 of consecutive rows with the same wavelengths and the same lengths."""
+def runs_of_rows(block: Mapping[str, Column], roles: Roles, by_wavelength: bool) -> Iterator[tuple[int, int]]:
+    """Find the first and last + 1 of consecutive rows with the same wavelengths and the same lengths."""
     n = len(block[roles.flux])
     breaks = np.zeros(n + 1, dtype=bool)
     breaks[[0, n]] = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from rarespec.engines.here import Here
 from rarespec.errors import SurveyError, UsageError
 from rarespec.formats.matrices.multimodal_universe import Layout
-from rarespec.formats.reader import MAX_ROWS, ReadOptions
+from rarespec.formats.matrices.nested_spectra import Arms, layout_of
+from rarespec.formats.reader import MAX_ROWS, Found, ReadOptions
 from rarespec.formats.source import Source
 from rarespec.formats.stacks import Origin
 from rarespec.progress import Progress
-from rarespec.spectrum import Defect, Spectra, WavelengthGrid
+from rarespec.spectrum import DefectError, Reason, Spectra, WavelengthGrid
 from rarespec.survey.placement import place
 from rarespec.survey.store.location import is_remote, location
 
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 MARKS = ("hats.properties", "collection.properties", "properties")
 NAMING = ("hats_primary_table_url", "all_margins", "default_margin", "all_indexes", "default_index", "all_extensions")
 """Properties of a collection that name catalogues."""
-SPECTRUM = "spectrum"
+ROLES = ("spectrum", "flux", "wavelength", "ivar", "error", "mask", "arm")
+"""What a user may name: the columns of the spectra, and the fields in them."""
 
 
 def is_hats(place: str | os.PathLike[str]) -> bool:
@@ -57,20 +59,19 @@ def open_catalogue(catalogue: Catalog | str | os.PathLike[str]) -> Catalog:
     """Open the catalogue with all its columns; take one of LSDB, which may have been filtered, as it is."""
     lsdb = require_lsdb()
     if isinstance(catalogue, lsdb.catalog.Catalog):
-        return _with_spectra(cast(Any, catalogue))
+        return cast(Any, catalogue)
     root = location(cast(str, catalogue))
     if not is_hats(root):
         raise UsageError(f"{root}: not a HATS catalogue (no {MARKS[0]})")
     _check_within(root)
     try:
-        found = lsdb.open_catalog(str(root), columns="all", storage_options=_options(root))
+        return lsdb.open_catalog(str(root), columns="all", storage_options=_options(root))
     except OSError:
         raise
     except Exception as error:  # its files are read by several libraries, each with faults of its own
         raise UsageError(
             f"{root}: cannot be opened as a HATS catalogue ({type(error).__name__}: {str(error)[:300]}); copy it again"
         ) from error
-    return _with_spectra(found)
 
 
 def _check_within(root: Any) -> None:
@@ -87,15 +88,57 @@ def _check_within(root: Any) -> None:
             )
 
 
-def _with_spectra(found: Catalog) -> Catalog:
-    if SPECTRUM not in found.columns:
-        there = ", ".join(list(found.columns)[:12])
-        raise UsageError(f"{found.name}: no column {SPECTRUM!r}, as the Multimodal Universe has; there is {there}")
-    return found
-
-
 def _options(root: Any) -> dict[str, Any] | None:
     return dict(root.storage_options) if is_remote(root) else None
+
+
+# ---- Which columns hold the spectra.
+
+
+def layout_in(catalogue: Catalog, named: Mapping[str, Any] | None = None) -> Layout | Arms:
+    """Find the columns that hold the spectra, by their fields, before any partition is read.
+
+    Parameters
+    ----------
+    catalogue : Catalog
+        A catalogue of LSDB.
+    named : mapping, optional
+        What cannot be guessed: `spectrum`, a column or all arms of a spectrum; fields in it by their role.
+
+    Returns
+    -------
+    Layout or Arms
+        How to read a partition.
+
+    Raises
+    ------
+    UsageError
+        If no column holds spectra, or it is not clear which.
+    """
+    for role in named or {}:
+        if role not in ROLES:
+            raise UsageError(f"--column {role}: no such role; choose from {', '.join(ROLES)}")
+    try:
+        return layout_of(_schema(catalogue), named)
+    except DefectError as error:
+        raise UsageError(
+            f"{catalogue.name}: {error.detail}; open the catalogue with all its columns, or name them: "
+            "--column spectrum=spectra_b,spectra_r,spectra_z --column flux=NAME"
+        ) from None
+
+
+def only_needed(catalogue: Catalog, layout: Layout | Arms) -> Catalog:
+    """Leave out nested columns that are no spectra, such as light curves, so that they are not read."""
+    needed = [*layout.columns, *layout.scalars]
+    return catalogue if len(needed) == len(catalogue.columns) else cast(Any, catalogue[needed])
+
+
+def _schema(catalogue: Catalog) -> pa.Schema:
+    import pyarrow as pa
+
+    # The types of plain columns do not matter here.
+    kinds = {name: getattr(dtype, "pyarrow_dtype", pa.null()) for name, dtype in catalogue.dtypes.items()}
+    return pa.schema(list(kinds.items()))
 
 
 # ---- A partition as LSDB hands it out, and the spectra in it.
@@ -106,7 +149,9 @@ def name_of(pixel: Any) -> str:
     return f"Norder={pixel.order}/Npix={pixel.pixel}"
 
 
-def spectra_in(partition: pd.DataFrame, name: str, grid: WavelengthGrid | None) -> Iterator[Spectra | Defect]:
+def spectra_in(
+    partition: pd.DataFrame, name: str, layout: Layout | Arms, grid: WavelengthGrid | None
+) -> Iterator[Found]:
     """Read all spectra of a partition on this grid, as an ingest would store them, and what is wrong with the others.
 
     Parameters
@@ -115,18 +160,19 @@ def spectra_in(partition: pd.DataFrame, name: str, grid: WavelengthGrid | None) 
         As LSDB hands it out.
     name : str
         Of the partition; spectra name it as their source.
+    layout : Layout or Arms
+        Which columns hold the spectra.
     grid : WavelengthGrid or None
         On which the spectra are put; None to leave them on their own pixels.
 
     Yields
     ------
-    Spectra or Defect
-        In the order of the rows.
+    Spectra, Defect or Skipped
+        Spectra and defects in the order of the rows.
     """
     if not len(partition):
         return
-    table = _arrow(partition)
-    layout = Layout.of(table.schema)
+    table = _arrow(partition, layout)
     origin = Origin(cast(Source, _Named(name, Path(name))), ReadOptions())
     for first in range(0, len(table), MAX_ROWS):
         (batch,) = table.slice(first, MAX_ROWS).combine_chunks().to_batches()
@@ -145,11 +191,14 @@ class _Named:
     path: Path
 
 
-def _arrow(partition: pd.DataFrame) -> pa.Table:
+def _arrow(partition: pd.DataFrame, layout: Layout | Arms) -> pa.Table:
     import pyarrow as pa
 
-    columns = {name: _arrow_column(partition[name]) for name in partition.columns}
-    return pa.table({name: column for name, column in columns.items() if _is_used(name, column)})
+    needed = [*layout.columns, *layout.scalars]
+    lost = [name for name in needed if name not in partition.columns]
+    if lost:
+        raise DefectError(Reason.MISSING_COLUMN, f"it has no {', '.join(lost)}, which the catalogue has")
+    return pa.table({name: _arrow_column(partition[name]) for name in needed})
 
 
 def _arrow_column(column: pd.Series) -> Any:
@@ -158,12 +207,6 @@ def _arrow_column(column: pd.Series) -> Any:
 
     nested = getattr(column.array, "struct_array", None)
     return pa.array(column, from_pandas=True) if nested is None else nested
-
-
-def _is_used(name: str, column: Any) -> bool:
-    import pyarrow as pa
-
-    return name == SPECTRUM or not pa.types.is_nested(column.type)
 
 
 # ---- A function over the partitions of a catalogue, through LSDB: one that fails is reported and does not stop the

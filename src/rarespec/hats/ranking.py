@@ -13,6 +13,8 @@ from uuid import uuid4
 import numpy as np
 
 from rarespec.errors import UsageError
+from rarespec.formats.matrices.multimodal_universe import Layout
+from rarespec.formats.matrices.nested_spectra import EMPTY_ARMS, Arms
 from rarespec.hats.catalogue import name_of, spectra_in
 from rarespec.pages.html import Html, element
 from rarespec.pages.notebook import note, show_card
@@ -22,8 +24,9 @@ from rarespec.searching.model import SearchModel
 from rarespec.searching.notebook_view import first_candidates, first_problems
 from rarespec.searching.report import sentence
 from rarespec.searching.yields.yield_curve import YieldCurve
-from rarespec.spectrum import Defect, Reason, Spectra
+from rarespec.spectrum import Defect, Reason, Skipped, Spectra
 from rarespec.storage.text import printable, thousands
+from rarespec.survey.fit_of_grid import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +48,12 @@ class Account:
     """Reason -> how many."""
     example: dict[str, str] = field(default_factory=dict)
     """Reason -> the first spectrum with this reason, and the detail."""
+    without_arms: Counter[str] = field(default_factory=Counter)
+    """Arms that are empty or masked -> how many spectra were scored without them."""
+    outside: float = 0.0
+    """Sum over the spectra of the share of their good pixels that lies outside the grid."""
+    blank: dict[str, str] = field(default_factory=dict)
+    """Partition -> columns of the spectra without a value in any row: LSDB fills in a column that a file lacks."""
 
     def refuse(self, reason: str, id: str, detail: str) -> None:
         """Count a spectrum that cannot be used.
@@ -61,6 +70,11 @@ class Account:
         self.unusable[reason] += 1
         self.example.setdefault(reason, f"{id}: {detail}")
 
+    def note_losses(self, spectra: Spectra) -> None:
+        """Count what spectra on the grid have lost: arms that are empty or masked, and pixels outside the grid."""
+        self.without_arms.update(arms for arms in spectra.catalogue.get(EMPTY_ARMS, []) if arms)
+        self.outside += sum(spectra.catalogue["outside"])
+
     def __add__(self, other: Account) -> Account:
         return Account(
             self.read + other.read,
@@ -68,6 +82,9 @@ class Account:
             self.not_listed + other.not_listed,
             self.unusable + other.unusable,
             other.example | self.example,
+            self.without_arms + other.without_arms,
+            self.outside + other.outside,
+            self.blank | other.blank,
         )
 
 
@@ -95,6 +112,8 @@ class Scoring:
     """How each partition is scored: the best `top` rows by the model, without those that are not to be listed."""
 
     model: SearchModel
+    layout: Layout | Arms
+    """Which columns hold the spectra."""
     top: int
     unlisted: frozenset[str]
     """Known examples and known non-members."""
@@ -125,10 +144,16 @@ def score_partition(partition: pd.DataFrame, pixel: Any, scoring: Scoring) -> tu
         The account of every spectrum.
     """
     best, account = Best(scoring.top), Account(read=len(partition))
-    for found in spectra_in(partition, name_of(pixel), scoring.model.grid):
+    blank = [name for name in scoring.layout.columns if len(partition) and partition[name].isna().all()]
+    if blank:
+        account.blank[name_of(pixel)] = ", ".join(blank)
+    for found in spectra_in(partition, name_of(pixel), scoring.layout, scoring.model.grid):
         if isinstance(found, Defect):
             account.refuse(found.reason.value, found.id, found.detail)
-        else:
+        elif isinstance(found, Skipped):
+            account.unusable[found.reason] += found.count
+        elif isinstance(found, Spectra):
+            account.note_losses(found)
             best.add(_candidates(found, scoring, account, best.least))
     return best.rows, account
 
@@ -211,17 +236,36 @@ class HatsRanking:
     @property
     def problems(self) -> list[str]:
         """What was wrong with the examples, and every spectrum that was not scored, by reason; one line each."""
-        return [*self.lesson_problems, *self._unusable(), *self._partitions(), *self._repeated_ids()]
+        own = (self._unusable(), self._without_arms(), self._outside(), self._partitions(), self._repeated_ids())
+        return [*self.lesson_problems, *(line for lines in own for line in lines)]
 
     def _unusable(self) -> list[str]:
         account = self.account
         return [
-            f"not scored: {thousands(n)} spectra, {reason} (for example {account.example[reason]})"
+            f"not scored: {thousands(n)} spectra, {reason}"
+            + (f" (for example {account.example[reason]})" if reason in account.example else "")
             for reason, n in account.unusable.most_common()
+        ]
+
+    def _without_arms(self) -> list[str]:
+        counts = self.account.without_arms.most_common()
+        return [f"scored without arm {arms}, which is empty or masked: {thousands(n)} spectra" for arms, n in counts]
+
+    def _outside(self) -> list[str]:
+        if not self.account.outside:
+            return []
+        share, grid = self.account.outside / self.account.scored, self.provenance["grid"]
+        return [
+            f"{percent(share)} of the good pixels lie outside the grid of this search ({grid}); "
+            "grid= of rs.search_hats keeps them when you learn from examples"
         ]
 
     def _partitions(self) -> list[str]:
         lines = [f"partition {name} could not be read: {why}" for name, why in self.unread.items()]
+        lines += [
+            f"partition {name} has no {columns} in any row; its file may lack the column"
+            for name, columns in self.account.blank.items()
+        ]
         if self.empty:
             some = ", ".join(self.empty[:TOLD]) + (", ..." if len(self.empty) > TOLD else "")
             lines.append(f"partitions without a spectrum: {len(self.empty)} ({some})")

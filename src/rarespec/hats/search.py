@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rarespec.errors import UsageError
-from rarespec.hats.catalogue import Failed, open_catalogue, over_partitions
+from rarespec.formats.matrices.multimodal_universe import Layout
+from rarespec.formats.matrices.nested_spectra import Arms
+from rarespec.hats.catalogue import Failed, layout_in, only_needed, open_catalogue, over_partitions
 from rarespec.hats.ranking import Account, Best, HatsRanking, Scoring, score_partition
 from rarespec.hats.training import SAMPLE, training_survey
 from rarespec.progress import Progress
@@ -46,12 +48,15 @@ class HatsPlan:
         A new or empty directory that keeps the survey to learn from and the model; by default both are deleted.
     save_model : path, optional
         A file for what was learned.
+    columns : mapping, optional
+        Columns of the spectra, and fields in them, that cannot be guessed.
     """
 
     grid: WavelengthGrid | None = None
     sample: int = SAMPLE
     workspace: str | os.PathLike[str] | None = None
     save_model: str | os.PathLike[str] | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_kept(self) -> bool:
@@ -72,10 +77,13 @@ def search_hats(
     sample: int = SAMPLE,
     workspace: str | os.PathLike[str] | None = None,
     save_model: str | os.PathLike[str] | None = None,
+    columns: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> HatsRanking:
-    """Rank the spectra of a HATS catalogue (Multimodal Universe layout) by how much they resemble the known examples.
+    """Rank the spectra of a HATS catalogue by how much they resemble the known examples.
+
+    The spectra are nested columns with flux and wavelength: one, or one for each arm of the spectrograph.
 
     `rarespec.search` takes a catalogue as well; here you can also say how to learn from it. Every partition is read and
     scored by itself, on the workers of the Dask client where one is active, and only its best rows come back.
@@ -92,13 +100,17 @@ def search_hats(
     top : int
         How many candidates to keep.
     grid : WavelengthGrid, optional
-        Wavelengths of the survey to learn from; by default what the first spectra drawn call for. A model has its own.
+        Wavelengths of the survey to learn from; by default what the first spectra drawn call for, such as DESI's own
+        for DESI. A model has its own.
     sample : int
         How many spectra to learn from, drawn from all partitions in proportion to their size.
     workspace : path, optional
         A new or empty directory that keeps the survey to learn from and the model; by default both are deleted.
     save_model : path, optional
         A file for what was learned.
+    columns : mapping, optional
+        What cannot be guessed: `spectrum`, the nested column or the list of all arms of a spectrum; flux, wavelength,
+        ivar, error, mask and arm, the fields in it.
     progress : callable, optional
         Called with the partitions done, and in all: with known examples, while these are looked for and while a
         sample is drawn; then while all partitions are scored.
@@ -124,7 +136,7 @@ def search_hats(
     PosixPath('candidates.hats')
     """
     request = SearchRequest(known, top=top, model=model, **settings)
-    return rank_catalogue(catalogue, request, HatsPlan(grid, sample, workspace, save_model), progress)
+    return rank_catalogue(catalogue, request, HatsPlan(grid, sample, workspace, save_model, columns or {}), progress)
 
 
 def rank_catalogue(
@@ -154,25 +166,33 @@ def rank_catalogue(
     """
     _refuse_what_needs_a_survey(catalogue, request, plan)
     found = open_catalogue(catalogue)
+    layout = layout_in(found, plan.columns)
+    found = only_needed(found, layout)
     with _current_cluster(request.engine):
         if request.model is not None:
             given = request.model
             model = given if isinstance(given, SearchModel) else SearchModel.load(given)
-            scoring = Scoring(model, request.top, frozenset(model.known_ids))
+            scoring = Scoring(model, layout, request.top, frozenset(model.known_ids))
             return _rank(found, scoring, None, request.settings, progress)
         with _folder(plan.workspace) as folder:
-            return _learn_and_rank(found, request, plan, Path(folder), progress)
+            return _learn_and_rank(found, layout, request, plan, Path(folder), progress)
 
 
 def _learn_and_rank(
-    catalogue: Catalog, request: SearchRequest, plan: HatsPlan, folder: Path, progress: Progress | None
+    catalogue: Catalog,
+    layout: Layout | Arms,
+    request: SearchRequest,
+    plan: HatsPlan,
+    folder: Path,
+    progress: Progress | None,
 ) -> HatsRanking:
-    survey = training_survey(catalogue, request, folder / f"{catalogue.name}.survey", plan.grid, plan.sample, progress)
+    place = folder / f"{catalogue.name}.survey"
+    survey = training_survey(catalogue, request, place, layout, plan.grid, plan.sample, progress)
     lesson = rank_survey(survey, replace(request, engine=None))
     model = SearchModel.of(lesson)
     if plan.is_kept:
         model.save(plan.save_model or folder / MODEL)
-    scoring = Scoring(model, request.top, frozenset((*model.known_ids, *lesson.rows.refused_ids)))
+    scoring = Scoring(model, layout, request.top, frozenset((*model.known_ids, *lesson.rows.refused_ids)))
     return _rank(catalogue, scoring, lesson, request.settings | {"n_sample": len(survey)}, progress)
 
 
@@ -275,6 +295,7 @@ def _provenance(catalogue: Catalog, model: SearchModel, account: Account, settin
         "catalogue": catalogue.name,
         "n_spectra": account.read,
         "n_scored": account.scored,
+        "grid": str(model.grid),
         "recipe": repr(model.recipe),
         "recipe_fingerprint": model.recipe.fingerprint,
         "known_ids": model.known_ids,

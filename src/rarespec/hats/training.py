@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.formats.columns import IDS, NUMBERS, find, ids_of, python_values
-from rarespec.formats.matrices.multimodal_universe import plain_id
+from rarespec.formats.matrices.multimodal_universe import Layout, plain_id
+from rarespec.formats.matrices.nested_spectra import Arms
 from rarespec.hats.catalogue import Failed, name_of, over_partitions, spectra_in
 from rarespec.progress import Progress
 from rarespec.searching.crossmatch import ARCSEC, directions, is_position
@@ -140,6 +141,8 @@ class Drawing:
     targets: Targets
     share: dict[str, int]
     """Name of the partition -> how many rows are drawn."""
+    layout: Layout | Arms
+    """Which columns hold the spectra."""
     grid: WavelengthGrid | None
     seed: int
 
@@ -148,6 +151,7 @@ def training_survey(
     catalogue: Catalog,
     request: SearchRequest,
     into: Path,
+    layout: Layout | Arms,
     grid: WavelengthGrid | None,
     sample: int = SAMPLE,
     progress: Progress | None = None,
@@ -164,6 +168,8 @@ def training_survey(
         The known examples and non-members.
     into : Path
         Directory of the survey.
+    layout : Layout or Arms
+        Which columns hold the spectra.
     grid : WavelengthGrid or None
         Its wavelengths; None for what the first spectra drawn call for.
     sample : int
@@ -184,7 +190,7 @@ def training_survey(
     found = frozenset[str]().union(*(look[1] for look in looks.values()))
     sizes = {name: look[0] for name, look in looks.items()}
     targets = find_targets(given, found, request.radius_arcsec)
-    drawing = Drawing(targets, apportion(sizes, sample), grid, request.seed)
+    drawing = Drawing(targets, apportion(sizes, sample), layout, grid, request.seed)
     survey = Survey.create(into, grid)
     append_to(survey, _draw(catalogue, drawing, progress), action=f"sample of {catalogue.name}")
     return Survey.open(into)
@@ -247,7 +253,7 @@ def draw(partition: pd.DataFrame, pixel: Any, drawing: Drawing) -> list[Spectra]
     n = min(drawing.share.get(name_of(pixel), 0), len(partition))
     drawn = rng.choice(len(partition), n, replace=False, shuffle=False) if n else np.empty(0, np.intp)
     rows: NDArray[np.intp] = np.union1d(drawn, drawing.targets.rows_of(partition)).astype(np.intp)
-    found = spectra_in(partition.iloc[rows], name_of(pixel), drawing.grid)
+    found = spectra_in(partition.iloc[rows], name_of(pixel), drawing.layout, drawing.grid)
     return [spectra for spectra in found if isinstance(spectra, Spectra)]
 
 

@@ -11,8 +11,8 @@ What these files do that others do not:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,11 +55,18 @@ class Layout:
     survey: str
     roles: Roles
     scalars: list[str]
+    column: str = "spectrum"
 
     @classmethod
-    def of(cls, schema: pa.Schema) -> Layout:
+    def of(cls, schema: pa.Schema, column: str = "spectrum", named: Mapping[str, str] | None = None) -> Layout:
         survey = survey_of(schema.names)
-        return cls(survey, _roles(schema.field("spectrum").type, survey), scalar_columns(schema))
+        roles = _trust(roles_in(schema.field(column).type, column, named), survey)
+        return cls(survey, roles, scalar_columns(schema), column)
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that hold the spectra."""
+        return [self.column]
 
     def spectra(self, batch: pa.RecordBatch, origin: Origin, first: int) -> Iterator[Found]:
         """Make spectra of some rows of the table.
@@ -67,7 +74,7 @@ class Layout:
         Parameters
         ----------
         batch : pyarrow.RecordBatch
-            The rows, with the column `spectrum` and those of `scalars`.
+            The rows, with the column of the spectra and those of `scalars`.
         origin : Origin
             Where the rows come from, and how the user wants them read.
         first : int
@@ -78,7 +85,7 @@ class Layout:
         Spectra or Defect
             In the order of the rows.
         """
-        block = _without_padding(_vectors(batch["spectrum"], self.roles), self.roles)
+        block = without_padding(vectors_in(batch[self.column], self.column, self.roles.used), self.roles)
         block |= _correct({name: batch[name].to_pylist() for name in self.scalars}, self.survey, len(batch))
         yield from stacks_of_rows(block, self.roles, origin, first)
 
@@ -89,34 +96,76 @@ def survey_of(names: list[str]) -> str:
     return "desi" if find(names, ("zwarn",)) else "unknown"
 
 
-def _roles(spectrum: pa.StructType, survey: str) -> Roles:
-    fields = [field.name for field in spectrum if is_vector(field.type)]
-    prefixed = Roles.among(fields)
-    if prefixed.wavelength is None:
-        raise missing("wavelength in spectrum", ANY_WAVELENGTH, fields)
-    trusts_mask = survey != "sdss" or prefixed.ivar is None
-    names = (prefixed.flux, prefixed.wavelength, prefixed.ivar, prefixed.error, prefixed.mask if trusts_mask else None)
-    # The dot keeps the struct's fields apart from columns of the table of the same name.
-    flux, wavelength, ivar, error, mask = (name and f"spectrum.{name}" for name in names)
+def roles_in(kind: pa.DataType, column: str, named: Mapping[str, str] | None = None) -> Roles:
+    """Find which field of a nested column is the flux, which the wavelength, and so on.
+
+    Parameters
+    ----------
+    kind : pyarrow.DataType
+        A struct of lists, or lists of a struct.
+    column : str
+        Name of the column.
+    named : mapping, optional
+        Role -> field, for fields with unusual names.
+
+    Returns
+    -------
+    Roles
+        `column.field` of each: the dot keeps fields apart from columns of the table of the same name.
+
+    Raises
+    ------
+    DefectError
+        If there is no flux or no wavelength.
+    """
+    fields = fields_of(kind)
+    found = Roles.among(fields, named)
+    if found.wavelength is None:
+        raise missing(f"wavelength in {column}", ANY_WAVELENGTH, fields)
+    names = (found.flux, found.wavelength, found.ivar, found.error, found.mask)
+    flux, wavelength, ivar, error, mask = (name and f"{column}.{name}" for name in names)
     assert flux
-    return Roles(flux, wavelength, prefixed.log, ivar, error, mask)
+    return Roles(flux, wavelength, found.log, ivar, error, mask)
 
 
-def _vectors(spectrum: pa.StructArray, roles: Roles) -> dict[str, Column]:
-    fields = dict(zip((field.name for field in spectrum.type), spectrum.flatten(), strict=True))
-    return {name: vectors(fields[name.removeprefix("spectrum.")]) for name in roles.used}
+def _trust(roles: Roles, survey: str) -> Roles:
+    return replace(roles, mask=None) if survey == "sdss" and roles.ivar else roles
 
 
-def _without_padding(block: dict[str, Column], roles: Roles) -> dict[str, Column]:
+def fields_of(kind: pa.DataType) -> list[str]:
+    """List the fields of a nested column with a value for each pixel; none of a column of another kind."""
+    if is_vector(kind) and pa.types.is_struct(kind.value_type):
+        return [field.name for field in kind.value_type if not pa.types.is_nested(field.type)]
+    return [field.name for field in kind if is_vector(field.type)] if pa.types.is_struct(kind) else []
+
+
+def vectors_in(column: pa.Array, name: str, wanted: Iterable[str]) -> dict[str, Column]:
+    """Read fields of a nested column, each under `name.field`; None in rows where the column is null."""
+    kind = column.type
+    if is_vector(kind):
+        column = column.take(pa.array(range(len(column))))  # a slice would keep offsets into the whole
+        pixels, hidden = column.values, column.is_null()
+        lists = [type(column).from_arrays(column.offsets, values, mask=hidden) for values in pixels.flatten()]
+        fields = dict(zip((field.name for field in kind.value_type), lists, strict=True))
+    else:
+        fields = dict(zip((field.name for field in kind), column.flatten(), strict=True))
+    return {field: vectors(fields[field.removeprefix(f"{name}.")]) for field in wanted}
+
+
+def without_padding(block: dict[str, Column], roles: Roles) -> dict[str, Column]:
+    """Drop the pixels that only fill rows up to one length: those of wavelength -1."""
     assert roles.wavelength
     wavelength = block[roles.wavelength]
     if isinstance(wavelength, np.ndarray) and not (wavelength == PADDING).any():
         return block
     kept = [None if row is None else np.asarray(row) != PADDING for row in wavelength]
-    return {name: [_keep_rows(row, keep) for row, keep in zip(rows, kept, strict=True)] for name, rows in block.items()}
+    return {
+        name: [keep_pixels(row, keep) for row, keep in zip(rows, kept, strict=True)] for name, rows in block.items()
+    }
 
 
-def _keep_rows(row: Any, keep: Any) -> Any:
+def keep_pixels(row: Any, keep: Any) -> Any:
+    """Keep some pixels of a row."""
     # Rows whose vectors differ in length stay as they are: they become defects of their own.
     return row if row is None or keep is None or len(row) != len(keep) else row[keep]
 

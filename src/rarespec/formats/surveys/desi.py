@@ -19,6 +19,7 @@ from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.pixels import bad_pixels, native
 from rarespec.formats.reader import MAX_ROWS, Found, Reader, ReadOptions
 from rarespec.formats.source import Container, Source
+from rarespec.formats.stacks import MOST_PIXELS
 from rarespec.formats.wavelength import is_air, vacuum
 from rarespec.spectrum import DefectError, Reason, Spectra
 from rarespec.spectrum.defect import Skipped
@@ -41,9 +42,14 @@ class CameraRows:
 
 
 def join_wavelengths(cameras: list[NDArray[np.float64]]) -> tuple[NDArray[np.float64], list[int]]:
-    """Join the cameras' pixels, bluest camera first, and find where each camera starts among them."""
+    """Join the cameras' pixels, bluest camera first, and find where each camera starts among them.
+
+    A gap, where a camera is missing, is filled with pixels that no camera has: otherwise those at its edges would be
+    taken to reach to its middle.
+    """
     joined, starts = cameras[0], [0]
     for wavelength in cameras[1:]:
+        joined = np.concatenate([joined, _pixels_between(joined, wavelength)])
         n_shared = int(np.searchsorted(wavelength, joined[-1] + SAME_WAVELENGTH))
         start = len(joined) - n_shared
         shared = joined[start:] if start >= 0 else joined[:0]
@@ -52,6 +58,14 @@ def join_wavelengths(cameras: list[NDArray[np.float64]]) -> tuple[NDArray[np.flo
         joined = np.concatenate([joined, wavelength[n_shared:]])
         starts.append(start)
     return joined, starts
+
+
+def _pixels_between(blue: NDArray[np.float64], red: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Pixels in the gap between two cameras, as wide as those before it; none where the cameras meet or overlap."""
+    width = (red[0] - blue[-1]) / (blue[-1] - blue[-2])
+    if width > MOST_PIXELS:
+        raise DefectError(Reason.LAYOUT, f"nothing between {blue[-1]:.1f} and {red[0]:.1f} Angstrom")
+    return np.linspace(blue[-1], red[0], max(round(float(width)), 1) + 1)[1:-1]
 
 
 def join_cameras(
@@ -176,6 +190,8 @@ def _read(path: Path) -> Redshifts:
 _ALL_CAMERAS = {"B", "R", "Z"}
 _KINDS = ("WAVELENGTH", "FLUX", "IVAR", "MASK")
 """Images that each camera must have."""
+NOT_A_TARGET = "not a target (OBJTYPE is not TGT)"
+BAD_FIBRE = "bad fibre (COADD_FIBERSTATUS is not 0)"
 
 
 def recognises(source: Source) -> bool:
@@ -246,10 +262,7 @@ def _targets(source: Source, fibermap: Hdu) -> tuple[NDArray[np.bool_], list[Ski
         part = fibermap.table(start, start + MAX_ROWS)
         is_target[start : start + MAX_ROWS] = np.char.strip(part[objtype]) == b"TGT"
         is_good[start : start + MAX_ROWS] = part[status] == 0
-    counts = {
-        "not a target (OBJTYPE is not TGT)": int((~is_target).sum()),
-        "bad fibre (COADD_FIBERSTATUS is not 0)": int((is_target & ~is_good).sum()),
-    }
+    counts = {NOT_A_TARGET: int((~is_target).sum()), BAD_FIBRE: int((is_target & ~is_good).sum())}
     return is_target & is_good, [Skipped(source.name, why, count) for why, count in counts.items() if count]
 
 

@@ -167,7 +167,7 @@ def unusable(defect: Defect) -> Unusable:
 def _holds_spectra(source: Source) -> bool:
     if source.container == Container.FITS:
         return not is_catalogue(source) and _fits_holds_spectra(source)
-    if source.container == Container.PARQUET and reader_for(source).name == "mmu-parquet":
+    if source.container == Container.PARQUET and reader_for(source).name in ("nested-parquet", "mmu-parquet"):
         return True
     is_table = source.container in (Container.TEXT, Container.PARQUET)
     return not is_table or _is_headerless_spectrum(source) or any(map(_is_of_spectra, tables_in(source)))
