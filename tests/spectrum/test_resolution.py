@@ -88,7 +88,7 @@ def test_no_resolution(text):
 def test_compared_in_the_middle_of_the_grid():
     assert Resolution(5000).compare(Resolution(2000), GRID) == 1
     assert Resolution(2000).compare(Resolution(5000), GRID) == -1
-    assert Resolution(2000).compare(Resolution(1900), GRID) == 0
+    assert Resolution(2000).compare(Resolution(1800), GRID) == 0
 
 
 @pytest.mark.parametrize(

@@ -160,11 +160,13 @@ def test_the_number_of_jobs_does_not_matter(tmp_path):
 
 
 def test_an_ingest_killed_at_once_decides_again_and_alike(tmp_path):
-    """The process dies when it has decided about the grid and stored nothing; the next run ends like an unharmed one."""
+    """The process dies when the grid is chosen and nothing stored; the next run ends like an unharmed one."""
     files = tmp_path / "files"
     write_matrix(_folder(files) / "a.npz", make_spectra(5, INFRARED))
     script = (
-        "import os, sys; from rarespec.survey.ingest import ingest; from rarespec.survey.store.writer import SurveyWriter\n"
+        "import os, sys\n"
+        "from rarespec.survey.ingest import ingest\n"
+        "from rarespec.survey.store.writer import SurveyWriter\n"
         "SurveyWriter.add = lambda *_, **__: os._exit(9)\n"
         "ingest(sys.argv[1], sys.argv[2])"
     )
