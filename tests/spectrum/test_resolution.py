@@ -6,7 +6,7 @@ import pytest
 from rarespec.spectrum import Resolution, Spectra, WavelengthGrid
 from rarespec.spectrum.resolution import FWHM_OF_SIGMA, resolution_in, smooth
 
-GRID = WavelengthGrid("log", 3.65, 1e-4, 1200)
+GRID = WavelengthGrid("log", 3.68, 4e-5, 1200)
 
 
 def line(resolution, grid=GRID, centre=5000.0, n=1):
@@ -23,7 +23,7 @@ def line(resolution, grid=GRID, centre=5000.0, n=1):
     ("own", "wanted"),
     [
         (Resolution(5000), Resolution(2000)),
-        (Resolution(20000), Resolution(1800)),
+        (Resolution(6000), Resolution(1800)),
         (Resolution(fwhm=1.8), Resolution(2000)),
         (Resolution(4000), Resolution(fwhm=5.0)),
     ],

@@ -13,6 +13,7 @@ import pytest
 import rarespec as rs
 from conftest import SMALL_GRID, make_spectra, small_survey_files
 from rarespec.errors import UsageError
+from rarespec.features import PaperFeatures
 from rarespec.formats import read_here
 from rarespec.spectrum import NAMED_GRIDS, PAPER_GRID, Spectra, WavelengthGrid
 from rarespec.spectrum.grid import MOST_PIXELS
@@ -88,7 +89,7 @@ def test_an_infrared_library_is_stored_whole_and_searched(tmp_path):
     survey = ingest(write_matrix(tmp_path / "nir.npz", spectra), tmp_path / "nir.survey")
     assert survey.grid == INFRARED and len(survey) == 60 and not survey.defects
     assert (survey.catalogue["outside"] == 0).all()
-    ranking = rs.search(survey, spectra.ids[:3], "matched_filter", recipe=rs.PaperFeatures(n_components=5), top=5)
+    ranking = rs.search(survey, spectra.ids[:3], "matched_filter", recipe=PaperFeatures(n_components=5), top=5)
     assert set(ranking.table["id"]) == set(spectra.ids[3:8])
     assert any("narrower than 3 pixels" in problem for problem in ranking.problems)
     assert not ranking.examples_lost

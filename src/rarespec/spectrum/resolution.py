@@ -220,7 +220,8 @@ def _kernel(grid: WavelengthGrid, own: Resolution, wanted: Resolution) -> Any:
 
     wavelength, edges = grid.wavelength, grid.edges
     variance = wanted.fwhm_at(wavelength) ** 2 - own.fwhm_at(wavelength) ** 2
-    sigma = np.sqrt(np.maximum(variance, 0.0)) / FWHM_OF_SIGMA
+    # a share is a mean over its pixel, which widens by itself: by the variance of a pixel, width squared / 12
+    sigma = np.sqrt(np.maximum(variance / FWHM_OF_SIGMA**2 - np.diff(edges) ** 2 / 12, 0.0))
     reach = int(np.ceil((REACH * sigma / np.diff(edges)).max())) + 1
     rows = np.repeat(np.arange(grid.n_pixels), 2 * reach + 1)
     columns = rows + np.tile(np.arange(-reach, reach + 1), grid.n_pixels)
