@@ -16,6 +16,8 @@ FLUX_UNIT = 1e-17
 """Such flux is stored in this unit, that of SDSS, BOSS and DESI."""
 GAP = 5.0
 """A step this many times as wide as both steps beside it is a gap, of a detector or between two arms."""
+FEWEST_PIXELS = 20
+"""Of fewer, no step can be called unusual."""
 
 SCALED = f"flux stored in units of {FLUX_UNIT:g} of the file's own, since its errors are too small for float32"
 OPENED = "gaps between neighbouring wavelengths left empty"
@@ -48,6 +50,8 @@ def storable(spectra: Spectra, source: str) -> Iterator[Spectra | Noted]:
 
 
 def _is_tiny(spectra: Spectra) -> NDArray[np.bool_]:
+    if spectra.ivar is None:
+        return np.zeros(len(spectra), bool)
     largest = np.max(np.abs(spectra.flux), axis=1, where=~spectra.bad, initial=0.0)
     return (largest > 0) & (largest < TINY_FLUX)
 
@@ -62,7 +66,7 @@ def _scale(spectra: Spectra, rows: NDArray[np.bool_]) -> Spectra:
 def _gaps(wavelength: NDArray[np.float64]) -> NDArray[np.intp]:
     """Pixels behind which there is a gap."""
     steps = np.diff(wavelength)
-    if len(steps) < 3:
+    if len(wavelength) < FEWEST_PIXELS:
         return np.empty(0, np.intp)
     return np.flatnonzero(steps[1:-1] > GAP * np.maximum(steps[:-2], steps[2:])) + 1
 

@@ -99,9 +99,6 @@ def _number(cell: str, name: str) -> float:
 
 REMARK = re.compile(r"#\s*([A-Za-z_]\w*)\s*[:=]\s*(\S.*)")
 
-REMARKS = ("#", "%", "!", ";")
-"""A line that starts with one of these holds no data."""
-
 LONGEST_LINE = 16 << 20
 """Characters; a line is held whole. A spectrum of a million pixels needs less."""
 
@@ -125,7 +122,7 @@ def open_csv(source: Source, names: list[str] | None = None) -> Csv:
     remarks: list[str] = []
     lines = _limit_lines(text)
     for line in lines:
-        if line.strip() and not line.startswith(REMARKS):
+        if line.strip() and not line.startswith("#"):
             break
         remarks.append(line.strip())
     else:
@@ -155,7 +152,7 @@ def _then(first: T, rest: Iterable[T]) -> Iterator[T]:
 
 
 def _cells(lines: Iterable[str], delimiter: str | None) -> Iterator[list[str]]:
-    lines = (line for line in lines if not line.startswith(REMARKS))
+    lines = (line for line in lines if not line.startswith("#"))
     if delimiter is None:
         return (line.split() for line in lines)
     return csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
