@@ -68,7 +68,7 @@ class Draw:
     sky: Labelled
     judged: NDArray[np.bool_]
     members: NDArray[np.float32]
-    """Features of the members that may be labelled, in random order; those of the survey itself come first."""
+    """Features of the members that may be labelled, in random order."""
     others: Rows
     """Rows of the other half that are no members, in random order."""
     own: Rows

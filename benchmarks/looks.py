@@ -189,13 +189,6 @@ def look_through(chosen: argparse.Namespace, X: NDArray, rare: NDArray[np.bool_]
     return found
 
 
-def print_found(chosen: argparse.Namespace, found: Found) -> None:
-    for n_known, ways in found.items():
-        for way, looked in ways.items():
-            print_hits(chosen, n_known, way, looked)
-        print_differences(chosen, n_known, ways)
-
-
 def print_hits(chosen: argparse.Namespace, n_known: int, way: str, looked: Looked) -> None:
     said = []
     for depth in chosen.at:
@@ -213,7 +206,7 @@ def print_differences(chosen: argparse.Namespace, n_known: int, ways: Mapping[st
             gap = paired_difference(*(ways[name].members_at(depth) for name in (first, way)))
             said.append(f"{gap.mean:+6.1f} ({gap.low:+.1f} to {gap.high:+.1f})")
         ratio = ways[way].seconds.mean() / ways[first].seconds.mean()
-        print(f"{n_known:5d}  {first} - {way:12s} {'   '.join(said)}   {ratio:.1f} times its time", flush=True)
+        print(f"{n_known:5d}  {first} - {way:12s} {'   '.join(said)}   {ratio:.2g} times its time", flush=True)
 
 
 def features(chosen: argparse.Namespace, survey: str) -> tuple[NDArray, NDArray[np.bool_]]:
@@ -257,8 +250,12 @@ def main() -> None:
             if everything
             else found
         )
-    print(f"all {len(chosen.survey)} surveys" if len(chosen.survey) > 1 else "")
-    print_found(chosen, everything)
+    for n_known, ways in everything.items():
+        if len(chosen.survey) > 1:
+            print(f"all {len(chosen.survey)} surveys")
+            for way, looked in ways.items():
+                print_hits(chosen, n_known, way, looked)
+        print_differences(chosen, n_known, ways)
     if chosen.plot:
         names = ", ".join(Path(survey).stem for survey in chosen.survey)
         n_draws = chosen.draws * len(chosen.survey)
