@@ -24,6 +24,7 @@ surveys; and the number of labels at which the mean of each machine reaches that
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -152,6 +153,7 @@ def add_survey(tally: Tally, path: str, chosen: argparse.Namespace) -> None:
         for way in chosen.ways:
             for n in chosen.n_labels:
                 add_machines(tally, chosen, draw, way, n, rng)
+        print(f"{path}: draw {number + 1} of {chosen.draws} done", file=sys.stderr, flush=True)
 
 
 def add_machines(

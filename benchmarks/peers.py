@@ -21,6 +21,7 @@ with what Auto sets up once on the rows counted in full. Needs pulearn (the extr
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 from collections import defaultdict
@@ -119,6 +120,7 @@ class Tally:
                     usable = bool(np.isfinite(scores).all())
                     self.precisions[name, n_known].append(judged(scores, rare, rows)[1] if usable else np.nan)
                     self.seconds[name, n_known].append(took)
+            print(f"{survey}: {n_known} known done", file=sys.stderr, flush=True)
 
     def print_rows(self, n_known: int, names: list[str]) -> None:
         auto, auto_took = np.array(self.precisions["auto", n_known]), np.mean(self.seconds["auto", n_known])
