@@ -18,8 +18,8 @@ one look is one label. Of several surveys all draws are counted together.
 
 FEATURES.npz holds X (n, d) and rare (n,); SURVEY is a survey of rarespec with classes, whose features are those of
 `recipe`. Printed: members found in the first looks, mean, standard deviation and 10th percentile over the draws; the
-seconds that a campaign took, without what rarespec sets up once on the rows; and the paired difference of the first way
-to each other with its 95 % interval.
+CPU seconds of a campaign, without what rarespec sets up once on the rows; and the paired difference of the first way to
+each other with its 95 % interval.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Looked:
     found: NDArray[np.bool_]
     """(draws, looks): whether each look found a member."""
     seconds: NDArray[np.float64]
-    """Of each draw, computing alone."""
+    """CPU time of each draw."""
 
     def members_at(self, depth: int) -> NDArray[np.intp]:
         return self.found[:, :depth].sum(axis=1)
@@ -170,9 +170,9 @@ def look_with(
     order = "informative" if way == "informative" else "likely"
     found, seconds = [], []
     for number, known in enumerate(draws):
-        start = time.perf_counter()
+        start = time.process_time()
         found.append(simulate_looks(made(known, number), truth, chosen.looks, every, order))
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     return Looked(np.array(found), np.array(seconds))
 
 
@@ -206,7 +206,7 @@ def print_differences(chosen: argparse.Namespace, n_known: int, ways: Mapping[st
             gap = paired_difference(*(ways[name].members_at(depth) for name in (first, way)))
             said.append(f"{gap.mean:+6.1f} ({gap.low:+.1f} to {gap.high:+.1f})")
         ratio = ways[way].seconds.mean() / ways[first].seconds.mean()
-        print(f"{n_known:5d}  {first} - {way:12s} {'   '.join(said)}   {ratio:.2g} times its time", flush=True)
+        print(f"{n_known:5d}  {first} - {way:12s} {'   '.join(said)}   {ratio:.2g} times its CPU time", flush=True)
 
 
 def features(chosen: argparse.Namespace, survey: str) -> tuple[NDArray, NDArray[np.bool_]]:
@@ -243,7 +243,7 @@ def main() -> None:
     for survey in chosen.survey:
         X, rare = features(chosen, survey)
         print(f"{survey}: {len(X)} spectra, {rare.sum()} {chosen.rare}, seed {chosen.seed}, {chosen.draws} draws")
-        print("known  way          members found, mean ± standard deviation (10th percentile); seconds of a campaign")
+        print("known  way          members found, mean ± standard deviation (10th percentile); CPU time of a campaign")
         found = look_through(chosen, X, rare)
         everything = (
             {n: {way: everything[n][way].joined(one) for way, one in ways.items()} for n, ways in found.items()}

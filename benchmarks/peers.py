@@ -14,7 +14,7 @@ at random from the rare class, and rank all other rows.
     isolation     scikit-learn's isolation forest, which needs no example: what any ranking should beat
 
 Printed: average precision of the rows that are not known, its mean and in brackets its 10th percentile over all draws
-of all surveys; the paired difference to Auto with its standard error; and how many times Auto's time a query takes,
+of all surveys; the paired difference to Auto with its standard error; and how many times Auto's CPU time a query takes,
 with what Auto sets up once on the rows counted in full. Needs pulearn (the extra `benchmark`).
 """
 
@@ -96,7 +96,7 @@ Cell = tuple[str, int]
 
 
 class Tally:
-    """Average precisions and seconds of every draw."""
+    """Average precisions and CPU seconds of every draw."""
 
     def __init__(self) -> None:
         self.precisions: dict[Cell, list[float]] = defaultdict(list)
@@ -104,9 +104,9 @@ class Tally:
 
     def add_survey(self, survey: str, chosen: argparse.Namespace) -> None:
         X, rare = labelled_features(survey, chosen.rare, chosen.recipe)
-        start = time.perf_counter()
+        start = time.process_time()
         auto = Auto(random_state=chosen.seed).prepare(X)
-        setting_up = time.perf_counter() - start
+        setting_up = time.process_time() - start
         asked: dict[str, Scorer] = {"auto": lambda X, known, seed: auto.fit(known).scores}
         asked |= {name: PEERS[name] for name in chosen.peers}
         for n_known in chosen.known:
@@ -114,9 +114,9 @@ class Tally:
                 known = np.zeros(len(X), bool)
                 known[rows] = True
                 for name, scorer in asked.items():
-                    start = time.perf_counter()
+                    start = time.process_time()
                     scores = scorer(X, known, chosen.seed + number)
-                    took = time.perf_counter() - start + (setting_up if name == "auto" else 0)
+                    took = time.process_time() - start + (setting_up if name == "auto" else 0)
                     usable = bool(np.isfinite(scores).all())
                     self.precisions[name, n_known].append(judged(scores, rare, rows)[1] if usable else np.nan)
                     self.seconds[name, n_known].append(took)
@@ -147,7 +147,7 @@ def main() -> None:
     for survey in chosen.survey:
         tally.add_survey(survey, chosen)
     print(f"{chosen.rare} in {len(chosen.survey)} surveys, {chosen.draws} draws each, {chosen.recipe} features")
-    print("| known | method | average precision | minus Auto | times Auto's time |")
+    print("| known | method | average precision | minus Auto | times Auto's CPU time |")
     print("|---|---|---|---|---|")
     for n_known in chosen.known:
         tally.print_rows(n_known, chosen.peers)
