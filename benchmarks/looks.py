@@ -1,13 +1,13 @@
 """Members found per 100 looks: rarespec that learns, against a fixed ranking and coniferest's forests.
 
-    python benchmarks/looks.py [--survey mock | --survey PATH/make_survey.py | --survey FEATURES.npz] [--rare CARBON]
-                               [--n 100000] [--n-rare 450] [--seed 1] [--draws 10] [--known 1 3 10] [--looks 100]
-                               [--every 10] [--forest-every 1] [--ways learning fixed pine aad] [--method auto]
-                               [--plot looks.png]
+    python benchmarks/looks.py [--survey mock | PATH/make_survey.py | FEATURES.npz | SURVEY [SURVEY ...]]
+                               [--rare CARBON] [--recipe paper] [--n 100000] [--n-rare 450] [--seed 1] [--draws 10]
+                               [--known 1 3 10] [--looks 100] [--at 20 50 100] [--every 10] [--forest-every 1]
+                               [--ways learning fixed pine aad] [--method auto] [--plot looks.png]
 
 An inspector who knows the truth looks at the best candidate not yet looked at, says yes or no, and goes on. All ways
-have the same features (the paper's), the same known examples, drawn at random from the rare class, and the same number
-of looks, and one look is one label.
+have the same features, the same known examples, drawn at random from the rare class, and the same number of looks, and
+one look is one label. Of several surveys all draws are counted together.
 
     learning     rarespec; it learns from members and non-members after every `every` looks
     informative  the same, but looks first at the candidates whose chance is nearest to one half
@@ -16,20 +16,25 @@ of looks, and one look is one label.
     pine, aad    coniferest's PineForest and AADForest with its default parameters, fitted again after every
                  `forest-every` looks; known examples are labelled as anomalies before the first look
 
-FEATURES.npz holds X (n, d) and rare (n,). Printed: members found in the first 100 looks (and 200, ...), mean and
-standard deviation over the draws, and the paired difference of the first way to each other with its 95 % interval.
+FEATURES.npz holds X (n, d) and rare (n,); SURVEY is a survey of rarespec with classes, whose features are those of
+`recipe`. Printed: members found in the first looks, mean, standard deviation and 10th percentile over the draws; the
+CPU seconds of a campaign, without what rarespec sets up once on the rows; and the paired difference of the first way to
+each other with its 95 % interval.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankings import add_survey_options, features_of_survey
+from rankings import add_survey_options, features_of_survey, labelled_features
 from rarespec.evaluation.places import paired_difference
 from rarespec.labels.campaign_progress import in_order
 from rarespec.labels.event import Label
@@ -41,8 +46,8 @@ from rarespec.rankers.ranker import Preparation, best_first
 from rarespec.searching.yields.after_looks import yield_after_looks
 from rarespec.searching.yields.yield_curve import places_among
 
-STEP = 100
-"""Looks after which the members found are printed."""
+Made = Callable[[NDArray[np.intp], int], Listing]
+"""Makes a list from the known rows and the number of the draw."""
 
 LISTED = 2000
 """Candidates of a list, as many as anyone looks at."""
@@ -115,13 +120,12 @@ class ForestLooks:
         self.order = self.order[np.argsort(scores[self.order], kind="stable")][:LISTED]
 
 
-def ways_of(chosen: argparse.Namespace, X: NDArray) -> dict[str, Callable[[NDArray[np.intp], int], Listing]]:
-    """Way -> what makes its list from the known rows and the number of the draw."""
+def ways_of(chosen: argparse.Namespace, X: NDArray) -> dict[str, Made]:
     from coniferest.aadforest import AADForest
     from coniferest.pineforest import PineForest
 
     prepared = prepared_ranker(chosen, X)
-    made: dict[str, Callable[[NDArray[np.intp], int], Listing]] = {
+    made: dict[str, Made] = {
         "learning": lambda known, draw: RankedLooks(prepared, X, known),
         "informative": lambda known, draw: RankedLooks(prepared, X, known),
         "positives": lambda known, draw: RankedLooks(prepared, X, known, from_no=False),
@@ -138,51 +142,80 @@ def prepared_ranker(chosen: argparse.Namespace, X: NDArray) -> Preparation:
     return ranker.set_params(**settings).prepare(X)
 
 
-def looked(chosen: argparse.Namespace, X: NDArray, rare: NDArray[np.bool_]) -> dict[int, dict[str, NDArray[np.bool_]]]:
-    """Number known -> way -> whether each look found a member, (draws, looks)."""
+@dataclass(frozen=True)
+class Looked:
+    """What one way found from one number of known examples."""
+
+    found: NDArray[np.bool_]
+    """(draws, looks): whether each look found a member."""
+    seconds: NDArray[np.float64]
+    """CPU time of each draw."""
+
+    def members_at(self, depth: int) -> NDArray[np.intp]:
+        return self.found[:, :depth].sum(axis=1)
+
+    def joined(self, other: Self) -> Looked:
+        both = [np.concatenate(pair) for pair in ((self.found, other.found), (self.seconds, other.seconds))]
+        return Looked(*both)
+
+
+Found = dict[int, dict[str, Looked]]
+"""Number known -> way -> what it found."""
+
+
+def look_with(
+    chosen: argparse.Namespace, way: str, made: Made, draws: list[NDArray[np.intp]], truth: frozenset[str]
+) -> Looked:
+    every = chosen.forest_every if way in ("pine", "aad") else chosen.every
+    order = "informative" if way == "informative" else "likely"
+    found, seconds = [], []
+    for number, known in enumerate(draws):
+        start = time.process_time()
+        found.append(simulate_looks(made(known, number), truth, chosen.looks, every, order))
+        seconds.append(time.process_time() - start)
+    return Looked(np.array(found), np.array(seconds))
+
+
+def look_through(chosen: argparse.Namespace, X: NDArray, rare: NDArray[np.bool_]) -> Found:
     rng, members = np.random.default_rng(chosen.seed), np.flatnonzero(rare)
     truth, ways = frozenset(map(str, members.tolist())), ways_of(chosen, X)
-    found: dict[int, dict[str, NDArray[np.bool_]]] = {}
+    found: Found = {}
     for n_known in chosen.known:
         draws = [rng.choice(members, n_known, replace=False) for _ in range(chosen.draws)]
         found[n_known] = {}
         for way, made in ways.items():
-            every = chosen.forest_every if way in ("pine", "aad") else chosen.every
-            order = "informative" if way == "informative" else "likely"
-            looks = [simulate_looks(made(d, i), truth, chosen.looks, every, order) for i, d in enumerate(draws)]
-            found[n_known][way] = np.array(looks)
-            print_hits(n_known, way, found[n_known][way])
-        print_differences(n_known, found[n_known])
+            found[n_known][way] = look_with(chosen, way, made, draws, truth)
+            print_hits(chosen, n_known, way, found[n_known][way])
     return found
 
 
-def depths_of(found: NDArray[np.bool_]) -> list[int]:
-    return list(range(STEP, found.shape[1] + 1, STEP)) or [found.shape[1]]
+def print_hits(chosen: argparse.Namespace, n_known: int, way: str, looked: Looked) -> None:
+    said = []
+    for depth in chosen.at:
+        hits = looked.members_at(depth)
+        spread = hits.std(ddof=1) if len(hits) > 1 else np.nan
+        said.append(f"{hits.mean():6.1f} ± {spread:4.1f} ({np.percentile(hits, 10):.0f}) in {depth}")
+    print(f"{n_known:5d}  {way:12s} {'   '.join(said)}   {looked.seconds.mean():.1f} s", flush=True)
 
 
-def print_hits(n_known: int, way: str, found: NDArray[np.bool_]) -> None:
-    hits = [found[:, :depth].sum(axis=1) for depth in depths_of(found)]
-    figures = [f"{h.mean():6.1f} ± {h.std(ddof=1) if len(h) > 1 else np.nan:4.1f}" for h in hits]
-    said = "   ".join(f"{figure} in {depth}" for figure, depth in zip(figures, depths_of(found), strict=True))
-    print(f"{n_known:5d}  {way:12s} {said}", flush=True)
-
-
-def print_differences(n_known: int, found: Mapping[str, NDArray[np.bool_]]) -> None:
-    first, *others = found
+def print_differences(chosen: argparse.Namespace, n_known: int, ways: Mapping[str, Looked]) -> None:
+    first, *others = ways
     for way in others:
         said = []
-        for depth in depths_of(found[first]):
-            ours, theirs = (found[name][:, :depth].sum(axis=1) for name in (first, way))
-            gap = paired_difference(ours, theirs)
+        for depth in chosen.at:
+            gap = paired_difference(*(ways[name].members_at(depth) for name in (first, way)))
             said.append(f"{gap.mean:+6.1f} ({gap.low:+.1f} to {gap.high:+.1f})")
-        print(f"{n_known:5d}  {first} - {way:12s} {'   '.join(said)}", flush=True)
+        ratio = ways[way].seconds.mean() / ways[first].seconds.mean()
+        print(f"{n_known:5d}  {first} - {way:12s} {'   '.join(said)}   {ratio:.2g} times its CPU time", flush=True)
 
 
-def features(chosen: argparse.Namespace) -> tuple[NDArray, NDArray[np.bool_]]:
+def features(chosen: argparse.Namespace, survey: str) -> tuple[NDArray, NDArray[np.bool_]]:
     """Of the survey asked for; of a file of features, as many rows as asked for."""
-    if not chosen.survey.endswith(".npz"):
-        return features_of_survey(chosen.survey, chosen.rare, chosen.n, chosen.n_rare, chosen.seed)
-    arrays, rng = np.load(chosen.survey), np.random.default_rng(chosen.seed)
+    if Path(survey).is_dir():
+        return labelled_features(survey, chosen.rare, chosen.recipe)
+    if not survey.endswith(".npz"):
+        return features_of_survey(survey, chosen.rare, chosen.n, chosen.n_rare, chosen.seed)
+    arrays, rng = np.load(survey), np.random.default_rng(chosen.seed)
     rare = arrays["rare"].astype(bool)
     parts = ((np.flatnonzero(rare), chosen.n_rare), (np.flatnonzero(~rare), chosen.n))
     rows = np.sort(np.concatenate([rng.permutation(rows)[:n] for rows, n in parts]))
@@ -191,24 +224,44 @@ def features(chosen: argparse.Namespace) -> tuple[NDArray, NDArray[np.bool_]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_survey_options(parser)
+    add_survey_options(parser, several=True)
+    parser.add_argument("--recipe", default="paper", help="features of a survey")
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--known", type=int, nargs="+", default=[1, 3, 10])
     parser.add_argument("--looks", type=int, default=100)
+    parser.add_argument("--at", type=int, nargs="+", help="looks after which members are counted; every 100 by default")
     parser.add_argument("--every", type=int, default=10, help="looks after which rarespec learns")
     parser.add_argument("--forest-every", type=int, default=1, help="looks after which a forest is fitted again")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=["learning", "fixed", "pine", "aad"])
     parser.add_argument("--method", default="auto", help="rarespec's ranker")
     parser.add_argument("--plot", type=Path, help="file for the curves")
     chosen = parser.parse_args()
-    X, rare = features(chosen)
-    print(f"{chosen.survey}: {len(X)} spectra, {rare.sum()} {chosen.rare}, seed {chosen.seed}, {chosen.draws} draws")
-    print("known  way          members found, mean ± standard deviation")
-    found = looked(chosen, X, rare)
+    chosen.at = chosen.at or list(range(100, chosen.looks + 1, 100)) or [chosen.looks]
+    if max(chosen.at) > chosen.looks:
+        parser.error(f"--at {max(chosen.at)} is more than the {chosen.looks} looks")
+    everything: Found = {}
+    for survey in chosen.survey:
+        X, rare = features(chosen, survey)
+        print(f"{survey}: {len(X)} spectra, {rare.sum()} {chosen.rare}, seed {chosen.seed}, {chosen.draws} draws")
+        print("known  way          members found, mean ± standard deviation (10th percentile); CPU time of a campaign")
+        found = look_through(chosen, X, rare)
+        everything = (
+            {n: {way: everything[n][way].joined(one) for way, one in ways.items()} for n, ways in found.items()}
+            if everything
+            else found
+        )
+    for n_known, ways in everything.items():
+        if len(chosen.survey) > 1:
+            print(f"all {len(chosen.survey)} surveys")
+            for way, looked in ways.items():
+                print_hits(chosen, n_known, way, looked)
+        print_differences(chosen, n_known, ways)
     if chosen.plot:
-        name = Path(chosen.survey).stem
-        title = f"{name}, {chosen.rare}: mean of {chosen.draws} draws; band: ± one standard deviation"
-        save(looks_figure(found, int(rare.sum()), title), chosen.plot)
+        names = ", ".join(Path(survey).stem for survey in chosen.survey)
+        n_draws = chosen.draws * len(chosen.survey)
+        title = f"{names}, {chosen.rare}: mean of {n_draws} draws; band: ± one standard deviation"
+        curves = {n: {way: looked.found for way, looked in ways.items()} for n, ways in everything.items()}
+        save(looks_figure(curves, int(rare.sum()), title), chosen.plot)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 """How well each ranker finds the rest of a rare class from a few known examples: AUC and average precision.
 
-    python benchmarks/rankings.py [--survey mock | PATH/make_survey.py | PATH/observed.npz] [--rare CARBON] [--n 100000]
-                                  [--n-rare 450] [--seed 1] [--draws 10] [--known 1 3 10 30] [--methods ocsvm lrga ...]
-                                  [--against bagging_top_push] [--median-snr 4]
+    python benchmarks/rankings.py [--survey mock | PATH/make_survey.py | PATH/observed.npz | SURVEY] [--rare CARBON]
+                                  [--n 100000] [--n-rare 450] [--seed 1] [--draws 10] [--known 1 3 10 30]
+                                  [--methods ocsvm lrga ...] [--against bagging_top_push] [--median-snr 4]
 
-Features are those of the paper. Known examples are drawn at random from the rare class, the same draws for every
-method, and each method is judged on the rows that are not known. Printed: mean and standard deviation over the draws,
-and the paired difference of one method, BaggingTopPush by default, to each other with its standard error. Graphs and
-anchors are built once, and what Auto needs of the rows alone.
+SURVEY is a survey of rarespec with classes, ranked as it is. Features are those of the paper. Known examples are drawn
+at random from the rare class, the same draws for every method, and each method is judged on the rows that are not
+known. Printed: mean and standard deviation over the draws, and the paired difference of one method, BaggingTopPush by
+default, to each other with its standard error. Graphs and anchors are built once, and what Auto needs of the rows
+alone.
 """
 
 from __future__ import annotations
@@ -27,7 +28,11 @@ from numpy.typing import NDArray
 from mock_features import mock_features
 from rarespec.evaluation import average_precision_at_k, relevance_in_order, roc_auc_of_scores
 from rarespec.evaluation.experiment.methods import OUR_METHODS, PAPER_METHODS, method
+from rarespec.evaluation.experiment.setting import rare_class
 from rarespec.features import PaperFeatures
+from rarespec.searching.request import recipe_named
+from rarespec.survey import Survey
+from rarespec.survey.features.computing import features_of
 
 OTHERS = ("svdd", "biased_svm", "manifold_ranking", *OUR_METHODS, "bipartite_logistic", "bipartite_boosting")
 
@@ -35,12 +40,21 @@ OTHERS = ("svdd", "biased_svm", "manifold_ranking", *OUR_METHODS, "bipartite_log
 def features_of_survey(
     survey: str, rare: str, n: int, n_rare: int, seed: int, *options: str
 ) -> tuple[NDArray, NDArray[np.bool_]]:
-    """Of the mock sky, of a survey that the script of this path builds, or of observed spectra in a file."""
+    """Of the mock sky, of a survey, of one that the script of this path builds, or of observed spectra in a file."""
     if survey == "mock":
         return mock_features(n, n_rare, seed, rare.lower())
+    if Path(survey).is_dir():
+        return labelled_features(survey, rare, "paper")
     if survey.endswith(".npz"):
         return observed_features(Path(survey), rare)
     return template_features(Path(survey), rare, n, n_rare, seed, *options)
+
+
+def labelled_features(survey: str, rare: str, recipe: str) -> tuple[NDArray, NDArray[np.bool_]]:
+    """Features of the usable spectra of a survey, and which of them the catalogue calls rare."""
+    opened = Survey.open(survey)
+    features = features_of(opened, recipe_named(recipe))
+    return features.usable_values, rare_class(opened, rare).members[features.usable]
 
 
 def template_features(
@@ -113,8 +127,11 @@ def compare(
             print(f"{n_known:5d}  {against} - {name:19s}", *figures)
 
 
-def add_survey_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--survey", default="mock")
+def add_survey_options(parser: argparse.ArgumentParser, several: bool = False) -> None:
+    if several:
+        parser.add_argument("--survey", nargs="+", default=["mock"])
+    else:
+        parser.add_argument("--survey", default="mock")
     parser.add_argument("--rare", default="CARBON")
     parser.add_argument("--n", type=int, default=100_000)
     parser.add_argument("--n-rare", type=int, default=450)

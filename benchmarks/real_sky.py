@@ -15,29 +15,39 @@ import argparse
 from collections import defaultdict
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankings import judged, scores_of_draws
-from rarespec.evaluation.experiment.setting import rare_class
-from rarespec.searching.request import recipe_named
-from rarespec.survey import Survey
-from rarespec.survey.features.computing import features_of
+from rankings import judged, labelled_features, scores_of_draws
 
 Cell = tuple[str, str, int]
 """Recipe, method, number of known."""
 
 
-def precisions(survey: Survey, chosen: argparse.Namespace) -> dict[Cell, list[float]]:
+def draw_known(rare: NDArray[np.bool_], n_known: int, n_draws: int, seed: int) -> list[NDArray[np.intp]]:
+    """The known rows of each draw."""
+    rng = np.random.default_rng([seed, n_known])
+    return [rng.choice(np.flatnonzero(rare), n_known, replace=False) for _ in range(n_draws)]
+
+
+def mean_and_tenth(values: NDArray[np.float64]) -> str:
+    return f"{values.mean():.3f} ({np.percentile(values, 10):.2f})"
+
+
+def difference(values: NDArray[np.float64], others: NDArray[np.float64]) -> str:
+    """The mean of the paired differences, and its standard error."""
+    paired = values - others
+    return f"{paired.mean():+.3f} ± {paired.std(ddof=1) / len(paired) ** 0.5:.3f}" if len(paired) > 1 else "-"
+
+
+def precisions(survey: str, chosen: argparse.Namespace) -> dict[Cell, list[float]]:
     """Average precision of each draw."""
-    members = rare_class(survey, chosen.rare).members
     found: dict[Cell, list[float]] = {}
     for recipe in chosen.recipes:
-        features = features_of(survey, recipe_named(recipe))
-        rare = members[np.flatnonzero(features.usable)]
+        X, rare = labelled_features(survey, chosen.rare, recipe)
         for n_known in chosen.known:
-            rng = np.random.default_rng([chosen.seed, n_known])
-            draws = [rng.choice(np.flatnonzero(rare), n_known, replace=False) for _ in range(chosen.draws)]
+            draws = draw_known(rare, n_known, chosen.draws, chosen.seed)
             for name in chosen.methods:
-                scores = scores_of_draws(name, features.usable_values, draws, chosen.seed)
+                scores = scores_of_draws(name, X, draws, chosen.seed)
                 cell = [judged(one, rare, known)[1] for one, known in zip(scores, draws, strict=True)]
                 found[recipe, name, n_known] = cell
     return found
@@ -55,7 +65,7 @@ def main() -> None:
     chosen = parser.parse_args()
     everything: dict[Cell, list[float]] = defaultdict(list)
     for path in chosen.survey:
-        for cell, found in precisions(Survey.open(path), chosen).items():
+        for cell, found in precisions(path, chosen).items():
             everything[cell] += found
     print(f"{chosen.rare} in {len(chosen.survey)} surveys, {chosen.draws} draws each")
     print("| known | method |" + "".join(f" {recipe} |" for recipe in chosen.recipes) + " difference |")
@@ -63,9 +73,8 @@ def main() -> None:
     for n_known in chosen.known:
         for name in chosen.methods:
             cells = [np.array(everything[recipe, name, n_known]) for recipe in chosen.recipes]
-            figures = [f"{cell.mean():.3f} ({np.percentile(cell, 10):.2f})" for cell in cells]
-            paired = [cell - cells[0] for cell in cells[1:]]
-            against = [f"{one.mean():+.3f} ± {one.std(ddof=1) / len(one) ** 0.5:.3f}" for one in paired]
+            figures = [mean_and_tenth(cell) for cell in cells]
+            against = [difference(cell, cells[0]) for cell in cells[1:]]
             print(f"| {n_known} | {name} | " + " | ".join(figures) + " | " + ", ".join(against) + " |")
 
 
