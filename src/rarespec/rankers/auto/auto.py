@@ -21,7 +21,7 @@ from rarespec.rankers.rows import BLOCK_ROWS, Rows, check_rows, same_rows
 
 
 class Auto(PreparingRanker):
-    """Rank by the weighted sum of 1 / sqrt(rank) over the ranks that several parts give.
+    """Rank by the weighted sum of 1 / sqrt(rank + n / 300) over the ranks that several parts give to n rows.
 
     A row that one trusted part puts high comes high: with a mean of ranks, or of their logarithms, the worst part
     decides.
@@ -201,7 +201,9 @@ class Auto(PreparingRanker):
         self._fitted = {name: self._along(name, X) for name in self.directions_} | parts.whole
         self._learn_leaning(ready, known, refused)
         self._combine(np.flatnonzero(~known & ~refused), space.seen(query.ready.whiten(query.known)))
-        self.hidden_scores_ = fuse(self.hidden_places_, self.weights_) + self._lean_towards_unusual(hidden)
+        self.hidden_scores_ = fuse(self.hidden_places_, self.weights_, self._n_unlabelled) + self._lean_towards_unusual(
+            hidden
+        )
 
     def _learn_leaning(self, ready: Prepared | Wide, known: Flags, refused: Flags) -> None:
         self.leaning_, self.unusual_levels_ = 0.0, np.empty(0)
@@ -226,7 +228,7 @@ class Auto(PreparingRanker):
     def _scores(self, X: Rows) -> Scores:
         scores = self._part_scores(X)
         ranks = {name: ranks_among(scores[name], levels) for name, levels in self.levels_.items()}
-        return fuse(ranks, self.weights_) + self._lean_towards_unusual(X)
+        return fuse(ranks, self.weights_, self._n_unlabelled) + self._lean_towards_unusual(X)
 
     def _part_scores(self, X: Rows) -> dict[str, Scores]:
         """Scores of all rows under each part that has a weight."""
@@ -245,6 +247,10 @@ class Auto(PreparingRanker):
         if name == "given":
             return kept.scores_of(X)
         return _by_blocks(X, lambda rows: kept.scores_of(self._space.unit_rows(self._space.all_whitened(rows))))
+
+    @property
+    def _n_unlabelled(self) -> int:
+        return len(next(iter(self.levels_.values())))
 
     @property
     def _space(self) -> SignalSpace:

@@ -19,13 +19,13 @@ from rarespec.rankers.ranker import Scores
 PRIOR = {"signal": 1.0, "given": 1.0, "expanded": 0.3}
 """Weight of each part before any known example has been hidden."""
 
-TEMPER = 0.7
+TEMPER = 0.35
 """Power of the evidence: places of hidden examples under different parts are far from independent."""
 
 MAX_EVIDENCE = 6
 """Hidden examples that count, at most."""
 
-RARITY = 1 / 1000
+RARITY = 1 / 300
 """Share of a survey that may be of the kind: a hidden example among so many first rows is found as well as can be."""
 
 NEGLIGIBLE = 1e-3
@@ -163,6 +163,23 @@ def ranks_among(scores: Scores, levels: Scores) -> Scores:
     return ranks
 
 
-def fuse(ranks: Mapping[str, NDArray[np.float64]], weights: Mapping[str, float]) -> Scores:
-    """Combine the ranks that rows have under the parts into one score."""
-    return np.log(sum(weight / np.sqrt(ranks[name]) for name, weight in weights.items() if weight > 0))
+def fuse(ranks: Mapping[str, NDArray[np.float64]], weights: Mapping[str, float], n_unlabelled: int) -> Scores:
+    """Combine the ranks that rows have under the parts into one score.
+
+    Parameters
+    ----------
+    ranks : mapping of str to (n,) float
+        Ranks of the rows among the unlabelled ones under each part, from 1.
+    weights : mapping of str to float
+        Share of each part.
+    n_unlabelled : int
+        Unlabelled rows. Ranks among as many as there may be members count nearly alike: which of the members comes
+        first is chance, and a row that a single part puts there by chance must not lead the list.
+
+    Returns
+    -------
+    (n,) float64
+        Scores.
+    """
+    first = RARITY * n_unlabelled
+    return np.log(sum(weight / np.sqrt(ranks[name] + first) for name, weight in weights.items() if weight > 0))
