@@ -41,9 +41,10 @@ def main() -> None:
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         paths = simulate_files(SkyChoice(arguments.n, seed=1, layout="sdss"), Path(folder) / "files")
-        run_ingest(paths[:10], Path(folder) / "warm.survey", IngestOptions(), jobs=1)
+        options = IngestOptions(PAPER_GRID)
+        run_ingest(paths[:10], Path(folder) / "warm.survey", options, jobs=1)
         start = time.perf_counter()
-        survey, _ = run_ingest(paths, Path(folder) / "a.survey", IngestOptions(), jobs=1)
+        survey, _ = run_ingest(paths, Path(folder) / "a.survey", options, jobs=1)
         ours = time.perf_counter() - start
         start = time.perf_counter()
         theirs_read = [astropy_sdss(path) for path in paths]

@@ -71,7 +71,7 @@ class RankedLooks:
         known[[int(id) for id, label in labels.items() if label is Label.YES]] = True
         refused[[int(id) for id, label in labels.items() if label is Label.NO]] = True
         told = refused if self.from_no else np.zeros_like(refused)
-        self.fit = self.prepared.fit(known, told, by_looking=Label.YES in labels.values())
+        self.fit = self.prepared.fit(known, told)
         scores, left = self.fit.scores, np.flatnonzero(~known & ~refused)
         order = left[best_first(scores[left])]
         self.order, self.falling = order[:LISTED], scores[order]

@@ -46,8 +46,8 @@ def _readers_are_used_again() -> Iterator[None]:
     from rarespec.formats.contained import end_readers
 
     with ExitStack() as kept:
-        for where in ("rarespec.survey.ingest.run", "rarespec.searching.known.example_inputs"):
-            kept.enter_context(patch(f"{where}.end_readers"))
+        for where in ("survey.ingest.run", "survey.ingest.first_files", "searching.known.example_inputs"):
+            kept.enter_context(patch(f"rarespec.{where}.end_readers"))
         yield
     end_readers()
 

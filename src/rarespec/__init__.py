@@ -98,7 +98,7 @@ def search(
     *,
     non_members: Any = None,
     params: dict[str, Any] | None = None,
-    recipe: Recipe | str = "paper",
+    recipe: Recipe | str = "sky",
     selection: Selection | None = None,
     radius_arcsec: float = 2.0,
     progress: Progress | None = None,

@@ -95,7 +95,7 @@ def test_ingest_account_as_json(files, tmp_path):
 
 def test_info_for_people_and_for_programs(survey):
     shown = rarespec("info", survey)
-    assert shown.exit_code == 0 and "3601 pixels" in shown.stdout and "STAR" in shown.stdout
+    assert shown.exit_code == 0 and "3861 pixels (sdss)" in shown.stdout and "STAR" in shown.stdout
     told = json.loads(rarespec("info", survey, "--json").stdout)
     assert told["spectra"] == 30 and told["classes"] == {"STAR": 30} and told["snr"]["known"] == 30
     assert 0.9 < told["coverage"]["p50"] <= 1

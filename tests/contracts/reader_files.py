@@ -14,9 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zarr
 from astropy.io import fits
+from astropy.io.votable.tree import Param, VOTableFile
 from astropy.table import Table
 from numpy.typing import NDArray
 
+from formats import survey_layouts
+from formats.small_fits import as_bytes
 from rarespec.mock.files import native_wavelength, write_files
 from rarespec.spectrum import Spectra
 
@@ -48,12 +51,22 @@ def spectra_on(wavelength: NDArray[np.float64]) -> Spectra:
 
 @dataclass(frozen=True, slots=True)
 class ReaderFile:
-    """A file for one reader: `write` puts it into a folder, `spoil` takes the flux out of it in place."""
+    """A file for one reader: `write` puts it into a folder, `spoil` takes the flux out of it in place.
+
+    A reader `on_request` must be named; without a name the file is read by `otherwise`, or not at all.
+    """
 
     reader: str
     wavelength: NDArray[np.float64]
     write: Callable[[Path, Spectra], Path]
     spoil: Callable[[Path], None]
+    on_request: bool = False
+    otherwise: str = ""
+
+    @property
+    def format(self) -> str | None:
+        """What `--format` must say."""
+        return self.reader if self.on_request else None
 
     @property
     def spectra(self) -> Spectra:
@@ -94,6 +107,70 @@ def drop_primary_image(path: Path) -> None:
     with fits.open(path) as file:
         file[0].data = None
         file.writeto(path, overwrite=True, checksum=True)
+
+
+# --- layouts of other surveys and instruments
+
+
+def layout_file(
+    reader: str,
+    layout: Callable[[Spectra], fits.HDUList],
+    wavelength: NDArray[np.float64],
+    spoil: Callable[[Path], None],
+    **more: Any,
+) -> ReaderFile:
+    def write(folder: Path, spectra: Spectra) -> Path:
+        path = folder / "file.fits"
+        path.write_bytes(as_bytes(layout(spectra), checksum=True))
+        return path
+
+    return ReaderFile(reader, wavelength, write, spoil, **more)
+
+
+def rename_in_all(path: Path) -> None:
+    with fits.open(path) as file:
+        for hdu in file[1:]:
+            hdu.columns.change_name("FLUX", "counts")
+        file.writeto(path, overwrite=True, checksum=True)
+
+
+def drop_spectra(path: Path) -> None:
+    with fits.open(path) as file:
+        fits.HDUList(file[:5]).writeto(path, overwrite=True, checksum=True)
+
+
+def gaia_file(reader: str, name: str, write_rows: Callable[[Path, Spectra, str], None]) -> ReaderFile:
+    def write(folder: Path, spectra: Spectra, flux: str = "flux") -> Path:
+        write_rows(folder / name, spectra, flux)
+        return folder / name
+
+    def spoil(path: Path) -> None:
+        write_rows(path, spectra_on(survey_layouts.GAIA_WAVELENGTH), "counts")
+
+    return ReaderFile(reader, survey_layouts.GAIA_WAVELENGTH, write, spoil)
+
+
+def write_gaia_fits(path: Path, spectra: Spectra, flux: str) -> None:
+    path.write_bytes(as_bytes(survey_layouts.gaia_fits(spectra, flux), checksum=True))
+
+
+def write_gaia_parquet(path: Path, spectra: Spectra, flux: str) -> None:
+    columns = survey_layouts.gaia_columns(spectra, flux)
+    table = pa.table({name: pa.array(list(values)) for name, values in columns.items()})
+    sampling = survey_layouts.gaia_sampling(spectra)
+    pq.write_table(table.replace_schema_metadata({"sampling": sampling} if sampling else None), path)
+
+
+def write_gaia_csv(path: Path, spectra: Spectra, flux: str) -> None:
+    path.write_text(survey_layouts.gaia_csv(spectra, flux))
+
+
+def write_gaia_votable(path: Path, spectra: Spectra, flux: str) -> None:
+    votable = VOTableFile.from_table(Table(survey_layouts.gaia_columns(spectra, flux)))
+    nanometres = spectra.wavelength / 10
+    parameter = Param(votable, name="sampling", datatype="double", arraysize=str(len(nanometres)), value=nanometres)
+    votable.get_first_table().params.append(parameter)
+    votable.to_xml(str(path))
 
 
 # --- general FITS
@@ -331,6 +408,31 @@ READER_FILES: dict[str, ReaderFile] = {
     "lamost-dr8": survey_file("lamost-image", "lamost-dr8", drop_primary_image),
     "lamost-dr9": survey_file("lamost-table", "lamost-dr9", rename_column(1)),
     "desi": survey_file("desi-coadd", "desi", drop_hdus_named("_FLUX")),
+    "lamost-medium": layout_file(
+        "lamost-medium", survey_layouts.lamost_medium, survey_layouts.MEDIUM_WAVELENGTH, rename_in_all
+    ),
+    "lamost-exposures": layout_file(
+        "lamost-exposures",
+        survey_layouts.lamost_medium,
+        survey_layouts.MEDIUM_WAVELENGTH,
+        rename_in_all,
+        on_request=True,
+        otherwise="lamost-medium",
+    ),
+    "6df": layout_file("6df", survey_layouts.sixdf, survey_layouts.IN_AIR["6df"], drop_spectra),
+    "galah": layout_file("galah", survey_layouts.galah, survey_layouts.IN_AIR["galah"], drop_primary_image),
+    "weave": layout_file("weave-l1", survey_layouts.weave, survey_layouts.IN_AIR["weave"], drop_hdus_named("_DATA")),
+    "4most": layout_file("4most-l1", survey_layouts.four_most, survey_layouts.FOUR_MOST_WAVELENGTH, rename_column(1)),
+    "manga": layout_file(
+        "manga-cube", survey_layouts.manga, survey_layouts.MANGA_WAVELENGTH, drop_hdus_named("FLUX"), on_request=True
+    ),
+    "muse": layout_file(
+        "muse-cube", survey_layouts.muse, survey_layouts.IN_AIR["muse"], drop_hdus_named("DATA"), on_request=True
+    ),
+    "gaia-fits": gaia_file("gaia-fits", "rows.fits", write_gaia_fits),
+    "gaia-parquet": gaia_file("gaia-parquet", "rows.parquet", write_gaia_parquet),
+    "gaia-csv": gaia_file("gaia-text", "rows.csv", write_gaia_csv),
+    "gaia-votable": gaia_file("gaia-text", "rows.xml", write_gaia_votable),
     "fits-table": ReaderFile("fits-table", GENERIC_WAVELENGTH, write_fits_table, rename_column(1)),
     "fits-wcs1d": ReaderFile("fits-wcs1d", GENERIC_WAVELENGTH, write_fits_wcs1d, drop_primary_image),
     "jwst": ReaderFile("jwst-x1d", GENERIC_WAVELENGTH, write_jwst, spoil_jwst),

@@ -401,7 +401,7 @@ def test_fits_to_the_same_rows_do_not_change_each_other(ranker: Ranker) -> None:
     known, others = first_known(rare, 3) == 1, np.isin(np.arange(len(X)), np.flatnonzero(~rare)[:5])
     first = preparation.fit(known)
     scores, state = first.scores.copy(), {name: np.copy(value) for name, value in learned(first.ranker).items()}
-    preparation.fit(others, known, by_looking=True)
+    preparation.fit(others, known)
     preparation.scores_for(others)
     np.testing.assert_equal({name: np.copy(value) for name, value in learned(first.ranker).items()}, state)
     np.testing.assert_array_equal(first.ranker.decision_function(X), scores)

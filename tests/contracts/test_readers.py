@@ -15,7 +15,7 @@ from rarespec import formats
 from rarespec.formats.reader import MAX_ROWS
 from rarespec.formats.readers import READERS, reader_for
 from rarespec.formats.source import Source
-from rarespec.spectrum import Defect, Reason, Spectra
+from rarespec.spectrum import Defect, DefectError, Reason, Spectra
 from rarespec.spectrum.spectra import COMMON_COLUMNS
 
 pytestmark = [
@@ -40,8 +40,8 @@ def found_in(path: Path, format: str | None = None) -> list[Any]:
     return list(formats.read_here(path, format))
 
 
-def stacks_in(path: Path) -> list[Spectra]:
-    found = found_in(path)
+def stacks_in(path: Path, kind: ReaderFile) -> list[Spectra]:
+    found = found_in(path, kind.format)
     assert not any(isinstance(item, Defect) for item in found), found
     return [item for item in found if isinstance(item, Spectra)]
 
@@ -62,22 +62,22 @@ def test_every_reader_has_a_file() -> None:
     assert {kind.reader for kind in READER_FILES.values()} == set(READERS)
 
 
-def test_ids_are_text_and_unique(path: Path) -> None:
-    ids = [id for stack in stacks_in(path) for id in stack.ids]
+def test_ids_are_text_and_unique(kind: ReaderFile, path: Path) -> None:
+    ids = [id for stack in stacks_in(path, kind) for id in stack.ids]
     assert len(ids) in (1, N)
     assert all(type(id) is str and id.strip() for id in ids)
     assert len(set(ids)) == len(ids)
 
 
 def test_wavelengths_are_vacuum_angstrom_and_increase(kind: ReaderFile, path: Path) -> None:
-    for stack in stacks_in(path):
+    for stack in stacks_in(path, kind):
         assert stack.wavelength.dtype == np.float64
         assert (np.diff(stack.wavelength) > 0).all()
         assert np.allclose(stack.wavelength, kind.wavelength[pixels_of(stack, kind)], rtol=1e-6)
 
 
-def test_pixels_have_one_shape_and_known_types(path: Path) -> None:
-    for stack in stacks_in(path):
+def test_pixels_have_one_shape_and_known_types(kind: ReaderFile, path: Path) -> None:
+    for stack in stacks_in(path, kind):
         assert 1 <= len(stack) <= MAX_ROWS
         assert stack.flux.shape == stack.bad.shape == (len(stack), len(stack.wavelength))
         assert stack.flux.dtype in (np.float32, np.float64) and stack.flux.dtype.isnative
@@ -90,7 +90,7 @@ def test_pixels_have_one_shape_and_known_types(path: Path) -> None:
 
 def test_flux_is_what_was_written(kind: ReaderFile, path: Path) -> None:
     written, row = kind.spectra, 0
-    for stack in stacks_in(path):
+    for stack in stacks_in(path, kind):
         rows, pixels = slice(row, row + len(stack)), pixels_of(stack, kind)
         good = ~(stack.bad | written.bad[rows, pixels])
         assert good.mean() > 0.9
@@ -98,8 +98,8 @@ def test_flux_is_what_was_written(kind: ReaderFile, path: Path) -> None:
         row += len(stack)
 
 
-def test_common_columns_are_there_with_one_value_per_spectrum(path: Path) -> None:
-    for stack in stacks_in(path):
+def test_common_columns_are_there_with_one_value_per_spectrum(kind: ReaderFile, path: Path) -> None:
+    for stack in stacks_in(path, kind):
         assert set(COMMON_COLUMNS) <= set(stack.catalogue)
         assert all(len(values) == len(stack) for values in stack.catalogue.values())
         assert all(name == name.lower() for name in stack.catalogue)
@@ -111,14 +111,14 @@ def test_common_columns_are_there_with_one_value_per_spectrum(path: Path) -> Non
         assert stack.catalogue["source"] == [str(path)] * len(stack)
 
 
-def test_catalogue_values_are_plain_and_never_nan(path: Path) -> None:
-    for values in (values for stack in stacks_in(path) for values in stack.catalogue.values()):
+def test_catalogue_values_are_plain_and_never_nan(kind: ReaderFile, path: Path) -> None:
+    for values in (values for stack in stacks_in(path, kind) for values in stack.catalogue.values()):
         assert all(value is None or type(value) in (str, int, float, bool) for value in values)
         assert not any(isinstance(value, float) and math.isnan(value) for value in values)
 
 
-def test_reading_twice_gives_the_same(path: Path) -> None:
-    for one, other in zip(stacks_in(path), stacks_in(path), strict=True):
+def test_reading_twice_gives_the_same(kind: ReaderFile, path: Path) -> None:
+    for one, other in zip(stacks_in(path, kind), stacks_in(path, kind), strict=True):
         assert one.wavelength.tobytes() == other.wavelength.tobytes()
         assert one.flux.tobytes() == other.flux.tobytes()
         assert one.bad.tobytes() == other.bad.tobytes()
@@ -129,16 +129,20 @@ def test_recognised_by_structure_under_a_neutral_name(kind: ReaderFile, path: Pa
     neutral = tmp_path / "unnamed"
     (shutil.copytree if path.is_dir() else shutil.copy)(path, neutral)
     with Source(neutral) as source:
-        assert reader_for(source).name == kind.reader
-    assert stacks_in(neutral)[0].flux.tobytes() == stacks_in(path)[0].flux.tobytes()
+        if kind.on_request and not kind.otherwise:
+            with pytest.raises(DefectError, match=f"--format {kind.reader}"):
+                reader_for(source)
+        else:
+            assert reader_for(source).name == (kind.otherwise or kind.reader)
+    assert stacks_in(neutral, kind)[0].flux.tobytes() == stacks_in(path, kind)[0].flux.tobytes()
 
 
 @pytest.mark.parametrize("fraction", [0.6, 0.01])
-def test_truncated_files_give_a_defect(path: Path, fraction: float) -> None:
+def test_truncated_files_give_a_defect(kind: ReaderFile, path: Path, fraction: float) -> None:
     victim = largest_file(path)
     content = victim.read_bytes()
     victim.write_bytes(content[: int(len(content) * fraction)])
-    assert any(isinstance(item, Defect) for item in found_in(path))
+    assert any(isinstance(item, Defect) for item in found_in(path, kind.format))
 
 
 def test_without_flux_there_is_a_defect_that_says_so(kind: ReaderFile, path: Path) -> None:
@@ -150,7 +154,7 @@ def test_without_flux_there_is_a_defect_that_says_so(kind: ReaderFile, path: Pat
     assert found and all(isinstance(item, Defect) for item in found)
 
 
-def test_flipped_bits_never_raise(path: Path) -> None:
+def test_flipped_bits_never_raise(kind: ReaderFile, path: Path) -> None:
     victim = largest_file(path)
     content = victim.read_bytes()
     rng = np.random.default_rng(3)
@@ -158,6 +162,6 @@ def test_flipped_bits_never_raise(path: Path) -> None:
         damaged = bytearray(content)
         damaged[int(rng.integers(len(content)))] ^= 1 << int(rng.integers(8))
         victim.write_bytes(damaged)
-        found = found_in(path)
+        found = found_in(path, kind.format)
         assert found
         assert not any(isinstance(item, Defect) and item.reason is Reason.READER_CRASHED for item in found), found

@@ -13,6 +13,7 @@ from rarespec.features.steps import running_median
 from rarespec.features.steps import running_median as _median_blocks
 from rarespec.features.steps.bridging import bridge
 from rarespec.features.steps.median_network import median_program
+from rarespec.features.steps.running_mean import MeanFilter
 from rarespec.features.steps.running_median import MedianFilter, median_filter, pixel_widths
 from rarespec.spectrum import PAPER_GRID, WavelengthGrid
 
@@ -113,9 +114,29 @@ def test_ten_angstrom_on_the_papers_grid():
 
 def test_the_width_is_the_nearest_odd_number_of_pixels():
     grid = WavelengthGrid("linear", 4000.0, 1.0, 10)
-    rounded = {0.1: 1, 1.9: 1, 2.1: 3, 3.0: 3, 3.9: 3, 4.1: 5, 10.9: 11, 11.9: 11, 12.1: 13}
+    rounded = {2.1: 3, 3.0: 3, 3.9: 3, 4.1: 5, 10.9: 11, 11.9: 11, 12.1: 13}
     for width_angstrom, width in rounded.items():
         assert set(pixel_widths(grid, width_angstrom).tolist()) == {width}, width_angstrom
+
+
+def test_on_a_coarse_grid_a_window_has_three_pixels():
+    """And features made with it are not taken for those that one pixel gave in earlier versions."""
+    prism = WavelengthGrid("linear", 8000.0, 40.0, 400)
+    assert set(pixel_widths(prism, 10.0).tolist()) == {3}
+    widened, fine = MedianFilter(grid=prism), MedianFilter(grid=PAPER_GRID)
+    assert "10 A" in widened.widened and "3 pixels, about 120 A" in widened.widened
+    assert not fine.widened and not MedianFilter(grid=prism, width_pixels=1).widened and not MedianFilter().widened
+    assert widened.deciding_values() == widened.get_params() | {"least_pixels": 3}
+    assert fine.deciding_values() == fine.get_params()
+    spike = np.zeros((1, 400))
+    spike[0, 200] = 9.0
+    assert not widened.fit_transform(spike).any()
+    assert MeanFilter(grid=prism, width_angstrom=6.0).fit_transform(spike)[0, 199:202].tolist() == [3.0, 3.0, 3.0]
+
+
+def test_a_grid_that_is_coarse_only_at_its_red_end_is_filtered_as_ever():
+    grid = WavelengthGrid("log", 3.6, 1e-3, 64)
+    assert set(pixel_widths(grid, 20.0).tolist()) == {1, 3}
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 11, 12, 13, 60])

@@ -168,6 +168,23 @@ def votable_fields(folder: Path) -> Path:
     return folder / "a.vot"
 
 
+def gaia_cells(folder: Path) -> Path:
+    """Cells of brackets within brackets, and of many numbers."""
+    cells = ("[" * 100_000, "(" + "1," * 50_000 + ")", "(" + "x," * 50_000 + ")")
+    rows = "".join(f'{i},"{cell}","{cell}"\n' for i, cell in enumerate(cells))
+    (folder / "a.csv").write_text("source_id,flux,flux_error\n" + rows)
+    return folder / "a.csv"
+
+
+def gaia_sampling(folder: Path) -> Path:
+    """A header that states a sampling of 60 000 numbers."""
+    columns = [fits.Column("source_id", "K", array=[1]), fits.Column("flux", "2E", array=[[1, 2]])]
+    hdu = fits.BinTableHDU.from_columns([*columns, fits.Column("flux_error", "2E", array=[[1, 2]])])
+    hdu.header["SAMPLING"] = str(tuple(range(400, 60_000)))
+    fits.HDUList([fits.PrimaryHDU(), hdu]).writeto(folder / "a.fits")
+    return folder / "a.fits"
+
+
 SLOW: dict[str, Callable[[Path], Path]] = {
     "gzip of nothing, 400 000 times": gzip_of_nothing,
     "CSV, a name twice": csv(repeated),
@@ -184,6 +201,8 @@ SLOW: dict[str, Callable[[Path], Path]] = {
     "zip of 20 000 members": zip_members,
     "VOTable, 100 000 deep": votable_depth,
     "VOTable, 20 000 fields": votable_fields,
+    "Gaia, long cells": gaia_cells,
+    "Gaia, a long sampling": gaia_sampling,
 }
 
 

@@ -39,8 +39,10 @@ class Outcome:
 class WatchedReader:
     """Reads files one by one in a subprocess, which is started again when a file takes it down."""
 
-    def __init__(self, memory: int = MEMORY, seconds: float = SECONDS, what: str = "spectra") -> None:
-        self._memory, self._seconds, self._what = memory, seconds, what
+    def __init__(
+        self, memory: int = MEMORY, seconds: float = SECONDS, what: str = "spectra", format: str | None = None
+    ) -> None:
+        self._memory, self._seconds, self._what, self._format = memory, seconds, what, format
         self._process: subprocess.Popen[bytes] | None = None
 
     def read(self, path: Path) -> Outcome:
@@ -59,7 +61,7 @@ class WatchedReader:
         return Outcome(**{key: tuple(value) if isinstance(value, list) else value for key, value in answer.items()})
 
     def _start(self) -> None:
-        command = [sys.executable, __file__, str(self._memory), self._what]
+        command = [sys.executable, __file__, str(self._memory), self._what, self._format or ""]
         # Arrow's own allocator reserves a GiB at once, whether it is used or not.
         environment = os.environ | {"ARROW_DEFAULT_MEMORY_POOL": "system"}
         self._process = subprocess.Popen(
@@ -96,19 +98,19 @@ class WatchedReader:
 # --- the process
 
 
-def answer_to(path: str, what: str) -> dict[str, Any]:
+def answer_to(path: str, what: str, format: str) -> dict[str, Any]:
     try:
-        return _catalogue(path) if what == "catalogue" else _spectra(path)
+        return _catalogue(path) if what == "catalogue" else _spectra(path, format or None)
     except Exception as error:
         return {"wrong": f"{type(error).__name__}: {error}"}
 
 
-def _spectra(path: str) -> dict[str, Any]:
+def _spectra(path: str, format: str | None) -> dict[str, Any]:
     from rarespec import formats
     from rarespec.spectrum import Defect, Reason, Spectra
 
     stored, defects, any_found = 0, [], False
-    for found in formats.read_here(path):
+    for found in formats.read_here(path, format):
         any_found = True
         if isinstance(found, Spectra):
             stored += len(found)
@@ -180,7 +182,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     print("{}", flush=True)
     for line in sys.stdin:
-        print(json.dumps(answer_to(line.rstrip("\n"), sys.argv[2])), flush=True)
+        print(json.dumps(answer_to(line.rstrip("\n"), *sys.argv[2:])), flush=True)
 
 
 if __name__ == "__main__":

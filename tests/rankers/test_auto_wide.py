@@ -6,7 +6,7 @@ import pytest
 from rarespec.evaluation import average_precision_at_k, relevance_in_order
 from rarespec.rankers import Auto, load_model, save_model
 from rarespec.rankers.auto import signal
-from rarespec.rankers.auto.spread import reach_rows
+from rarespec.rankers.auto.walks import reach_rows
 
 
 @pytest.fixture
@@ -45,8 +45,8 @@ def test_it_finds_what_the_graph_of_all_rows_finds(few, monkeypatch, known):
 def test_no_graph_of_all_rows_is_built(few):
     X, _ = rows_with_a_kind()
     assert signal.signal_of_rows(X).graph is None
-    near = Auto().prepare(X).ready.surroundings(np.arange(len(X)) < 3, np.zeros(len(X), bool))
-    assert near.edges.shape[0] < len(X) / 2
+    near = Auto().prepare(X).ready.surroundings(np.arange(len(X)) < 3, np.array([7]))
+    assert all(steps.shape[0] < len(X) * 0.75 for steps in near.steps.values()) and 7 in near.rows
 
 
 def test_places_of_hidden_examples_are_those_among_all_rows(few):
@@ -54,7 +54,7 @@ def test_places_of_hidden_examples_are_those_among_all_rows(few):
     auto = Auto().fit(X, np.arange(len(X)) < 6)
     poor = Auto().fit(X, np.isin(np.arange(len(X)), [100, 700, 1300, 1900]))
     assert all((places >= 1).all() and (places <= len(X)).all() for places in poor.hidden_places_.values())
-    assert np.median(poor.hidden_places_["push"]) > 1500 / 4 > np.median(auto.hidden_places_["push"])
+    assert np.median(poor.hidden_places_["expanded"]) > 1500 / 4 > np.median(auto.hidden_places_["expanded"])
     assert np.isfinite(auto.hidden_scores_).all()
 
 
@@ -70,7 +70,7 @@ def test_non_members_are_learned_from(few):
 
 def test_a_campaign_keeps_its_surroundings_and_another_query_does_not(few):
     X, _ = rows_with_a_kind()
-    known, none = np.arange(len(X)) < 3, np.zeros(len(X), bool)
+    known, none = np.arange(len(X)) < 3, np.array([], int)
     ready = Auto().prepare(X).ready
     first = ready.surroundings(known, none)
     grown = known.copy()

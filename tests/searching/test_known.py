@@ -19,7 +19,9 @@ from rarespec.errors import UsageError
 from rarespec.formats import read_here
 from rarespec.mock.simulate import SkyChoice, simulate_files
 from rarespec.searching.known.known_examples import Examples, examples_of
-from rarespec.spectrum import PAPER_GRID, Spectra
+from rarespec.searching.request import SearchRequest
+from rarespec.spectrum import PAPER_GRID, Resolution, Spectra
+from rarespec.spectrum.resolution import smooth
 from rarespec.survey import Survey
 from rarespec.survey.ingest import ingest
 from rarespec.survey.placement import place
@@ -388,6 +390,33 @@ def test_spectra_in_memory_go_onto_the_grid(survey):
         np.testing.assert_array_equal(examples.spectra.bad, placed.bad)
         assert examples.spectra.ids == others.ids
         np.testing.assert_array_equal(examples.spectra.wavelength, survey.grid.wavelength)
+
+
+def test_sharper_spectra_are_smoothed_to_the_survey(tmp_path):
+    """Where both resolutions are known, by the files or by an option; blunter ones are used as they are."""
+    blunt = Survey.create(tmp_path / "blunt.survey", SMALL_GRID)
+    blunt.append(make_spectra(3, SMALL_GRID, resolution=[200.0] * 3))
+    others = make_spectra(2, SMALL_GRID, prefix="o", seed=8)
+    plain = examples_of(blunt, others)
+    np.testing.assert_array_equal(plain.spectra.flux, others.flux)
+    assert not plain.problems
+    sharp = replace(others, catalogue=others.catalogue | {"spec_res": [900.0] * 2})
+    expected = smooth(next(iter(place(others, SMALL_GRID))), SMALL_GRID, Resolution(900), Resolution(200))
+    for examples in (examples_of(blunt, sharp), examples_of(blunt, others, resolution=Resolution(900))):
+        np.testing.assert_allclose(examples.spectra.flux, expected.flux, rtol=1e-6)
+        np.testing.assert_allclose(examples.spectra.ivar, expected.ivar, rtol=1e-6)
+        assert only_problem(examples) == "smoothed from R = 900 to the R = 200 of the survey: 2 example spectra"
+        assert not examples.lost
+    examples = examples_of(blunt, others, resolution=Resolution(60))
+    np.testing.assert_array_equal(examples.spectra.flux, others.flux)
+    said = "less sharp (R = 60) than the survey (R = 200), used as they are: 2 example spectra"
+    assert only_problem(examples) == said and not examples.lost
+
+
+def test_the_resolution_of_examples_is_part_of_a_request(tmp_path):
+    assert str(SearchRequest(["a"], known_resolution="1.8A").resolution_of_known()) == "FWHM 1.8 A"
+    with pytest.raises(UsageError, match="not a resolution"):
+        SearchRequest(["a"], known_resolution="sharp")
 
 
 def test_a_spectrum_that_the_survey_has_is_its_row(survey):

@@ -153,7 +153,7 @@ def check_silent_corruption(tmp_path, n):
             spectra = [item for item in rs.read(path) if isinstance(item, rs.Spectra)]
             for stack in spectra:
                 truth = clean.select(stack.ids)
-                placed = rs.spectrum.resample(stack, rs.PAPER_GRID)
+                placed = rs.spectrum.resample(stack, clean.grid)
                 assert np.array_equal(placed.flux, truth.flux) and np.array_equal(placed.ivar, truth.ivar), path.name
 
 
@@ -256,7 +256,7 @@ def test_join_of_something_else_fails_before_any_file_is_read(files, tmp_path):
 def test_rest_frame_needs_a_redshift_and_says_which_spectrum_has_none(tmp_path):
     spectra = make_spectra(2)
     save_matrix(tmp_path / "m.npz", spectra, id=["with", "without"], z=[0.1, np.nan])
-    survey, _ = run_ingest([tmp_path / "m.npz"], tmp_path / "a.survey", IngestOptions(rest_frame=True))
+    survey, _ = run_ingest([tmp_path / "m.npz"], tmp_path / "a.survey", IngestOptions(rs.PAPER_GRID, rest_frame=True))
     assert list(survey.ids) == ["with"]
     (defect,) = survey.defects
     assert defect.reason == Reason.NO_REDSHIFT and defect.id == "without"

@@ -42,7 +42,7 @@ def test_one_for_another_measure_of_noise_takes_its_place(features):
     signal_of(features)
     signal_of(features, 3)
     (path,) = files(features)
-    assert "noise3" in path.name
+    assert "walks3" in path.name
 
 
 def test_auto_ranks_the_same_with_it(features):

@@ -195,8 +195,9 @@ def test_create_again_gives_the_empty_survey_that_is_there(tmp_path):
     for _ in range(2):
         survey = Survey.create(tmp_path / "a.survey", SMALL_GRID)
     assert survey.manifest.generation == 1
+    assert Survey.create(tmp_path / "a.survey").grid == SMALL_GRID
     with pytest.raises(UsageError, match="has the grid"):
-        Survey.create(tmp_path / "a.survey")
+        Survey.create(tmp_path / "a.survey", rs.PAPER_GRID)
     survey.append(make_spectra(3, SMALL_GRID))
     with pytest.raises(UsageError, match="not empty"):
         Survey.create(tmp_path / "a.survey", SMALL_GRID)

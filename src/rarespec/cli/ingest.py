@@ -29,7 +29,10 @@ def command(
         list[str], typer.Argument(help="Files, directories, globs, or @LIST (a file of paths relative to itself).")
     ],
     into: Annotated[Path, typer.Option(help="Survey directory, new or existing.")],
-    format: Annotated[str | None, typer.Option(help="Reader to use if the format is not recognised.")] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(help="Reader to use, if the format is not recognised or to read the spaxels of a cube."),
+    ] = None,
     grid: Annotated[str | None, typer.Option(help=GRIDS)] = None,
     resolution: Annotated[
         str | None, typer.Option(help="Resolution of the spectra: R, such as 2000, or a width, such as 1.8A.")

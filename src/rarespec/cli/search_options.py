@@ -56,7 +56,7 @@ class SearchOptions:
     top: Top = 1000
     non_members: NonMembers = None
     params: Params = None
-    recipe: RecipeName = "paper"
+    recipe: RecipeName = "sky"
     min_snr: MinSnr = None
     classes: Classes = None
     not_classes: NotClasses = None

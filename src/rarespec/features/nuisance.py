@@ -20,7 +20,7 @@ NORMAL_MEDIAN = 0.6745
 
 @dataclass(frozen=True)
 class Nuisance:
-    """How strongly spectra of the same object differ; each number is a standard deviation.
+    """How strongly spectra of the same object differ; each number but the last is a standard deviation.
 
     Parameters
     ----------
@@ -34,6 +34,11 @@ class Nuisance:
         Shift along the line of sight, km/s.
     noise : float
         Noise, in units of the noise that each spectrum has.
+    other : float
+        Changes of any other kind, alike in all directions, as a variance: a share of the survey's. Without it, features
+        are those that dust, motion and noise change least, however little the survey varies there; with much of it
+        they are principal components, and the broad shape of the spectrum decides. Kinds of stars are found by the
+        former, quasars and galaxies by the latter; the default keeps both.
     """
 
     reddening: float = 0.05
@@ -41,6 +46,7 @@ class Nuisance:
     bend: float = 0.015
     velocity: float = 90.0
     noise: float = 0.3
+    other: float = 2e-5
 
     def change(
         self, flux: NDArray[np.floating], grid: WavelengthGrid, rng: np.random.Generator

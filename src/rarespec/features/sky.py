@@ -19,8 +19,7 @@ class SkyFeatures(Recipe):
     """Running mean, each spectrum to [0, 1], and components measured against what does not matter.
 
     Some of the survey's own spectra are reddened, tilted, shifted and made noisier. The features are those combinations
-    of principal components in which the survey varies most compared with these changes; see `SkyComponents`. For kinds
-    of stars; kinds that are told by their colour, such as quasars, are found better with `PaperFeatures`.
+    of principal components in which the survey varies most compared with these changes; see `SkyComponents`.
 
     Parameters
     ----------
@@ -32,7 +31,7 @@ class SkyFeatures(Recipe):
         Width of the running mean.
     grid : WavelengthGrid, optional
         Wavelength grid of the flux. By default the paper's, which has 3601 pixels.
-    reddening, tilt, bend, velocity, noise : float, optional
+    reddening, tilt, bend, velocity, noise, other : float, optional
         Strength of the changes; see `Nuisance`. Give `velocity=0` where shifts matter.
     n_changed : int, optional
         Spectra that are changed.
@@ -54,7 +53,7 @@ class SkyFeatures(Recipe):
 
     def __init__(
         self,
-        n_components: int = 50,
+        n_components: int = 30,
         n_followed: int = 250,
         width_angstrom: float = 6.0,
         grid: WavelengthGrid | None = None,
@@ -63,6 +62,7 @@ class SkyFeatures(Recipe):
         bend: float = 0.015,
         velocity: float = 90.0,
         noise: float = 0.3,
+        other: float = 2e-5,
         n_changed: int = 4000,
         solver: str = "auto",
         min_good: float = 0.5,
@@ -77,6 +77,7 @@ class SkyFeatures(Recipe):
         self.bend = bend
         self.velocity = velocity
         self.noise = noise
+        self.other = other
         self.n_changed = n_changed
         self.solver = solver
         self.min_good = min_good
@@ -89,7 +90,7 @@ class SkyFeatures(Recipe):
             SkyComponents(
                 self.n_components,
                 self.n_followed,
-                Nuisance(self.reddening, self.tilt, self.bend, self.velocity, self.noise),
+                Nuisance(self.reddening, self.tilt, self.bend, self.velocity, self.noise, self.other),
                 self.n_changed,
                 solver=self.solver,
                 random_state=self.random_state,

@@ -79,3 +79,12 @@ def ivar_of_error(error: NDArray[np.floating]) -> NDArray[np.float64]:
     with np.errstate(over="ignore", under="ignore"):
         ivar = np.square(1.0 / np.where(usable, error, np.inf))
     return np.where(np.isfinite(ivar), ivar, 0.0)
+
+
+def ivar_of_variance(variance: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Compute 1 / variance; 0 where the variance is not finite and positive."""
+    variance = variance.astype(np.float64)
+    usable = np.isfinite(variance) & (variance > 0)
+    with np.errstate(over="ignore"):
+        ivar = 1.0 / np.where(usable, variance, np.inf)
+    return np.where(np.isfinite(ivar), ivar, 0.0)

@@ -62,6 +62,8 @@ class Reader:
         left out on purpose. It raises `DefectError` if the file as a whole is of no use.
     summary : str
         What these files are, for people.
+    on_request : str, optional
+        What a person asks for by naming this reader. Such a file is never read unless the reader is named.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class Reader:
     recognises: Callable[[Source], bool]
     read: Callable[[Source, ReadOptions], Iterator[Found]]
     summary: str
+    on_request: str = ""
 
 
 MAX_ROWS = 512

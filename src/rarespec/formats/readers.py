@@ -54,9 +54,20 @@ READERS: dict[str, str] = {
     "sdss-v": "surveys.sdss_v",
     "sdss-spplate": "surveys.sdss_spplate",
     "sdss-spspec": "surveys.sdss_spspec",
+    "lamost-medium": "surveys.lamost_medium",
+    "lamost-exposures": "surveys.lamost_exposures",
     "lamost-image": "surveys.lamost_image",
     "lamost-table": "surveys.lamost_table",
     "desi-coadd": "surveys.desi",
+    "6df": "surveys.sixdf",
+    "galah": "surveys.galah",
+    "weave-l1": "surveys.weave",
+    "4most-l1": "surveys.four_most",
+    "manga-cube": "surveys.manga_cube",
+    "muse-cube": "surveys.muse_cube",
+    "gaia-fits": "surveys.gaia_fits",
+    "gaia-text": "surveys.gaia_text",
+    "gaia-parquet": "surveys.gaia_parquet",
     "jwst-x1d": "surveys.jwst",
     "hst-x1d": "surveys.hst",
     "eso-sdp": "surveys.eso",
@@ -77,6 +88,8 @@ FALLBACK = "specutils"
 """Reader of what none of these recognises; its loaders cover other FITS files, and it need not be installed."""
 
 NOT_FITS: dict[str, Container] = {
+    "gaia-text": Container.TEXT,
+    "gaia-parquet": Container.PARQUET,
     "mmu-parquet": Container.PARQUET,
     "text-table": Container.TEXT,
     "numpy": Container.NUMPY,
@@ -141,7 +154,7 @@ def reader_for(source: Source) -> Reader:
     Raises
     ------
     DefectError
-        If no reader recognises it.
+        If no reader recognises it, or only one that must be named.
 
     Examples
     --------
@@ -159,11 +172,18 @@ def reader_for(source: Source) -> Reader:
         if NOT_FITS.get(name, Container.FITS) == source.container:
             reader = reader_by_name(name)
             if reader.recognises(source):
-                return reader
+                return _unless_on_request(reader)
     fallback = reader_by_name(FALLBACK)
     if fallback.recognises(source):
         return fallback
     raise DefectError(Reason.UNRECOGNISED, f"a {source.container} file with a layout that no reader recognises")
+
+
+def _unless_on_request(reader: Reader) -> Reader:
+    if reader.on_request:
+        detail = f"{reader.summary}; to read {reader.on_request}, use --format {reader.name}"
+        raise DefectError(Reason.UNRECOGNISED, detail)
+    return reader
 
 
 def read_here(

@@ -116,6 +116,15 @@ def is_air(header: Header, options: ReadOptions) -> bool:
     )
 
 
+def is_air_unless_said(header: Header, options: ReadOptions) -> bool:
+    """Say whether wavelengths are in air, for an instrument whose files are in air unless their header says vacuum.
+
+    In the FITS standard CTYPE1 = WAVE is a wavelength in vacuum.
+    """
+    says_vacuum = header.get("VACUUM") in (True, 1) or header.string("CTYPE1").upper().startswith("WAVE")
+    return is_air(header, options) or not says_vacuum
+
+
 @lru_cache(maxsize=16)
 def log_linear(start: float, step: float, n_pixels: int) -> NDArray[np.float64]:
     """Compute 10 ** (start + step * i); the result is cached, since the files of a survey share it.

@@ -273,9 +273,6 @@ class Ranker(BaseEstimator, ABC):
         """Scores (n, q) of queries Y, (n, q), of a ranker that answers together."""
         raise NotImplementedError(f"{type(self).__name__} answers one query at a time")
 
-    def _expect_found(self) -> None:
-        """Before `_learn`: some of the known were found at the top of a ranking, and are no random sample."""
-
     def _check_parameters(self) -> None:
         """A ValueError for a parameter that cannot be used. A model file is checked with it too."""
 
@@ -363,7 +360,7 @@ class Preparation:
     X: Rows
     ready: Any
 
-    def fit(self, known: Any, refused: Any = None, *, by_looking: bool = False, random_state: Any = None) -> Fit:
+    def fit(self, known: Any, refused: Any = None, *, random_state: Any = None) -> Fit:
         """Fit to these known examples.
 
         Parameters
@@ -373,8 +370,6 @@ class Preparation:
         refused : (n,) bool, optional
             Which rows are known not to be of the kind. A ranker that does not learn from these takes them as
             unlabelled.
-        by_looking : bool, default False
-            Whether some of the known were found at the top of a ranking, and so are no random sample.
         random_state : int, optional
             Of this fit, instead of the ranker's own.
 
@@ -395,8 +390,6 @@ class Preparation:
         if (is_known & is_refused).any():
             raise ValueError(f"{np.sum(is_known & is_refused)} rows are both known and refused")
         ranker = self._for_one_fit(random_state)
-        if by_looking:
-            ranker._expect_found()
         taken = is_refused if ranker.learns_from_non_members else np.zeros(len(self.X), bool)
         ranker._learn(self.ready, self.X, is_known, taken)
         # a ranker that has hidden examples itself is not fitted again for that; what it prepared may be large

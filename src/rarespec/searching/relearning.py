@@ -89,7 +89,7 @@ class Relearning:
             raise NothingLeftError(
                 f"{self.survey.path}: every spectrum in the list has a label; there is nothing left to rank"
             )
-        fit = self._preparation.fit(known, non_members, by_looking=bool(members))
+        fit = self._preparation.fit(known, non_members)
         listing = list_rows(rows, fit, self.start.chosen)
         return build_ranking(
             listing,

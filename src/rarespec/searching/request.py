@@ -81,7 +81,7 @@ class SearchRequest:
     seed: int = 0
     non_members: Any = None
     params: Mapping[str, Any] = field(default_factory=dict)
-    recipe: Recipe | str = "paper"
+    recipe: Recipe | str = "sky"
     selection: Selection = EVERYTHING
     radius_arcsec: float = 2.0
     engine: AnyEngine = None

@@ -19,8 +19,8 @@ REACH = 4.0
 """Standard deviations to which the kernel is followed."""
 LOWEST, HIGHEST = 10.0, 1e6
 """Resolving powers that instruments have."""
-SAME = 0.1
-"""Widths that differ by less than this fraction are the same resolution."""
+SAME = 0.2
+"""Widths that differ by less than this fraction are the same resolution: usual values are no better than that."""
 COLUMNS = ("resolution", "spec_res", "specres", "spec_rp", "resolving_power")
 """Catalogue columns, in small letters, that hold a resolving power; FITS headers have cards of these names."""
 
@@ -121,7 +121,7 @@ class Resolution:
         Returns
         -------
         int
-            1 if this one is sharper, -1 if the other is, 0 if they differ by less than a tenth.
+            1 if this one is sharper, -1 if the other is, 0 if they differ by less than a fifth.
         """
         middle = grid.wavelength[[grid.n_pixels // 2]]
         ratio = float(other.fwhm_at(middle)[0] / self.fwhm_at(middle)[0])
@@ -220,7 +220,8 @@ def _kernel(grid: WavelengthGrid, own: Resolution, wanted: Resolution) -> Any:
 
     wavelength, edges = grid.wavelength, grid.edges
     variance = wanted.fwhm_at(wavelength) ** 2 - own.fwhm_at(wavelength) ** 2
-    sigma = np.sqrt(np.maximum(variance, 0.0)) / FWHM_OF_SIGMA
+    # a share is a mean over its pixel, which widens by itself: by the variance of a pixel, width squared / 12
+    sigma = np.sqrt(np.maximum(variance / FWHM_OF_SIGMA**2 - np.diff(edges) ** 2 / 12, 0.0))
     reach = int(np.ceil((REACH * sigma / np.diff(edges)).max())) + 1
     rows = np.repeat(np.arange(grid.n_pixels), 2 * reach + 1)
     columns = rows + np.tile(np.arange(-reach, reach + 1), grid.n_pixels)

@@ -16,8 +16,6 @@ from rarespec.features.rows import finite_rows
 
 LONGEST_CHANGE = 3.0
 """Times the median length. Spectra that change more count less: a few noisy ones must not define what is nuisance."""
-FLOOR = 1e-6
-"""Share of the mean variance that is added to the nuisance: no direction is free of it."""
 
 
 class SkyComponents(StreamingPCA):
@@ -25,7 +23,7 @@ class SkyComponents(StreamingPCA):
 
     With C the covariance of the first `n_followed` principal components of some of the survey's spectra, and N that of
     how they change with nuisance, the features are the leading generalised eigenvectors, C u = w N u. Nuisance has unit
-    variance along each of them, and w is the variance of the survey.
+    variance along each of them, and w is the variance of the survey. N also has a little of every other change.
 
     `fit` alone gives principal components; `measure_changes` turns them.
 
@@ -56,7 +54,7 @@ class SkyComponents(StreamingPCA):
 
     def __init__(
         self,
-        n_components: int = 50,
+        n_components: int = 30,
         n_followed: int = 250,
         nuisance: Nuisance | None = None,
         n_changed: int = 4000,
@@ -97,8 +95,8 @@ class SkyComponents(StreamingPCA):
         weights = _weigh(changes)
         # Both with the same weights: noise that counts less as nuisance must count less as variance of the survey too.
         survey = _covariance(rows - np.average(rows, axis=0, weights=weights), weights)
-        nuisance = _covariance(changes, weights)
-        nuisance += FLOOR * np.trace(survey) / len(survey) * np.eye(len(survey))
+        nuisance, other = _covariance(changes, weights), (self.nuisance or Nuisance()).other
+        nuisance += other * np.trace(survey) * np.eye(len(survey))
         w, directions = _solve(survey, nuisance, min(self.n_components or 0, len(survey)))
         components = directions.T @ self.components_
         # E[x | z] = mean + C U w^-1 z: the best linear guess of a row from its features

@@ -182,6 +182,21 @@ class Hdu:
         stored = self._source.read(self.data_offset + first, n_pixels * dtype.itemsize)
         return _physical(stored, self.header.integer("BITPIX"), dtype).reshape(-1, *shape[1:])
 
+    def rows_of_planes(self, start: int, stop: int) -> NDArray[Any]:
+        """Read rows `start` to `stop` of each plane of a cube, (planes, stop - start, columns); as stored."""
+        if not self.is_image or len(self.image_shape) != 3:
+            raise DefectError(Reason.LAYOUT, f"{self.label} is not a cube")
+        dtype = None if self._is_compressed_image else self._plain_pixels
+        if dtype is None:
+            return self._image_by_astropy[:, start:stop]
+        self.verify()
+        n_planes, n_rows, n_columns = self.axes[::-1]
+        start, stop, _ = slice(start, stop).indices(n_rows)
+        row_bytes = n_columns * dtype.itemsize
+        offsets = (self.data_offset + (plane * n_rows + start) * row_bytes for plane in range(n_planes))
+        stored = b"".join(self._source.read(offset, (stop - start) * row_bytes) for offset in offsets)
+        return _physical(stored, self.header.integer("BITPIX"), dtype).reshape(n_planes, stop - start, n_columns)
+
     @property
     def image_shape(self) -> tuple[int, ...]:
         """Shape of the image in NumPy order, without reading it unless it is compressed."""

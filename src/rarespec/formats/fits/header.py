@@ -209,6 +209,11 @@ class Header(Mapping[str, Any]):
             raise DefectError(Reason.CORRUPT, f"{self.label}: {keyword} = {value!r} is not a number")
         return float(value)
 
+    def number_or_none(self, keyword: str) -> float | None:
+        """Read a value as a float, or None when there is none or it is of another kind: positions may be text."""
+        value = self.get(keyword)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
 
 def value_of(card: str, label: str) -> Any:
     """Read the value of one 80-character card that has a value."""

@@ -121,7 +121,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
 
 def _spectrum_per_row(parquet: pq.ParquetFile, roles: Roles, origin: Origin) -> Iterator[Found]:
     schema = parquet.schema_arrow
-    axis = None if roles.wavelength else Axis.in_metadata(_metadata(schema), origin.options.air, schema.names)
+    axis = None if roles.wavelength else Axis.in_metadata(metadata_of(schema), origin.options.air, schema.names)
     scalars = [name for name in scalar_columns(schema) if name not in roles.used]
     for name in roles.used:
         if not is_vector(schema.field(name).type):
@@ -144,7 +144,7 @@ def _spectrum_per_file(parquet: pq.ParquetFile, roles: Roles, source: Source, op
     yield from read_matrix(arrays, source, options, _unit(parquet.schema_arrow, roles))
 
 
-def _metadata(schema: pa.Schema) -> dict[str, str]:
+def metadata_of(schema: pa.Schema) -> dict[str, str]:
     items = (schema.metadata or {}).items()
     return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in items}
 
@@ -154,7 +154,7 @@ def _unit(schema: pa.Schema, roles: Roles) -> str | None:
         return None
     field = schema.field(roles.wavelength).metadata or {}
     unit = field.get(b"unit", field.get(b"units"))
-    return unit.decode() if unit else _metadata(schema).get("wavelength_unit")
+    return unit.decode() if unit else metadata_of(schema).get("wavelength_unit")
 
 
 READER = Reader(

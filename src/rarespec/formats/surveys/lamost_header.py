@@ -1,4 +1,4 @@
-"""What all eras of LAMOST low-resolution files share: the primary header, and how a pixel is flagged.
+"""What all LAMOST files share: the primary header, and how a pixel is flagged.
 
 A pixel is bad when ANDMASK is not 0: a bit is set there only when all exposures had the problem. In real files each
 such pixel has no inverse variance either. ORMASK, set when any exposure had a problem, is ignored.
@@ -63,12 +63,12 @@ def lamost_spectrum(
     flux, ivar = native(flux)[None], native(ivar)[None]
     wavelength = log_linear(*coefficients(header), flux.shape[1])
     bad = bad_pixels(flux, ivar, (andmask != 0)[None])
-    return Spectra(
-        vacuum(wavelength, is_air(header, options), header.label), flux, ivar, bad, one_row(_catalogue(source, header))
-    )
+    wavelength = vacuum(wavelength, is_air(header, options), header.label)
+    return Spectra(wavelength, flux, ivar, bad, one_row(lamost_catalogue(source, header)))
 
 
-def _catalogue(source: Source, header: Header) -> dict[str, Any]:
+def lamost_catalogue(source: Source, header: Header) -> dict[str, Any]:
+    """Take the common columns and the survey's own from the primary header."""
     z = header.number("Z")
     common = {
         "id": _id(header),

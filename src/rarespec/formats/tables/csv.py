@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
@@ -172,6 +172,13 @@ def _remarks(lines: list[str]) -> dict[str, Any]:
     return {match[1]: value_of(match[2]) for match in found if match}
 
 
+def check_last_line(source: Source) -> None:
+    """Refuse a text file whose last line may be cut."""
+    if source.read(source.length - 1, 1) not in b"\r\n":
+        detail = "the last line does not end in a newline; fetch it again, or add one if the line is complete"
+        raise DefectError(Reason.TRUNCATED, detail)
+
+
 PIXEL_ROWS = 1 << 16
 """Rows held as text at a time: text takes ten times the memory of numbers."""
 
@@ -225,7 +232,7 @@ def _spectra_of_wide_csv(source: Source, options: ReadOptions) -> Iterator[Found
         opened = open_csv(source)
         wide = Wide.among(opened.names)
         axis = wide.axis(opened.meta, options.air, opened.names)
-        n, kinds = _survey_columns(opened, wide)
+        n, kinds = survey_columns(opened, wide.names)
         rows = open_csv(source).rows
     if n == 0:
         raise DefectError(Reason.EMPTY, "a table without rows")
@@ -247,9 +254,9 @@ def _wide_block(
     return block | {name: [VALUE_OF[kind](row[place[name]]) for row in rows] for name, kind in kinds.items()}
 
 
-def _survey_columns(opened: Csv, wide: Wide) -> tuple[int, dict[str, str]]:
-    """Number of rows, and the kind of every catalogue column: one kind for the whole file, so one pass in advance."""
-    places = {name: i for i, name in enumerate(opened.names) if name not in wide.names}
+def survey_columns(opened: Csv, on_pixels: Collection[str]) -> tuple[int, dict[str, str]]:
+    """Count the rows, and find the kind of every other column: one for the whole file, so one pass in advance."""
+    places = {name: i for i, name in enumerate(opened.names) if name not in on_pixels}
     kinds = dict.fromkeys(places, "blank")
     n = 0
     for n, row in enumerate(opened.rows, 1):  # noqa: B007

@@ -19,7 +19,7 @@ from rarespec.formats.columns import WAVELENGTH, Column
 from rarespec.formats.reader import Found, Reader, ReadOptions, faults_of
 from rarespec.formats.source import Container, Source
 from rarespec.formats.tables.checks import check_ecsv, check_votable
-from rarespec.formats.tables.csv import spectra_of_csv
+from rarespec.formats.tables.csv import check_last_line, spectra_of_csv
 from rarespec.formats.tables.memory_table import Table, spectra_of_table
 from rarespec.spectrum import DefectError, Reason
 
@@ -102,9 +102,8 @@ def _column(column: Any) -> Column:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     head = source.read(0, min(source.length, 4096)).lstrip(b"\xef\xbb\xbf \t\r\n")
-    if not head.startswith(b"<") and source.read(source.length - 1, 1) not in b"\r\n":
-        detail = "the last line does not end in a newline; fetch it again, or add one if the line is complete"
-        raise DefectError(Reason.TRUNCATED, detail)
+    if not head.startswith(b"<"):
+        check_last_line(source)
     if head.startswith(b"<") or head.startswith(b"# %ECSV"):
         table = votable(whole(source)) if head.startswith(b"<") else ecsv(whole(source))
         yield from spectra_of_table(table, source, options)

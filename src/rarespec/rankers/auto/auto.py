@@ -16,7 +16,7 @@ from rarespec.rankers.auto.rows import Prepared, Wide, rows_with
 from rarespec.rankers.auto.signal import Signal, SignalSpace, signal_of_rows, unusualness
 from rarespec.rankers.auto.trust import fuse, in_words, leaning, rank_from_end, ranks_among, trust
 from rarespec.rankers.parameters import require_count
-from rarespec.rankers.ranker import Flags, Kept, Needs, PreparingRanker, Scores, weighted_sums
+from rarespec.rankers.ranker import Flags, Kept, Needs, PreparingRanker, Scores
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, check_rows, same_rows
 
 
@@ -27,20 +27,19 @@ class Auto(PreparingRanker):
     decides.
 
     Each part is weighted by how well it finds known examples that are hidden from it, one at a time, and by a prior.
-    With one known example none can be hidden; then those parts count more whose first rows others have as well. `why_`
-    says which were used.
+    With one known example none can be hidden, and the prior decides. `why_` says which were used.
 
-    - "spread": what is known spreads from neighbour to neighbour, where neighbours are found after whitening and
-      without noise. It follows sequences, and families each of which has a known example. It starts from the known
-      examples and from the first few rows under "expanded", as far as these help to find hidden examples: a known
-      example at the edge of its kind has neighbours of other kinds.
+    - "signal": the chance that a walk from neighbour to neighbour meets a known example, where neighbours are found
+      after whitening and without noise. It follows sequences, and families each of which has a known example.
+    - "given": the same among neighbours in the features as given, for kinds that whitening would hide.
     - "expanded": the mean of the known and of the best candidates in whitened space, cleared of noise by Wiener's
       filter; the noise is measured on differences between neighbours in the survey. It finds a tight family from an
       example that is mostly noise.
-    - "push": BaggingTopPush on the features as given, for classes that whitening would hide.
-    - "given": LRGA on the features as given, in surveys of at most three thousand rows.
 
-    y may hold -1 for rows that are known not to be of the kind: "spread" learns from them, and none is a candidate.
+    A single known example at the edge of its kind has neighbours of other kinds. Walks that start there do not come
+    back to it. The less they do, the more the first few rows under "expanded" count as known too, and `why_` says so.
+
+    y may hold -1 for rows that are known not to be of the kind: walks learn from them, and none is a candidate.
     They also tell whether members are more unusual rows than what was refused, or less so.
 
     Parameters
@@ -48,13 +47,10 @@ class Auto(PreparingRanker):
     n_neighbours : int >= 1, default 5
         Between which noise is measured.
     signal : Signal, optional
-        The space of signal of the rows that will be fitted, and their graph in it, from `signal_of_rows`; by default
-        they are found.
-    balanced : bool, default False
-        Whether known rows that stand close together share their weight in "spread". Examples that were found by looking
-        at the top of a ranking are no random sample: one family is found first, and without this it drowns the others.
+        The space of signal of the rows that will be fitted, and their graphs, from `signal_of_rows`; by default they
+        are found.
     random_state : int, RandomState or None, default 0
-        Draws the rows among which hidden ones are placed, and the bags.
+        Draws the rows among which hidden ones are placed.
 
     Attributes
     ----------
@@ -64,6 +60,9 @@ class Auto(PreparingRanker):
         Places that each part gives the known examples that were hidden; 1 = first.
     hidden_scores_ : (h,) float64
         The scores that these places give.
+    returns_ : float
+        Chance that a walk from a known example, in the space of signal, comes back to a known one. Below 0.2 a single
+        example lies at the edge of its kind.
     leaning_ : float
         How much is added to the score of a row for being unusual; 0 where nothing was refused.
     why_ : str
@@ -71,11 +70,16 @@ class Auto(PreparingRanker):
 
     Notes
     -----
-    "spread" and "given" are found for the fitted rows as a whole. A new row gets the mean of the nearest of those that
+    "signal" and "given" are found for the fitted rows as a whole. A new row gets the mean of the nearest of those that
     are kept, at most ten thousand.
 
-    Of more than 200 000 rows, "spread" follows those that it reaches from the known ones and those most alike to them,
-    50 000 in all, and the other parts learn from 100 000 that are drawn. Beside X that takes some 350 bytes a row.
+    Of more than 200 000 rows, walks follow those that they reach from the known ones and those most alike to them,
+    50 000 in all, and "expanded" learns from 100 000 that are drawn. Beside X that takes some 350 bytes a row.
+
+    References
+    ----------
+    X. Zhu, Z. Ghahramani & J. Lafferty 2003, Semi-Supervised Learning Using Gaussian Fields and Harmonic Functions.
+    L. Zelnik-Manor & P. Perona 2004, Self-Tuning Spectral Clustering, NIPS 17.
 
     Not to be confused with `rarespec.evaluation.Tuned`, which chooses the parameters of one ranker.
 
@@ -105,6 +109,7 @@ class Auto(PreparingRanker):
     kept_rows_: dict[str, Rows]
     kept_scores_: dict[str, Scores]
     levels_: dict[str, NDArray[np.float64]]
+    returns_: float
     leaning_: float
     unusual_levels_: NDArray[np.float64]
     _fitted_rows: Rows | None = None
@@ -114,12 +119,10 @@ class Auto(PreparingRanker):
         self,
         n_neighbours: int = 5,
         signal: Signal | None = None,
-        balanced: bool = False,
         random_state: Any = 0,
     ) -> None:
         self.n_neighbours = n_neighbours
         self.signal = signal
-        self.balanced = balanced
         self.random_state = random_state
 
     def needs(self) -> Needs:
@@ -127,7 +130,7 @@ class Auto(PreparingRanker):
         return Needs(signal=self.n_neighbours if self.signal is None else None)
 
     def edge_scores(self, X: Any) -> Scores:
-        """Score rows by how much of what is known has spread to them, as a logarithm.
+        """Score rows by the chance that a walk from them meets a known example, as a logarithm.
 
         Unlike the scores, which come from ranks, these fall steeply where a kind ends.
 
@@ -143,7 +146,7 @@ class Auto(PreparingRanker):
         """
         check_is_fitted(self)
         rows = check_rows(self, X, reset=False)
-        found = self._fitted["spread"] if self._was_fitted_to(rows) else self._among("spread", rows)
+        found = self._fitted["signal"] if self._was_fitted_to(rows) else self._among("signal", rows)
         return np.log(np.maximum(found, np.finfo(np.float32).tiny))
 
     def hidden_scores(self) -> Scores:
@@ -179,9 +182,6 @@ class Auto(PreparingRanker):
                 raise ValueError(f"signal: it has {signal.n_rows} rows and X has {len(X)}; find it on this X")
             return rows_with(X, signal)
 
-    def _expect_found(self) -> None:
-        self.balanced = True
-
     def _learn(self, ready: Prepared | Wide, X: Rows, known: Flags, refused: Flags) -> None:
         with _one_thread():
             self._learn_parts(ready, X, known, refused)
@@ -191,11 +191,12 @@ class Auto(PreparingRanker):
         self.mean_, self.whitening_, self.noise_ = space.mean, space.whitening, space.noise
         self.usual_reach_ = space.usual_reach
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        query, parts = learn_parts(ready, known, refused, seed, self.balanced)
+        query, parts = learn_parts(ready, known, refused, seed)
         hidden = query.ready.X[query.hidden]
         self.directions_, self.hidden_places_ = parts.directions, parts.places
         self.kept_rows_ = {name: kept.rows for name, kept in parts.kept.items()}
         self.kept_scores_ = {name: kept.scores for name, kept in parts.kept.items()}
+        self.returns_ = parts.returns
         self._fitted_rows = X
         self._fitted = {name: self._along(name, X) for name in self.directions_} | parts.whole
         self._learn_leaning(ready, known, refused)
@@ -217,10 +218,10 @@ class Auto(PreparingRanker):
         return self.leaning_ * rank_from_end(values, self.unusual_levels_)
 
     def _combine(self, unlabelled: NDArray[np.intp], seen: float) -> None:
-        self.weights_ = trust(self.hidden_places_, self._fitted, unlabelled, seen)
+        self.weights_ = trust(self.hidden_places_, len(unlabelled), seen)
         used = [name for name, weight in self.weights_.items() if weight > 0]
         self.levels_ = {name: np.sort(self._fitted[name][unlabelled]) for name in used}
-        self.why_ = in_words(self.weights_, self.hidden_places_, self.leaning_)
+        self.why_ = in_words(self.weights_, self.hidden_places_, self.returns_, self.leaning_)
 
     def _scores(self, X: Rows) -> Scores:
         scores = self._part_scores(X)
@@ -237,8 +238,6 @@ class Auto(PreparingRanker):
 
     def _along(self, name: str, X: Rows) -> Scores:
         direction = self.directions_[name]
-        if name == "push":
-            return weighted_sums(X, direction)
         return _by_blocks(X, lambda rows: along(self._space.whiten(rows), direction))
 
     def _among(self, name: str, X: Rows) -> Scores:

@@ -1,13 +1,11 @@
 """The parts of Auto, and what each has learned for one query.
 
+- "signal": walks from neighbour to neighbour in the space of signal, where noise and the common differences between
+  spectra are out of the way; see `walks.py`.
+- "given": the same in the features as given. Whitening hides a kind that differs where the survey varies much anyway.
 - "expanded": the mean of the known and of the best candidates, cleared of noise. A row scores z . w / |z|^1/2, half-way
   between the discriminant, which lets extreme rows come first, and the cosine, which lets rows of pure noise come as
   high as strong ones.
-- "push": BaggingTopPush in the space as given, the strongest of the paper's methods.
-- "spread": from neighbour to neighbour, from the known rows and the first under "expanded"; see `spread.py`.
-- "given": LRGA on the features as they are given, for small surveys. Noise and covariance, on which the other parts
-  rest, are themselves uncertain where there are few rows to learn them from; neighbours in the features as given are
-  not.
 """
 
 from __future__ import annotations
@@ -21,11 +19,10 @@ from numpy.typing import NDArray
 from rarespec.rankers.auto.query import Query, query_among, query_of, wide_query
 from rarespec.rankers.auto.rows import Prepared, Wide
 from rarespec.rankers.auto.signal import root_lengths
-from rarespec.rankers.auto.spread import Leads, spread_scores
+from rarespec.rankers.auto.walks import Walks, walk_scores
 from rarespec.rankers.neighbours.neighbour_graph import neighbours_of
-from rarespec.rankers.ranker import Flags, Preparation, Scores, weighted_sums
+from rarespec.rankers.ranker import Flags, Scores
 from rarespec.rankers.rows import Rows
-from rarespec.rankers.toppush.bagging_top_push import BaggingTopPush
 
 CANDIDATE_SHARES = (1 / 3000, 1 / 1000, 1 / 300, 1 / 300, 1 / 300)
 """Of the unlabelled rows, the best of which are added to the known, one round after the other.
@@ -37,13 +34,7 @@ CANDIDATES_COUNT_AS = 10
 """Known examples: so that they weigh less the more are known."""
 
 N_LEADS = 5
-"""Unlabelled rows, the first under "expanded", from which "spread" starts as well."""
-
-N_FOLDS = 3
-"""Groups in which the known are hidden: a fit for each of them would take too long."""
-
-N_BAGS, TOLERANCE = 20, 1e-3
-"""Of the fits in which known rows are hidden."""
+"""Unlabelled rows, the first under "expanded", that walks may take for known where one example is known."""
 
 MAX_KEPT = 10_000
 """Rows that are kept: half of them the best, the others drawn."""
@@ -87,9 +78,11 @@ class KeptRows:
         return cls(rows[kept], scores[kept])
 
     def scores_of(self, rows: Rows) -> NDArray[np.float64]:
-        """Score new rows by the mean of the nearest kept ones, (n,); a row that is kept has its own score."""
+        """Score new rows by the mean of the nearest kept ones, the nearer the more, (n,); kept rows have their own."""
         indices, distances = neighbours_of(self.rows, rows, min(N_NEAREST, len(self.rows)))
-        return np.where(distances[:, 0] < SAME, self.scores[indices[:, 0]], self.scores[indices].mean(axis=1))
+        closeness = np.maximum(distances, SAME) ** -2.0
+        mean = (self.scores[indices] * closeness).sum(axis=1) / closeness.sum(axis=1)
+        return np.where(distances[:, 0] < SAME, self.scores[indices[:, 0]], mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +97,11 @@ class Parts:
     """Rows of these among which new ones are placed."""
     places: dict[str, NDArray[np.float64]]
     """Places of hidden rows under every part, (h,)."""
+    returns: float
+    """Chance that a walk from a known row, in the space of signal, comes back to a known one."""
 
 
-def learn_parts(ready: Prepared | Wide, known: Flags, refused: Flags, seed: int, balanced: bool) -> tuple[Query, Parts]:
+def learn_parts(ready: Prepared | Wide, known: Flags, refused: Flags, seed: int) -> tuple[Query, Parts]:
     """Let every part learn from the known and the refused rows.
 
     Parameters
@@ -119,8 +114,6 @@ def learn_parts(ready: Prepared | Wide, known: Flags, refused: Flags, seed: int,
         Which rows are known not to be of the kind.
     seed : int
         Seed of every random draw.
-    balanced : bool
-        Whether known rows that lie close together count as one in "spread"; see `spread_scores`.
 
     Returns
     -------
@@ -131,48 +124,51 @@ def learn_parts(ready: Prepared | Wide, known: Flags, refused: Flags, seed: int,
     """
     if isinstance(ready, Wide):
         query, rows = wide_query(ready, known, refused, seed)
-        return query, _wide_parts(ready, query, rows, known, refused, balanced)
+        return query, _wide_parts(ready, query, rows, known, refused)
     query = query_of(ready, known, refused, seed)
-    return query, _parts(query, balanced)
+    return query, _parts(query)
 
 
-def _parts(query: Query, balanced: bool) -> Parts:
+def _parts(query: Query) -> Parts:
     """Where the rows prepared are all rows."""
     ready = query.ready
     direction, hidden_places, leads = expand_direction(query)
-    directions = {"expanded": (direction, hidden_places), "push": push_weights(query)}
-    whole = {"spread": spread_scores(query, ready.edges, leads, balanced)}
-    if ready.lrga is not None:
-        whole["given"] = score_as_given(query, ready.lrga)
-    scores = {name: found for name, (found, _) in whole.items()}
-    rows = {"spread": ready.units, "given": ready.X}
-    return Parts(
-        directions={name: direction for name, (direction, _) in directions.items()},
-        whole=scores,
-        kept={name: KeptRows.of(rows[name], scores[name], query.rng) for name in scores},
-        places={name: places for name, (_, places) in (directions | whole).items()},
-    )
+    walks = {name: walk_scores(query, steps, leads) for name, steps in ready.steps.items()}
+    rows = {"signal": ready.units, "given": ready.X}
+    kept = {name: KeptRows.of(rows[name], found.scores, query.rng) for name, found in walks.items()}
+    scores = {name: found.scores for name, found in walks.items()}
+    return _put_together(direction, hidden_places, walks, scores, kept)
 
 
-def _wide_parts(
-    wide: Wide, query: Query, rows: NDArray[np.intp], known: Flags, refused: Flags, balanced: bool
-) -> Parts:
+def _wide_parts(wide: Wide, query: Query, rows: NDArray[np.intp], known: Flags, refused: Flags) -> Parts:
     """`query` is on these rows; the places of hidden ones are those among all."""
-    near, unlabelled = wide.surroundings(known, refused), ~known & ~refused
     direction, hidden_places, leads = expand_direction(query)
-    directions = {"expanded": (direction, hidden_places), "push": push_weights(query)}
-    # these two were placed among the drawn rows only: there are `scale` times as many unlabelled ones in all
+    near, unlabelled = wide.surroundings(known, np.union1d(np.flatnonzero(refused), rows[leads])), ~known & ~refused
+    # hidden rows were placed among the drawn ones only: there are `scale` times as many unlabelled ones in all
     scale = unlabelled.sum() / len(query.unlabelled)
-    places = {name: 1 + scale * (found - 1) for name, (_, found) in directions.items()}
     among = query_among(near.rows, query, rows, unlabelled)
-    found, places["spread"] = spread_scores(among, near.edges, leads.among(near.rows, rows), balanced)
-    spread = np.zeros(len(wide.X))
-    spread[near.rows] = found
+    there = np.searchsorted(near.rows, rows[leads])
+    walks = {name: walk_scores(among, steps, there) for name, steps in near.steps.items()}
+    kept = {name: KeptRows.of(near.spaces[name], found.scores, query.rng) for name, found in walks.items()}
+    scores = {name: np.zeros(len(wide.X)) for name in walks}
+    for name, found in walks.items():
+        scores[name][near.rows] = found.scores
+    return _put_together(direction, 1 + scale * (hidden_places - 1), walks, scores, kept)
+
+
+def _put_together(
+    direction: Direction,
+    hidden_places: NDArray[np.float64],
+    walks: dict[str, Walks],
+    scores: dict[str, Scores],
+    kept: dict[str, KeptRows],
+) -> Parts:
     return Parts(
-        directions={name: direction for name, (direction, _) in directions.items()},
-        whole={"spread": spread},
-        kept={"spread": KeptRows.of(near.units, found, query.rng)},
-        places=places,
+        directions={"expanded": direction},
+        whole=scores,
+        kept=kept,
+        places={name: found.places for name, found in walks.items()} | {"expanded": hidden_places},
+        returns=walks["signal"].returns,
     )
 
 
@@ -181,17 +177,17 @@ def along(Z: NDArray[np.float64], direction: Direction) -> NDArray[np.float64]:
     return Z @ direction / root_lengths(Z)
 
 
-def expand_direction(query: Query) -> tuple[Direction, NDArray[np.float64], Leads]:
-    """Find the direction of "expanded", the places of the known rows that are hidden in turn, and the first rows."""
+def expand_direction(query: Query) -> tuple[Direction, NDArray[np.float64], NDArray[np.intp]]:
+    """Find the direction of "expanded", the places of the known rows that are hidden in turn, and the leads.
+
+    Leads are the first rows. With several known rows there are none: they would help less than these rows do.
+    """
     labelled = np.concatenate([query.known_copies, query.refused])
     candidates = _Candidates(query.ready.halved, query.ready.root_length, labelled)
     direction = _expand(query, query.known, candidates)
     compared = _Candidates(query.ready.halved[query.compared], query.ready.root_length[query.compared], labelled[:0])
     without = [_expand(query, left, compared) for left in query.left_over()]
-    leads = Leads(
-        candidates.best(direction, N_LEADS),
-        [query.compared[compared.best(one, N_LEADS)] for one in without],
-    )
+    leads = candidates.best(direction, N_LEADS if len(query.known) == 1 else 0)
     return direction, _expanded_places(query, compared, without), leads
 
 
@@ -239,37 +235,3 @@ def _expanded_places(query: Query, compared: _Candidates, directions: list[Direc
         return np.empty(0)
     D = np.stack(directions, axis=1).astype(np.float32)
     return query.places(compared.halved @ D, (query.ready.halved[query.hidden] * D.T).sum(axis=1))
-
-
-def push_weights(query: Query) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Find the weights of "push", and the places of the known rows that are hidden, a group at a time."""
-    y = np.zeros(len(query.ready.X), dtype=np.int8)
-    y[query.known] = 1
-    weights = BaggingTopPush(random_state=query.seed).fit(query.ready.X, y).coef_
-    places = np.empty(len(query.hidden))
-    for fold in np.array_split(query.rng.permutation(len(query.hidden)), min(N_FOLDS, len(query.hidden)) or 1):
-        places[fold] = _push_places(query, query.hidden[fold])
-    return weights, places
-
-
-def _push_places(query: Query, fold: NDArray[np.intp]) -> NDArray[np.float64]:
-    if not len(fold):
-        return np.empty(0)
-    left = np.setdiff1d(query.known, fold)
-    rows = np.concatenate([left, query.compared])
-    ranker = BaggingTopPush(n_bags=N_BAGS, tol=TOLERANCE, random_state=query.seed)
-    ranker.fit(query.ready.X[rows], np.arange(len(rows)) < len(left))
-    return query.places(
-        weighted_sums(query.ready.X[query.compared], ranker.coef_), weighted_sums(query.ready.X[fold], ranker.coef_)
-    )
-
-
-def score_as_given(query: Query, lrga: Preparation) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Score every row by LRGA on the features as given, (n,), and place the known rows that are hidden in turn."""
-    Y = np.zeros((len(query.ready.X), 1 + len(query.hidden)))
-    Y[query.known] = 1
-    Y[query.hidden, 1 + np.arange(len(query.hidden))] = 0
-    scores = lrga.scores_for(Y)
-    without = scores[:, 1:]
-    own = without[query.hidden, np.arange(len(query.hidden))]
-    return scores[:, 0], query.places(without[query.compared], own)

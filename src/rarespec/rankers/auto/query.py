@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers.auto.rows import Prepared, Wide, without_edges
+from rarespec.rankers.auto.rows import Prepared, Wide, without_steps
 from rarespec.rankers.ranker import Flags
 
 MAX_HIDDEN = 10
@@ -128,11 +128,11 @@ def wide_query(wide: Wide, known: Flags, refused: Flags, seed: int) -> tuple[Que
     """
     drawn = np.random.default_rng(seed).choice(len(wide.X), N_DRAWN, replace=False)
     rows = np.union1d(drawn, np.flatnonzero(known | refused))
-    return query_of(without_edges(wide.X[rows], wide.space), known[rows], refused[rows], seed), rows
+    return query_of(without_steps(wide.X[rows], wide.space), known[rows], refused[rows], seed), rows
 
 
 def query_among(near: NDArray[np.intp], query: Query, rows: NDArray[np.intp], unlabelled: Flags) -> Query:
-    """Translate a query into the numbers of other rows, for "spread".
+    """Translate a query into the numbers of other rows, for walks.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def query_among(near: NDArray[np.intp], query: Query, rows: NDArray[np.intp], un
     def there(here: NDArray[np.intp]) -> NDArray[np.intp]:
         return np.searchsorted(near, rows[here])
 
-    # `ready` and `compared` stay as they are: `spread_scores` looks at neither
+    # `ready` and `compared` stay as they are: `walk_scores` looks at neither
     return replace(
         query,
         known=there(query.known),

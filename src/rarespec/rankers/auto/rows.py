@@ -1,7 +1,7 @@
 """What Auto needs of the rows alone, whatever is looked for: found once for all queries on them.
 
-Up to 200 000 rows are joined in a graph. Of more, "spread" needs only those that it reaches from the known ones, and
-only their part of the graph is built.
+Up to 200 000 rows are joined in two graphs, in the space of signal and in the features as given. Of more, walks need
+only the rows around the known ones, and only these are joined.
 """
 
 from __future__ import annotations
@@ -24,19 +24,15 @@ from rarespec.rankers.auto.signal import (
     unit_rows,
     unusualness,
 )
-from rarespec.rankers.auto.spread import reach_rows, spreading
-from rarespec.rankers.graph.lrga import LRGA
+from rarespec.rankers.auto.walks import reach_rows, step_chances
 from rarespec.rankers.neighbours.faiss_search import FaissSearch
-from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph
-from rarespec.rankers.ranker import Flags, Preparation, Scores
+from rarespec.rankers.ranker import Flags, Scores
 from rarespec.rankers.rows import BLOCK_ROWS, Rows
+from rarespec.rankers.svm.kernel import squared_distances
 from rarespec.storage.processes import give_back_freed
 
-SMALL = 3000
-"""Rows of the largest survey for which LRGA is asked as well."""
-
-N_REACHED, N_ALIKE = 10_000, 40_000
-"""Rows that are joined in a graph: those reached from the known ones, and those most alike to them."""
+N_REACHED, N_ALIKE = 10_000, 20_000
+"""Rows of many that are joined: those reached from the known ones, and those most alike to them in each space."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,15 +47,8 @@ class Prepared:
     """The root of the length of each whitened row, (n,)."""
     units: NDArray[np.float32]
     """The whitened rows weighted by their share of signal, of length 1."""
-    S: csr_array | None
-    """(n, n), how what is known spreads; None for a sample of many rows, which are joined elsewhere."""
-    lrga: Preparation | None
-    """On X; None for a large survey."""
-
-    @property
-    def edges(self) -> csr_array:
-        assert self.S is not None
-        return self.S
+    steps: Mapping[str, csr_array]
+    """Part -> (n, n), chances of the steps of its walks; empty for a sample of many rows."""
 
     @cached_property
     def unusual(self) -> Scores:
@@ -78,8 +67,10 @@ class Surroundings:
     known: NDArray[np.intp]
     rows: NDArray[np.intp]
     """Rising."""
-    units: NDArray[np.float32]
-    edges: csr_array
+    spaces: Mapping[str, Rows]
+    """Part -> these rows in the space of its walks."""
+    steps: Mapping[str, csr_array]
+    """Part -> chances of the steps of its walks."""
 
 
 @dataclass(eq=False)
@@ -96,16 +87,28 @@ class Wide:
         """How unusual each row is, (n,)."""
         return unusualness(self.X, self.space)
 
-    def surroundings(self, known: Flags, refused: Flags) -> Surroundings:
-        """Find the rows around the known ones. While more become known, as in a campaign, they stay the same."""
-        labelled, last = np.flatnonzero(known | refused), self._last
-        if last is None or not known[last.known].all() or not np.isin(labelled, last.rows).all():
-            known_rows = np.flatnonzero(known)
-            rows = np.union1d(np.union1d(self._reach(known_rows), self._alike(known_rows)), labelled)
-            units = self._units[rows]
-            self._last = last = Surroundings(
-                np.flatnonzero(known), rows, units, spreading(join_graph(units, len(self.X)))
-            )
+    def surroundings(self, known: Flags, others: NDArray[np.intp]) -> Surroundings:
+        """Find the rows around the known ones. While more become known, as in a campaign, they stay the same.
+
+        Parameters
+        ----------
+        known : (n,) bool
+            Which rows are known examples.
+        others : (m,) int
+            Rows that must be there as well.
+
+        Returns
+        -------
+        Surroundings
+            The rows, joined in both spaces.
+        """
+        known_rows, last = np.flatnonzero(known), self._last
+        needed = np.union1d(known_rows, others)
+        if last is None or not known[last.known].all() or not np.isin(needed, last.rows).all():
+            rows = np.unique(np.concatenate([self._reach(known_rows), *self._alike(known_rows), needed]))
+            spaces = {"signal": self._units[rows], "given": np.ascontiguousarray(self.X[rows])}
+            steps = {name: step_chances(join_graph(one, len(self.X))) for name, one in spaces.items()}
+            self._last = last = Surroundings(known_rows, rows, spaces, steps)
         return last
 
     def _reach(self, known: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -115,13 +118,15 @@ class Wide:
     def _search(self) -> FaissSearch:
         return FaissSearch.restore(self._units, n_neighbours(len(self.X)) + 1, self.cells)
 
-    def _alike(self, known: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Those most alike to any of the known: edges that lead from them to the known are not found from the known."""
-        units, examples, alike = self._units, self._units[known], np.empty(len(self.X), np.float32)
-        for start in range(0, len(alike), BLOCK_ROWS):
+    def _alike(self, known: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        """Find those most alike to any of the known, in each space: no walk from the known need lead to them."""
+        units, examples, given = self._units, self._units[known], self.X[known]
+        alike = np.empty((2, len(self.X)), np.float32)
+        for start in range(0, len(self.X), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
-            alike[block] = (units[block] @ examples.T).max(axis=1)
-        return np.argpartition(-alike, N_ALIKE)[:N_ALIKE]
+            alike[0, block] = (units[block] @ examples.T).max(axis=1)
+            alike[1, block] = -squared_distances(self.X[block], given).min(axis=1)
+        return [np.argpartition(-one, N_ALIKE)[:N_ALIKE] for one in alike]
 
     @property
     def _units(self) -> Rows:
@@ -130,39 +135,19 @@ class Wide:
 
 def rows_with(X: Rows, signal: Signal) -> Prepared | Wide:
     """Prepare rows whose signal is known."""
-    if signal.graph is not None:
-        return prepare_rows(X, signal.space, signal.graph)
-    assert signal.cells is not None
-    return Wide(X, signal.space, signal.cells)
-
-
-def prepare_rows(X: Rows, space: SignalSpace, graph: NeighbourGraph) -> Prepared:
-    """Prepare rows whose neighbour graph in the space of signal is known.
-
-    Parameters
-    ----------
-    X : (n, d) array
-        The rows, all finite.
-    space : SignalSpace
-        The space of signal that was learned from them.
-    graph : NeighbourGraph
-        Their neighbours in that space.
-
-    Returns
-    -------
-    Prepared
-        With LRGA as well when there are at most SMALL rows.
-    """
-    lrga = LRGA().prepare(X) if len(X) <= SMALL else None
-    S = spreading(graph)  # it takes most memory on the way, so it comes before the rows are copied
+    if signal.graph is None or signal.given is None:
+        assert signal.cells is not None
+        return Wide(X, signal.space, signal.cells)
+    # graphs take most memory on the way, so they come before the rows are copied
+    steps = {"signal": step_chances(signal.graph), "given": step_chances(signal.given)}
     give_back_freed()
-    return replace(without_edges(X, space), S=S, lrga=lrga)
+    return replace(without_steps(X, signal.space), steps=steps)
 
 
-def without_edges(X: Rows, space: SignalSpace) -> Prepared:
+def without_steps(X: Rows, space: SignalSpace) -> Prepared:
     """Prepare rows that are not joined in a graph, or not yet."""
     Z = space.all_whitened(X)
     units = space.unit_rows(Z)
     root_length = root_lengths(Z)
     Z /= root_length[:, None]
-    return Prepared(X, space, Z, root_length, units, None, None)
+    return Prepared(X, space, Z, root_length, units, {})

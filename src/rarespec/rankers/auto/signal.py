@@ -1,6 +1,6 @@
 """The rows' own space of signal: whitened, with the axes along which neighbours differ most, which is where noise is.
 
-It takes Auto longest to find of the rows alone: this space, and who is near whom in it.
+It takes Auto longest to find of the rows alone: this space, and who is near whom in it and in the features as given.
 
 Notation: z = U' S^-1/2 (x - mean), S the covariance of all rows; U diag(w) U' the covariance of one row's noise after
 S^-1/2. As whitened rows have covariance 1, what is not noise has 1 - w along each axis.
@@ -194,7 +194,9 @@ class Signal:
     n_rows: int
     space: SignalSpace
     graph: NeighbourGraph | None
-    """None for more than WIDE rows."""
+    """In this space; None for more than WIDE rows."""
+    given: NeighbourGraph | None
+    """In the features as given; None for more than WIDE rows."""
     cells: Mapping[str, NDArray[Any]] | None = None
     """What `FaissSearch` keeps; None for no more than WIDE rows."""
 
@@ -214,23 +216,24 @@ def signal_of_rows(X: Rows, k: int = 5, neighbours: Neighbours | None = None) ->
     Returns
     -------
     Signal
-        The space, and the graph in it.
+        The space, the graph in it, and the one in the features as given.
     """
     if len(X) <= WIDE:
         space = signal_space(X, k)
-        return Signal(len(X), space, join_graph(space.all_units(X), len(X), neighbours))
+        graphs = [join_graph(rows, len(X), neighbours) for rows in (space.all_units(X), X)]
+        return Signal(len(X), space, *graphs)
     some = np.sort(np.random.default_rng(0).choice(len(X), WIDE, replace=False))
     space = signal_space(X[some], k)
-    return Signal(len(X), space, None, _cells(unit_rows(X, space)))
+    return Signal(len(X), space, None, None, _cells(unit_rows(X, space)))
 
 
-def join_graph(units: NDArray[np.float32], n: int, neighbours: Neighbours | None = None) -> NeighbourGraph:
-    """Find the neighbours of rows of length 1.
+def join_graph(rows: Rows, n: int, neighbours: Neighbours | None = None) -> NeighbourGraph:
+    """Find the neighbours of rows.
 
     Parameters
     ----------
-    units : (m, d) float32
-        The rows: a whole survey, or a part of one.
+    rows : (m, d) array
+        A whole survey, or a part of one.
     n : int
         Rows of the whole survey, which decides how many neighbours each row gets.
     neighbours : callable, optional
@@ -242,8 +245,8 @@ def join_graph(units: NDArray[np.float32], n: int, neighbours: Neighbours | None
         Of the m rows, with `n_neighbours(n)` neighbours each.
     """
     if neighbours is not None:
-        return neighbours(units, n_neighbours(n))
-    return build_neighbours(units, n_neighbours(n), target_recall=RECALL)
+        return neighbours(rows, n_neighbours(n))
+    return build_neighbours(rows, n_neighbours(n), target_recall=RECALL)
 
 
 def _cells(units: Rows) -> dict[str, NDArray[Any]]:

@@ -1,27 +1,23 @@
 """How much each part of Auto is trusted, and how their ranks become one score.
 
-Parts are trusted by where hidden known examples land, or by what other parts say. Where some rows are known not to be
-of the kind, Auto also learns whether members are more unusual than these. Nothing else in it tells unusual rows from
-others: where such are looked for, members are found that are like no known one; where they are not, as with artefacts,
-they come later.
+Parts are trusted by where hidden known examples land. Where some rows are known not to be of the kind, Auto also learns
+whether members are more unusual than these. Nothing else in it tells unusual rows from others: where such are looked
+for, members are found that are like no known one; where they are not, as with artefacts, they come later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
+from rarespec.rankers.auto.walks import ASTRAY
 from rarespec.rankers.ranker import Scores
 
-PRIOR = {"expanded": 2.0, "push": 0.3, "spread": 10.0, "given": 1.0}
+PRIOR = {"signal": 1.0, "given": 1.0, "expanded": 0.3}
 """Weight of each part before any known example has been hidden."""
-
-PRIOR_ALONE = PRIOR | {"spread": 6.0}
-"""The same with one known example: if it is an odd one, so are its neighbours."""
 
 TEMPER = 0.7
 """Power of the evidence: places of hidden examples under different parts are far from independent."""
@@ -31,9 +27,6 @@ MAX_EVIDENCE = 6
 
 RARITY = 1 / 1000
 """Share of a survey that may be of the kind: a hidden example among so many first rows is found as well as can be."""
-
-STANDING_ALONE = 0.02
-"""Added to the share of first rows that a part has in common with others: one that stands alone may still be right."""
 
 NEGLIGIBLE = 1e-3
 """Share below which a part is left out."""
@@ -45,47 +38,40 @@ USUAL_SLOPE = 0.3
 """Spread of the slope before anything was refused: logarithm of the odds for a factor e in the rank."""
 
 WORDS = {
+    "signal": "neighbour graph of the signal",
+    "given": "neighbour graph of the features",
     "expanded": "matched filter",
-    "push": "BaggingTopPush",
-    "spread": "neighbour graph",
-    "given": "LRGA",
 }
+
+AT_THE_EDGE = (
+    "Your example lies at the edge of its kind, among spectra of other kinds, so the list also starts from the five "
+    "spectra most like it; add one more example"
+)
 
 Places = Mapping[str, NDArray[np.float64]]
 
 
-def trust(
-    places: Places, scores: Mapping[str, NDArray[Any]], unlabelled: NDArray[np.intp], seen: float
-) -> dict[str, float]:
+def trust(places: Places, n_unlabelled: int, seen: float) -> dict[str, float]:
     """Return the share of each part; those that would hardly count are set to 0.
 
     Parameters
     ----------
     places : mapping of str to (h,) float
         Places of hidden examples under each part; none when only one is known.
-    scores : mapping of str to (n,) float
-        Scores of all rows under each part.
-    unlabelled : (u,) int
-        Row numbers of the unlabelled rows.
+    n_unlabelled : int
+        Rows among which the examples were placed.
     seen : float
-        Share of what tells the known from the survey that lies where the survey has signal.
+        Share of what tells the known from the survey that lies where the survey has signal: all that walks can see.
 
     Returns
     -------
     dict of str to float
         Part to share.
     """
-    if any(len(found) for found in places.values()):
-        shares = shares_by_places(places, prior_of(PRIOR, seen), len(unlabelled))
-    else:
-        shares = shares_by_agreement(_first_rows(scores, unlabelled), prior_of(PRIOR_ALONE, seen))
+    prior = {name: weight if name == "expanded" else seen * weight for name, weight in PRIOR.items()}
+    shares = shares_by_places(places, prior, n_unlabelled)
     shares = {name: share if share > NEGLIGIBLE else 0.0 for name, share in shares.items()}
     return {name: share / sum(shares.values()) for name, share in shares.items()}
-
-
-def prior_of(prior: Mapping[str, float], seen: float) -> dict[str, float]:
-    """Lower the priors of `spread` and `given`, which see only what lies where the survey has signal."""
-    return dict(prior) | {name: seen * prior[name] for name in ("spread", "given")}
 
 
 def shares_by_places(places: Places, prior: Mapping[str, float], n_unlabelled: int) -> dict[str, float]:
@@ -112,29 +98,11 @@ def shares_by_places(places: Places, prior: Mapping[str, float], n_unlabelled: i
         name: np.log(prior[name]) - TEMPER * float(np.log(found + RARITY * n_unlabelled)[:MAX_EVIDENCE].sum())
         for name, found in places.items()
     }
-    return _normalise({name: float(np.exp(log - max(logs.values()))) for name, log in logs.items()})
+    weights = {name: float(np.exp(log - max(logs.values()))) for name, log in logs.items()}
+    return {name: weight / sum(weights.values()) for name, weight in weights.items()}
 
 
-def shares_by_agreement(first: Mapping[str, NDArray[np.intp]], prior: Mapping[str, float]) -> dict[str, float]:
-    """Weigh the parts by their prior times the share of their first rows that other parts also have among theirs."""
-    common = {
-        name: np.mean([np.isin(rows, others).mean() for other, others in first.items() if other != name])
-        for name, rows in first.items()
-    }
-    return _normalise({name: prior[name] * (STANDING_ALONE + float(common[name])) for name in first})
-
-
-def _first_rows(scores: Mapping[str, NDArray[Any]], unlabelled: NDArray[np.intp]) -> dict[str, NDArray[np.intp]]:
-    """As many of the best unlabelled rows as there may be members."""
-    n = min(max(10, int(RARITY * len(unlabelled))), len(unlabelled))
-    return {name: np.argpartition(-one[unlabelled], n - 1)[:n] for name, one in scores.items()}
-
-
-def _normalise(shares: dict[str, float]) -> dict[str, float]:
-    return {name: share / sum(shares.values()) for name, share in shares.items()}
-
-
-def in_words(weights: Mapping[str, float], places: Places, leaning: float = 0.0) -> str:
+def in_words(weights: Mapping[str, float], places: Places, returns: float, leaning: float = 0.0) -> str:
     """Say which parts were used, and why.
 
     Parameters
@@ -143,21 +111,22 @@ def in_words(weights: Mapping[str, float], places: Places, leaning: float = 0.0)
         Share of each part. Parts below 1 % are not mentioned.
     places : mapping of str to (h,) float
         Places of the hidden examples under each part; empty when only one example is known.
+    returns : float
+        Chance that a walk from a known example comes back to a known one.
     leaning : float, default 0
         How much more unusual members are than refused rows. Small values are not mentioned.
 
     Returns
     -------
     str
-        A sentence without a full stop.
+        A sentence without a full stop, or several.
     """
     used = sorted((name for name in weights if weights[name] >= 0.01), key=lambda name: -weights[name])
     shares = ", ".join(f"{WORDS[name]} {weights[name]:.0%}{_describe_places(places[name])}" for name in used)
     if any(len(found) for found in places.values()):
-        why = f"methods weighted by how high they rank hidden known examples: {shares}"
-    else:
-        why = f"methods weighted by how well they agree, because a single known example cannot be hidden: {shares}"
-    return why + _leaning_in_words(leaning)
+        return f"methods weighted by how high they rank hidden known examples: {shares}" + _leaning_in_words(leaning)
+    why = f"fixed weights, because a single known example cannot be hidden: {shares}" + _leaning_in_words(leaning)
+    return f"{why}. {AT_THE_EDGE}" if returns < ASTRAY else why
 
 
 def _leaning_in_words(leaning: float) -> str:

@@ -201,14 +201,14 @@ def _sweep(home: Path, graph: NeighbourGraph, rows: NDArray[np.int64], features:
 
 # ---- The space of signal of a survey and the graph in it, which Auto follows: found once, kept with the survey.
 #
-#     SURVEY/graphs/RECIPE/MODEL/signal/FINGERPRINT-noiseK.npz
+#     SURVEY/graphs/RECIPE/MODEL/signal/FINGERPRINT-walksK.npz
 #
 # FINGERPRINT is that of the features, from which alone both are learned. When the survey grows, the space changes a
 # little everywhere, and both are found anew.
 
 
 SIGNAL_FOLDER = "signal"
-CELLS = "cells_"
+CELLS, GIVEN = "cells_", "given_"
 MOST = float(np.finfo(np.float64).max)
 OF_SPACE = tuple(field.name for field in fields(SignalSpace))
 
@@ -232,7 +232,7 @@ def signal_of(features: FeatureSet, k: int = 5, device: str | None = None) -> Si
     """
     X = features.usable_values
     rows = rows_of_graph(features)
-    path = graphs_home(features) / SIGNAL_FOLDER / f"{features.fingerprint}-noise{k}.npz"
+    path = graphs_home(features) / SIGNAL_FOLDER / f"{features.fingerprint}-walks{k}.npz"
     require_no_links(features.survey.path, path.parent)
     kept = make_of_kept(path, partial(_signal_from, *X.shape))
     if kept is not None:
@@ -240,8 +240,9 @@ def signal_of(features: FeatureSet, k: int = 5, device: str | None = None) -> Si
     signal = signal_of_rows(X, k, partial(neighbours_on, device) if usable_device(device) else None)
     arrays = {name: np.array(getattr(signal.space, name)) for name in OF_SPACE}
     arrays |= {f"{CELLS}{name}": values for name, values in (signal.cells or {}).items()}
-    if signal.graph is not None:
+    if signal.graph is not None and signal.given is not None:
         arrays |= graph_arrays(signal.graph, rows)
+        arrays |= {f"{GIVEN}{name}": values for name, values in graph_arrays(signal.given, rows).items()}
     if keep_if_possible(path, npz(arrays)):
         for other in set(path.parent.glob("*.npz")) - {path}:
             other.unlink(missing_ok=True)
@@ -257,13 +258,18 @@ def _signal_from(n: int, d: int, kept: Arrays) -> Signal:
         float(check_array(kept, "usual_reach", np.float64, (), -MOST, MOST)),
     )
     if n <= WIDE:
-        return Signal(n, space, graph_from(kept, n))
-    return Signal(n, space, None, _cells_from(n, d, kept))
+        return Signal(n, space, graph_from(kept, n), graph_from(_after(GIVEN, kept), n))
+    return Signal(n, space, None, None, _cells_from(n, d, kept))
+
+
+def _after(prefix: str, kept: Arrays) -> Arrays:
+    """Take the arrays whose names begin with this prefix, without it."""
+    return {name.removeprefix(prefix): values for name, values in kept.items() if name.startswith(prefix)}
 
 
 def _cells_from(n: int, d: int, kept: Arrays) -> Arrays:
     """Check what `FaissSearch.kept` gave for n rows; faiss itself would read wherever a wrong number points."""
-    cells = {name.removeprefix(CELLS): values for name, values in kept.items() if name.startswith(CELLS)}
+    cells = _after(CELLS, kept)
     n_cells = len(cells["centroids"])
     single = float(np.finfo(np.float32).max)
     check_array(cells, "centroids", np.float32, (n_cells, d), -single, single)

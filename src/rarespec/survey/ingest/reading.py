@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from rarespec.formats import read_here
@@ -77,7 +77,7 @@ def plain_outcomes(options: IngestOptions, path: str) -> list[Outcome] | None:
     return None if found is None else list(_prepare(found, options))
 
 
-def read_calls(path: str, options: IngestOptions) -> Iterator[list[Call]]:
+def read_calls(path: str, options: IngestOptions) -> Generator[list[Call], None, None]:
     """Find which grids the spectra of one file call for, stack by stack; what is wrong with them is said later."""
     found = read_plain(path, options.format, options.reading)
     if found is None:
@@ -90,7 +90,7 @@ def calls_in(options: IngestOptions, path: str) -> Iterator[list[Call]]:
     return _calls(read_here(path, options.format, options.reading), options)
 
 
-def _calls(found: Iterable[Found], options: IngestOptions) -> Iterator[list[Call]]:
+def _calls(found: Iterable[Found], options: IngestOptions) -> Generator[list[Call], None, None]:
     for item in found:
         if not isinstance(item, Spectra):
             continue

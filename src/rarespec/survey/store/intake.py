@@ -231,7 +231,7 @@ def append_to(survey: Survey, stacks: Iterable[Spectra], action: str = "append")
         How many were stored, repeated and defective.
     """
     with SurveyWriter(survey.path, None, survey.manifest.rest_frame) as writer:
-        record = {}
+        record: dict[str, str] = {}
         if not writer.has_grid:
             choice, stacks = choose_from_stacks(stacks)
             if choice is not None:
