@@ -37,7 +37,7 @@ def cases_of(queries: list[Query]) -> Iterator[Case]:
         terms = models.evidence(query.scores, query.hidden_places, query.n_known)
         in_order = [*(terms[name] for name in WEIGHTS), *tables(shape)]
         columns = [np.broadcast_to(term, shape).ravel() for term in in_order]
-        places = np.append(DEPTHS[DEPTHS < len(query.scores)], len(query.scores))
+        places = np.append(DEPTHS[len(query.scores) > DEPTHS], len(query.scores))
         places = models.depths[np.searchsorted(models.depths, places)]
         counts = np.searchsorted(query.true_places, places, side="right")
         fit = INDEPENDENT * models.log_fit(places, counts)

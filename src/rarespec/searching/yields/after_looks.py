@@ -46,10 +46,19 @@ def yield_after_looks(
     YieldCurve
         Of the rest of the list.
     """
-    # Only their number counts: they came from earlier rankings, so no fall of the score may be read into them.
-    whole = np.concatenate([np.full(n_looked, scores[0]), scores])
+    whole = np.concatenate([_neutral_scores(scores, n_looked), scores])
     places = np.minimum(hidden_places, len(whole) + 1)
     unknown = why_no_estimate(whole, places, n_known)
     if unknown is not None:
         return no_estimate(len(scores), len(scores), CONFIDENCE, unknown)
     return estimate_yield(whole, places, n_known, len(scores), CONFIDENCE, (n_looked, n_found))
+
+
+def _neutral_scores(scores: Floats, n_looked: int) -> Floats:
+    """Scores for the rows that were looked at, which fall with ln k as the rest does in the mean, (n_looked,).
+
+    Only the number found among them counts: they came from earlier rankings, so nothing may be read into their scores.
+    """
+    middle = max(len(scores) // 2, 1)
+    slope = (scores[0] - scores[middle - 1]) / np.log((n_looked + middle) / (n_looked + 1)) if middle > 1 else 0.0
+    return np.asarray(scores[0] + slope * np.log((n_looked + 1) / np.arange(1.0, n_looked + 1)))
