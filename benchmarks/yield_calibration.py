@@ -1,6 +1,6 @@
 """Whether the intervals of the yield curve hold, how wide they are, and whether the chances are true.
 
-    python benchmarks/yield_calibration.py [--survey PATH.survey ... | mock | PATH/make_survey.py] [--rare CARBON QSO ...]
+    python benchmarks/yield_calibration.py [--survey PATH.survey ... | mock | PATH/make_survey.py] [--rare CARBON ...]
                                            [--recipes paper sky] [--n 15000] [--n-rare 0 20 150 2000] [--seed 1]
                                            [--known 1 2 3 5 10 30] [--draws 2] [--methods auto lda ...] [--folds 10]
                                            [--keep lists.npz] [--plot reliability.png]
@@ -31,6 +31,7 @@ import argparse
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -212,7 +213,7 @@ def reliability(queries: list[Query], curves: list[YieldCurve]) -> Reliability:
     s, t, m, w = (np.concatenate(parts) for parts in (said, true, known, weights))
     rows = []
     for n_known in (0, *np.unique(m).tolist()):
-        for low, high in zip(CHANCES[:-1], CHANCES[1:], strict=True):
+        for low, high in pairwise(CHANCES):
             inside = (s >= low) & ((s < high) | (high == 1)) & ((m == n_known) | (n_known == 0))
             if inside.sum() >= 20:
                 of = w[inside]
