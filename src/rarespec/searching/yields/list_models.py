@@ -220,13 +220,15 @@ def read_shape(scores: Floats, places: Floats) -> ScoreShape:
     middle = max(n // 2, 2)
     fall = scores[0] - scores[middle - 1]
     if fall <= 0:
-        return ScoreShape(*(np.zeros(len(places)) for _ in range(3)))
+        return ScoreShape(np.zeros(len(places)), np.zeros(len(places)), np.zeros(len(places)))
     e_folds = np.log(middle)
     at = np.maximum(places, 1.0)
     before = (scores[0] - np.interp(at, np.arange(1, n + 1), scores)) / fall
     reach = np.log(np.clip(before * e_folds / np.log1p(at), 0.03, 3.0))
-    steep, steep_before = (_steepness(scores, here) * e_folds / fall for here in (places, places / 3))
-    return ScoreShape(*(np.log(np.clip(values, 0.05, 20.0)) for values in (steep, steep_before)), reach)
+    steep, steep_before = (
+        np.log(np.clip(_steepness(scores, here) * e_folds / fall, 0.05, 20.0)) for here in (places, places / 3)
+    )
+    return ScoreShape(steep, steep_before, reach)
 
 
 def _steepness(scores: Floats, places: Floats) -> Floats:
