@@ -1,19 +1,24 @@
-"""Whether the intervals of the yield curve hold: the true number among the first k against what was said before.
+"""Whether the intervals of the yield curve hold, how wide they are, and whether the chances are true.
 
-    python benchmarks/yield_calibration.py [--survey mock | --survey PATH/make_survey.py] [--rare CARBON WD ...]
-                                           [--n 30000] [--n-rare 0 30 150 600] [--seed 1] [--draws 5]
-                                           [--known 3 5 10 30] [--methods lda cosine ...] [--folds 5]
-                                           [--looks 20 50 100 200]
+    python benchmarks/yield_calibration.py [--survey PATH.survey ... | mock | PATH/make_survey.py] [--rare CARBON ...]
+                                           [--recipes paper sky] [--n 15000] [--n-rare 0 20 150 2000] [--seed 1]
+                                           [--known 1 2 3 5 10 30] [--draws 2] [--methods auto lda ...] [--folds 10]
+                                           [--keep lists.npz] [--plot reliability.png]
+    python benchmarks/yield_calibration.py --lists lists.npz [--plot reliability.png]
+    python benchmarks/yield_calibration.py --looks 20 50 100 [--survey ...]
 
-Features are those of the paper. From each survey, members of the rare class are dropped until `n-rare` are left, some
-of them are known, and the others hidden in the list; 0 stands for a survey in which the known are the only ones. The
-peer is the count bound: where hidden known examples land gives the recall R(k), the class cannot have more than
+Any survey of rarespec whose catalogue has classes will do; `--rare` takes classes and subclasses. From each survey,
+members of the rare class are dropped until `n-rare` are left, some of them are known, and the others hidden in the
+list; 0 stands for a survey in which the known are the only ones. `--keep` writes the ranked lists to a file, and
+`--lists` judges kept ones: with PYTHONPATH at another version of rarespec, that version is judged on the same lists.
+
+The peer is the count bound: where hidden known examples land gives the recall R(k), the class cannot have more than
 k / R(k) members at any depth k, the least of these at depths with R(k) of a half or more is taken for their number N,
 and N R(k) are expected among the first k; its interval is that of a Bayesian bootstrap of the places.
 
-Printed for each class, number of known examples and depth, and for all: the share of queries whose 90 % interval holds
-the true number, the median width of the interval and the median of expected - true, both relative to the number of
-members in the list; for lists without any the width and `expected` themselves.
+Printed for each class, number of members, number of known examples and depth: the share of queries whose 90 % interval
+holds the true number; the mean of ln((high + 1) / (low + 1)), the width; the median of ln((expected + 1) / (true + 1)),
+the bias. Then the reliability of the chances: of candidates with such a chance, how many are true.
 
 With `--looks` campaigns are judged instead, with Auto alone: an inspector who knows the truth looks at the best
 candidate, Auto learns after every ten looks, and after so many looks the number that is expected to remain is compared
@@ -25,7 +30,9 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,14 +41,22 @@ from looks import RankedLooks
 from rankings import features_of_survey
 from rarespec.evaluation import hide_known
 from rarespec.evaluation.experiment.methods import method
+from rarespec.evaluation.experiment.setting import rare_class
 from rarespec.labels.event import Label
 from rarespec.labels.simulated_inspector import simulate_looks
+from rarespec.plots.canvas import GREY, LABEL_SIZE, SMALL_SIZE, empty_figure, save
 from rarespec.rankers.ranker import Fit, Preparation
+from rarespec.searching.request import recipe_named
 from rarespec.searching.yields.after_looks import yield_after_looks
 from rarespec.searching.yields.yield_curve import YieldCurve, places_among, yield_curve
+from rarespec.survey import Survey
+from rarespec.survey.features.computing import features_of
 
-DEPTHS = ("20", "100", "N", "500", "1000", "stop")
-METHODS = ["auto", "lda", "cosine", "bagging_top_push", "label_propagation"]
+DEPTHS = ("20", "100", "N", "1000", "stop", "all")
+CHANCES = np.array([0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 1.0])
+"""Bins of the reliability table."""
+JUDGED = 300
+"""Chances are judged down to this place, or three times the number of members."""
 N_BOOTSTRAP = 1000
 LEARN_EVERY = 10
 """Looks after which a campaign learns."""
@@ -61,6 +76,21 @@ class Query:
     hidden_places: NDArray[np.int64]
     """(n_known,), or fewer."""
     n_known: int
+    rare: str = ""
+    method: str = ""
+    recipe: str = ""
+
+
+def keep_lists(queries: list[Query], path: Path) -> None:
+    np.savez_compressed(path, **{f"{i} {name}": v for i, q in enumerate(queries) for name, v in asdict(q).items()})
+
+
+def kept_lists(path: Path) -> Iterator[Query]:
+    arrays = np.load(path)
+    for i in range(1 + max(int(name.split()[0]) for name in arrays)):
+        scores, true, hidden = (arrays[f"{i} {name}"] for name in ("scores", "true_places", "hidden_places"))
+        words = [str(arrays[f"{i} {name}"]) for name in ("rare", "method", "recipe")]
+        yield Query(scores.astype(float), true.astype(int), hidden.astype(int), int(arrays[f"{i} n_known"]), *words)
 
 
 @dataclass(frozen=True)
@@ -69,38 +99,45 @@ class Judged:
 
     rare: str
     method: str
+    recipe: str
     n_known: int
     n_members: int
     depth: str
     true: int
     ours: tuple[float, float, float]
     """expected, low, high."""
-    peer: tuple[float, float, float]
+    peer: tuple[float, float, float] | None
+    """None where nothing could be hidden."""
+
+    @property
+    def in_survey(self) -> int:
+        """Members in the survey, known or not."""
+        return self.n_members + self.n_known
 
 
-def judged_fit(fit: Fit, rare: NDArray[np.bool_], known: NDArray[np.intp]) -> Query:
-    """Of a ranker that hides known examples itself."""
-    listed = ~np.isin(np.arange(len(fit.X)), known)
-    order = np.lexsort((rare[listed], -fit.scores[listed]))
-    falling = np.sort(fit.edge_scores[listed])[::-1]
-    places = places_among(fit.scores[listed], fit.hidden_scores)
-    return Query(falling, np.flatnonzero(rare[listed][order]) + 1, places, len(known))
-
-
-def asked(preparation: Preparation, X: NDArray, rare: NDArray[np.bool_], known: NDArray[np.intp], folds: int) -> Query:
+def asked(draw: Draw, folds: int, **about: str) -> Query:
+    """Rank with the known rows, and hide each of them, or part of them, in turn."""
+    preparation, X, rare, known = draw
     y = np.zeros(len(X), np.int8)
     y[known] = 1
-    fit = preparation.fit(y == 1)
-    if fit.hidden_scores is not None:
-        return judged_fit(fit, rare, known)
-    hidings = list(hide_known(y, folds))
-    labels = np.column_stack([y, *(hiding.y for hiding in hidings)]).astype(float)
-    scores, *of_folds = preparation.scores_for(labels).T
+    fit, listed = preparation.fit(y == 1), y == 0
+    order = np.lexsort((rare[listed], -fit.scores[listed]))
+    falling = np.sort(fit.edge_scores[listed])[::-1]
+    hidden = hidden_places(fit, y, folds)
+    return Query(falling, np.flatnonzero(rare[listed][order]) + 1, hidden, len(known), **about)
+
+
+def hidden_places(fit: Fit, y: NDArray[np.int8], folds: int) -> NDArray[np.int64]:
     listed = y == 0
-    order = np.lexsort((rare[listed], -scores[listed]))
+    if y.sum() < 2:
+        return np.empty(0, np.int64)
+    if fit.hidden_scores is not None:
+        return places_among(fit.scores[listed], fit.hidden_scores)
+    assert fit.preparation is not None
+    hidings = list(hide_known(y, folds))
+    of_folds = fit.preparation.scores_for(np.column_stack([hiding.y for hiding in hidings])).T
     pairs = zip(hidings, of_folds, strict=True)
-    places = [places_among(fold[listed], fold[hiding.hidden]) for hiding, fold in pairs]
-    return Query(scores[listed][order], np.flatnonzero(rare[listed][order]) + 1, np.concatenate(places), len(known))
+    return np.concatenate([places_among(fold[listed], fold[hiding.hidden]) for hiding, fold in pairs])
 
 
 def peer_curves(hidden_places: NDArray[np.int64], n: int, seed: int) -> tuple[NDArray, NDArray[np.int64]]:
@@ -121,39 +158,73 @@ def peer_said(curves: NDArray, places: NDArray[np.int64], k: int) -> tuple[float
 
 
 def depth_of(name: str, curve: YieldCurve, n_members: int, n: int) -> int:
-    place = {"N": n_members, "stop": curve.stopping_rank or 0}.get(name)
+    place = {"N": n_members, "stop": curve.stopping_rank or 0, "all": n}.get(name)
     return min(max(int(name) if place is None else place, 1), n)
 
 
-def judged(query: Query, rare: str, name: str, seed: int) -> Iterator[Judged]:
+def judged(query: Query, curve: YieldCurve, seed: int) -> Iterator[Judged]:
     """One for each depth; none if the curve cannot tell."""
-    n, n_known, n_members = len(query.scores), query.n_known, len(query.true_places)
-    curve = yield_curve(query.scores, query.hidden_places, n_known)
-    peer = peer_curves(query.hidden_places, n, seed)
+    n, n_members, hidden = len(query.scores), len(query.true_places), query.hidden_places
+    peer = peer_curves(hidden, n, seed) if len(hidden) else None
     for depth in DEPTHS if curve.can_tell else ():
         k = depth_of(depth, curve, n_members, n)
         true = int((query.true_places <= k).sum())
         ours = (curve.expected[k - 1], curve.low[k - 1], curve.high[k - 1])
-        yield Judged(rare, name, n_known, n_members, depth, true, ours, peer_said(*peer, k))
+        about = (query.rare, query.method, query.recipe, query.n_known, n_members)
+        yield Judged(*about, depth, true, ours, peer_said(*peer, k) if peer else None)
 
 
 def figures(cases: list[Judged], whose: str) -> str:
-    said = np.array([getattr(case, whose) for case in cases])
-    true, members = np.array([(case.true, max(case.n_members, 1)) for case in cases]).T
-    holds = np.mean((said[:, 1] <= true) & (true <= said[:, 2]))
-    width, bias = (said[:, 2] - said[:, 1]) / members, (said[:, 0] - true) / members
-    return f"{holds:5.2f} {np.median(width):6.2f} {np.median(bias):+6.2f}"
+    cases = [case for case in cases if getattr(case, whose) is not None]
+    if not cases:
+        return "    -     -      -"
+    expected, low, high = np.array([getattr(case, whose) for case in cases]).T
+    true = np.array([case.true for case in cases])
+    holds = np.mean((low <= true) & (true <= high))
+    width, bias = np.log((high + 1) / (low + 1)).mean(), np.median(np.log((expected + 1) / (true + 1)))
+    return f"{holds:5.2f} {width:6.2f} {bias:+6.2f}"
 
 
 def print_rows(title: str, cases: list[Judged], *keys: str) -> None:
-    """One line for each combination of the values of `keys`, in the order in which they come."""
+    """One line for each combination of the values of `keys`, in their order."""
     groups: dict[tuple, list[Judged]] = {}
     for case in cases:
         groups.setdefault(tuple(getattr(case, key) for key in keys), []).append(case)
     print(f"\n{title}\n{'':38s}  cases   holds  width   bias | peer holds  width   bias")
-    for key, group in groups.items():
+    for key in sorted(groups):
         name = "  ".join(f"{value!s:>10s}" for value in key)
-        print(f"{name:38s}{len(group):7d}   {figures(group, 'ours')} |      {figures(group, 'peer')}")
+        print(f"{name:38s}{len(groups[key]):7d}   {figures(groups[key], 'ours')} |      {figures(groups[key], 'peer')}")
+
+
+Reliability = list[tuple[int, float, float, int]]
+"""Number of known, or 0 for all; mean chance in a bin; share that is true; candidates in the bin."""
+
+
+def reliability(queries: list[Query], curves: list[YieldCurve]) -> Reliability:
+    """Of candidates with about the same chance, in all lists that have any; every list counts alike."""
+    said, true, known, weights = [], [], [], []
+    for query, curve in zip(queries, curves, strict=True):
+        deep = min(max(JUDGED, 3 * len(query.true_places)), len(query.scores)) if curve.can_tell else 0
+        said.append(curve.chance[:deep])
+        true.append(np.isin(np.arange(1, deep + 1), query.true_places))
+        known.append(np.full(deep, query.n_known))
+        # the first ten count as much as the next ninety: chances matter most at the top
+        weights.append(1 / np.arange(1, deep + 1))
+    s, t, m, w = (np.concatenate(parts) for parts in (said, true, known, weights))
+    rows = []
+    for n_known in (0, *np.unique(m).tolist()):
+        for low, high in pairwise(CHANCES):
+            inside = (s >= low) & ((s < high) | (high == 1)) & ((m == n_known) | (n_known == 0))
+            if inside.sum() >= 20:
+                of = w[inside]
+                rows.append((n_known, *(float(np.average(x[inside], weights=of)) for x in (s, t)), int(inside.sum())))
+    return rows
+
+
+def print_reliability(rows: Reliability) -> None:
+    print("\nknown  chance  share true  candidates")
+    for n_known, said, true, number in rows:
+        print(f"{n_known or 'all':>5}  {said:6.2f}  {true:10.2f}  {number:10d}")
 
 
 class WatchedLooks(RankedLooks):
@@ -179,7 +250,7 @@ class WatchedLooks(RankedLooks):
         return yield_after_looks(falling, self.hidden, len(self.start), self.n_looked, self.n_found)
 
 
-def judged_looks(draw: Draw, rare: str, looks: list[int]) -> Iterator[Judged]:
+def judged_looks(draw: Draw, rare: str, recipe: str, looks: list[int]) -> Iterator[Judged]:
     """One for each number of looks; none if the curve cannot tell."""
     prepared, X, is_rare, known = draw
     campaign = WatchedLooks(prepared, X, known, looks)
@@ -191,7 +262,7 @@ def judged_looks(draw: Draw, rare: str, looks: list[int]) -> Iterator[Judged]:
         ours = (curve.n_total, curve.n_total_low, curve.n_total_high)
         peer = np.maximum(np.array([first.n_total, first.n_total_low, first.n_total_high]) - n_found, 0).tolist()
         left = len(members) - n_found
-        yield Judged(rare, "auto", len(known), len(members), f"{n} looks", left, ours, tuple(peer))
+        yield Judged(rare, "auto", recipe, len(known), len(members), f"{n} looks", left, ours, tuple(peer))
 
 
 def draws_of(chosen: argparse.Namespace, X: NDArray, rare: NDArray[np.bool_], n_rare: int, name: str) -> Iterator[Draw]:
@@ -213,58 +284,106 @@ def prepared(name: str, seed: int, X: NDArray) -> Preparation:
     return method(name).ranker(seed).prepare(X)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--survey", default="mock")
+def matrices(chosen: argparse.Namespace, rare: str) -> Iterator[tuple[str, NDArray, NDArray[np.bool_]]]:
+    """Recipe, (n, d) features, and (n,) which rows are members, of each survey."""
+    for path in chosen.survey:
+        if path == "mock" or path.endswith(".py"):
+            most = max([*chosen.n_rare, *chosen.known])
+            yield "paper", *features_of_survey(path, rare, chosen.n, most, chosen.seed)
+            continue
+        survey = Survey.open(path)
+        members = rare_class(survey, rare).members
+        for recipe in chosen.recipes:
+            features = features_of(survey, recipe_named(recipe))
+            yield recipe, features.usable_values, members[np.flatnonzero(features.usable)]
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--survey", nargs="+", default=["mock"])
     parser.add_argument("--rare", nargs="+", default=["CARBON"])
-    parser.add_argument("--n", type=int, default=30_000)
-    parser.add_argument("--n-rare", type=int, nargs="+", default=[0, 30, 150, 600])
+    parser.add_argument("--recipes", nargs="+", default=["paper"])
+    parser.add_argument("--n", type=int, default=15_000)
+    parser.add_argument("--n-rare", type=int, nargs="+", default=[0, 20, 150, 2000])
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("--known", type=int, nargs="+", default=[3, 5, 10, 30])
-    parser.add_argument(
-        "--methods", nargs="+", default=["auto", "lda", "cosine", "bagging_top_push", "label_propagation"]
-    )
-    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--draws", type=int, default=2)
+    parser.add_argument("--known", type=int, nargs="+", default=[1, 2, 3, 5, 10, 30])
+    parser.add_argument("--methods", nargs="+", default=["auto"])
+    parser.add_argument("--folds", type=int, default=10)
+    parser.add_argument("--lists", type=Path, nargs="+", help="judge these kept lists")
+    parser.add_argument("--keep", type=Path, help="file for the lists")
+    parser.add_argument("--plot", type=Path, help="file for the reliability diagram")
     parser.add_argument("--looks", type=int, nargs="+", help="judge what remains after so many looks, by Auto")
     chosen = parser.parse_args()
     if chosen.looks:
         chosen.methods = ["auto"]
     if any(n < 1 or n % LEARN_EVERY for n in chosen.looks or ()):
         parser.error(f"--looks: a campaign learns after every {LEARN_EVERY} looks; give multiples of that")
-    warnings.filterwarnings("ignore", message=".*cut off.*")
-    cases: list[Judged] = []
-    n_asked = n_silent = 0
+    return chosen
+
+
+def all_draws(chosen: argparse.Namespace) -> Iterator[tuple[Draw, dict[str, str]]]:
+    """Every draw, and its class, method and recipe."""
     for rare in chosen.rare:
-        most = max([*chosen.n_rare, *chosen.known])
-        X, is_rare = features_of_survey(chosen.survey, rare, chosen.n, most, chosen.seed)
-        print(f"{chosen.survey}: {len(X)} spectra, {is_rare.sum()} {rare}, seed {chosen.seed}", flush=True)
-        for n_rare in chosen.n_rare:
-            for name in chosen.methods:
-                for draw in draws_of(chosen, X, is_rare, n_rare, name):
-                    said = list(judged_draw(chosen, draw, rare, name))
-                    cases += said
-                    n_asked, n_silent = n_asked + 1, n_silent + (not said)
-    kind = "campaigns" if chosen.looks else "queries"
-    print(f"{n_asked} {kind}; in {n_silent} of them the curve says that it cannot tell: not counted below")
-    report(cases)
+        for recipe, X, is_rare in matrices(chosen, rare):
+            print(f"{len(X)} spectra, {is_rare.sum()} {rare}, recipe {recipe}, seed {chosen.seed}", flush=True)
+            for n_rare in chosen.n_rare:
+                for name in chosen.methods:
+                    for draw in draws_of(chosen, X, is_rare, n_rare, name):
+                        yield draw, {"rare": rare, "method": name, "recipe": recipe}
 
 
-def judged_draw(chosen: argparse.Namespace, draw: Draw, rare: str, name: str) -> Iterator[Judged]:
+def main() -> None:
+    chosen = parsed()
+    warnings.filterwarnings("ignore", message=".*cut off.*")
     if chosen.looks:
-        return judged_looks(draw, rare, chosen.looks)
-    return judged(asked(*draw, chosen.folds), rare, name, chosen.seed)
+        draws = ((draw, about["rare"], about["recipe"]) for draw, about in all_draws(chosen))
+        report([case for one in draws for case in judged_looks(*one, chosen.looks)])
+        return
+    if chosen.lists:
+        queries = [query for path in chosen.lists for query in kept_lists(path)]
+    else:
+        queries = [asked(draw, chosen.folds, **about) for draw, about in all_draws(chosen)]
+    if chosen.keep:
+        keep_lists(queries, chosen.keep)
+    curves = [yield_curve(query.scores, query.hidden_places, query.n_known) for query in queries]
+    silent = sum(not curve.can_tell for curve in curves)
+    print(f"{len(queries)} lists; in {silent} of them the curve says that it cannot tell: not counted below")
+    report([case for pair in zip(queries, curves, strict=True) for case in judged(*pair, chosen.seed)])
+    rows = reliability(queries, curves)
+    print_reliability(rows)
+    if chosen.plot:
+        draw_reliability(rows, chosen.plot)
+
+
+def draw_reliability(rows: Reliability, path: Path) -> None:
+    """Share of true candidates against the chance that was said, one line for each number of known examples."""
+    figure = empty_figure(4.2, 3.6)
+    panel = figure.subplots()
+    panel.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":", label="as said")
+    known = sorted({n_known for n_known, *_ in rows})
+    for number, n_known in enumerate(known):
+        said, true = np.array([row[1:3] for row in rows if row[0] == n_known]).T
+        look = {"color": "black", "linewidth": 2.0} if n_known == 0 else {"color": f"C{number - 1}", "linewidth": 1.0}
+        panel.plot(said, true, marker="o", markersize=3, label=f"{n_known or 'all lists'}", **look)
+    panel.set(xlim=(0, 1), ylim=(0, 1.02))
+    panel.set_xlabel("chance said", fontsize=LABEL_SIZE)
+    panel.set_ylabel("share that is true", fontsize=LABEL_SIZE)
+    panel.tick_params(labelsize=SMALL_SIZE)
+    panel.legend(frameon=False, fontsize=SMALL_SIZE, title="known examples", title_fontsize=SMALL_SIZE)
+    save(figure, path)
 
 
 def report(cases: list[Judged]) -> None:
     some, none = [c for c in cases if c.n_members], [c for c in cases if not c.n_members]
-    print_rows("class, known, depth", some, "rare", "n_known", "depth")
-    print_rows("class, method", some, "rare", "method")
+    print_rows("class, members in the survey", some, "rare", "in_survey")
+    print_rows("class, known", some, "rare", "n_known")
+    print_rows("recipe, method", some, "recipe", "method")
     print_rows("depth", some, "depth")
     print_rows("known", some, "n_known")
+    print_rows("known, whole list", [case for case in some if case.depth == "all"], "n_known")
     print_rows("lists with members", some)
     print_rows("lists without any, class, known", none, "rare", "n_known")
-    print_rows("lists without any", none)
 
 
 if __name__ == "__main__":

@@ -57,9 +57,14 @@ def test_the_curve_is_in_order(n_looked: int, n_found: int) -> None:
 
 
 def test_where_nothing_can_be_told_nothing_is_told() -> None:
-    curve = yield_after_looks(scores()[20:], np.array([], int), 1, 20, 15)
+    curve = yield_after_looks(scores()[20:], np.array([], int), 3, 20, 15)
     assert not curve.can_tell and np.isnan(curve.expected).all() and len(curve.high) == N - 20
     assert curve.high[-1] == curve.n_total_high == N - 20 and curve.stopping_rank is None
+
+
+def test_labels_tell_how_pure_the_top_is() -> None:
+    alone = [yield_after_looks(scores()[20:], np.array([], int), 1, 20, found) for found in (0, 20)]
+    assert alone[0].chance[0] + 0.3 < alone[1].chance[0] and alone[0].n_total < alone[1].n_total
 
 
 def test_a_campaign_still_expects_the_others_after_it_has_found_many(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_names_of_lines_outside_a_narrow_range_are_gone(ranking: Ranking) -> Non
 
 def test_what_cannot_be_drawn_is_told(ranking: Ranking) -> None:
     with pytest.raises(UsageError, match=r"no yield curve to plot\. There is no estimate"):
-        plots.plot_yield(yield_curve(np.linspace(1, 0, 50), [], 1))
+        plots.plot_yield(yield_curve(np.linspace(1, 0, 50), [], 2))
     for rank in (0, len(ranking) + 1):
         with pytest.raises(UsageError, match="the number of candidates"):
             plots.plot_candidate(ranking, rank)

@@ -45,6 +45,6 @@ def test_without_a_place_to_stop_no_line_is_drawn(curve: YieldCurve) -> None:
 
 
 def test_nothing_is_pretended(curve: YieldCurve) -> None:
-    unknown = yield_curve(np.linspace(1, 0, 50), [], 1)
+    unknown = yield_curve(np.linspace(1, 0, 50), [], 2)
     with pytest.raises(ValueError, match="no yield curve to plot"):
         draw_yield_curve(empty_figure(3, 2).subplots(), unknown)

@@ -16,6 +16,7 @@ from rarespec.searching.explain.portrait import portraits_of
 from rarespec.searching.flags.flags import FLAG_MEANINGS
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.report import Pictures, describe_yield, report_page, sentence, sky_links
+from rarespec.searching.yields.yield_curve import yield_curve
 from rarespec.storage.text import printable
 from rarespec.survey import Survey
 from search_rankings import HOSTILE, ranking_of, survey_with_bands
@@ -127,7 +128,8 @@ def test_settings_and_problems_are_told(ranking: Ranking) -> None:
 
 def test_a_curve_that_cannot_tell_is_words_alone(survey: Survey) -> None:
     ranking = ranking_of(survey, n_known=1)
-    assert not ranking.yield_curve.can_tell
+    ranking = replace(ranking, yield_curve=yield_curve(np.zeros(5), [], 1))
+    ranking.table["chance"] = np.nan
     page = Reader(page_of(ranking, 2))
     assert "no estimate" in page.words["p"][0] and sentence(ranking.yield_curve.why) in page.words["p"]
     assert "no estimate" in page.words["article"][0] and "nan" not in page.words["article"][0]

@@ -7,6 +7,9 @@ a, and the share f of members that the ranker misses. Expected members among the
     C(k) = p * integral_0^k dx / (1 + (x / k0)^a)      the group
     N = C(n) / (1 - f)
     N R(k) = C(k) + f N ln(1 + k / k0) / ln(1 + n / k0)    and those that are scattered over the logarithm of the place
+
+The logarithm of a way's weight is a sum of evidence, each term times a number that was fitted to lists whose members
+are known: `benchmarks/yield_weights.py` fits these numbers, so that true lists become as likely as they can.
 """
 
 from __future__ import annotations
@@ -17,99 +20,46 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-# ---- Where the scores of a ranked list fall steeply: the edge of a group that stands apart from the rest of the
-# survey.
-
-
 Floats = NDArray[np.float64]
+
+SHARES = np.array([0.01, 0.05, 0.15, 0.3, 0.5, 0.7, 0.9, 1.0])
+"""p: from a top with almost no members to one of members alone."""
+
+SHARPNESS = np.array([1.3, 2.0, 4.0, 15.0])
+"""a: from a list that thins out slowly to a group that ends at a place."""
+
+MISSED = np.array([0.01, 0.06, 0.18, 0.4])
+"""f."""
+
+N_DEPTHS = 44
+SHALLOWEST = 0.3
+"""k0 goes from here (nobody but the known) to a third of the list, in equal steps of its logarithm."""
+
+RARE = 0.01
+"""Share of the list from which on N becomes less likely: what is searched for is rare."""
 
 HALF_WIDTH = 1.35
 """The fall at place k is measured from k / 1.35 to k * 1.35: wide enough for a handful of rows at place 10."""
 
-GENTLEST, STEEPEST = 0.3, 16.0
-"""Ratios beyond count as these: how much steeper than ten times depends on the scale of one ranker."""
+MISFIT = 0.15
+"""Spread of the logarithm of true counts about the best of these ways: no list is exactly like one of them."""
 
-N_BULK = 40
-MIN_BULK = 10
-"""Places of the bulk that are looked at, and how many must have a fall for it to have a trend."""
-
-
-def relative_fall(scores: Floats, places: Floats) -> Floats:
-    """Measure how much faster than in the bulk the score falls with the logarithm of the place, around each of
-    `places`.
-
-    The tail of a smooth distribution falls as some power of the place: not at all for exponential tails, as 1 / place
-    for heavy ones, as the place itself for scores that are ranks. That trend is read off the bulk of the list, and
-    the ratio to it is 1 for any such tail; only a group that stands apart from the bulk makes it large, at its edge.
-
-    Parameters
-    ----------
-    scores : (n,) float64 array
-        Falling.
-    places : (p,) float64 array
-        From 0, not necessarily whole.
-
-    Returns
-    -------
-    (p,) float64 array
-        From 0.3 to 16; all 1 where the bulk has no trend (short lists, lists of ties).
-    """
-    n = len(scores)
-    bulk = np.geomspace(max(10.0, n / 1000), max(10.0, n / 4), N_BULK)
-    falls = _fall(scores, bulk)
-    falling = falls > 0
-    if n < 4 * MIN_BULK or falling.sum() < MIN_BULK:
-        return np.ones(len(places))
-    level, power = _robust_line(np.log(bulk[falling]), np.log(falls[falling]))
-    around = np.maximum(places, HALF_WIDTH)
-    return np.clip(_fall(scores, around) / np.exp(level + power * np.log(around)), GENTLEST, STEEPEST)
-
-
-def _fall(scores: Floats, places: Floats) -> Floats:
-    """-d score / d ln place, (p,)."""
-    n = len(scores)
-    above = np.clip(np.floor(places / HALF_WIDTH), 1, n - 1).astype(np.intp)
-    below = np.clip(np.ceil(places * HALF_WIDTH), above + 1, n).astype(np.intp)
-    return (scores[above - 1] - scores[below - 1]) / np.log(below / above)
-
-
-def _robust_line(x: Floats, y: Floats) -> tuple[float, float]:
-    """Level and slope of Theil and Sen: medians, so that a bump does not bend the trend."""
-    first, second = np.triu_indices(len(x), max(1, len(x) // 8))
-    apart = x[second] > x[first]
-    rise, run = (y[second] - y[first])[apart], (x[second] - x[first])[apart]
-    slope = float(np.median(rise / run)) if len(run) else 0.0
-    return float(np.median(y - slope * x)), slope
-
-
-# ---- Ways in which the members may lie, and how likely each is. The notation is at the top of this file.
-
-
-SHARES = np.array([0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 1.0])
-SHARE_PRIOR = np.array([0.05] * 6 + [0.0625] * 4 + [0.135, 0.315])
-"""p: nearly half of the weight on a top of members alone, a third on one with few or almost none."""
-
-SHARPNESS = np.array([1.3, 2.0, 5.0, 25.0])
-SHARPNESS_PRIOR = np.array([0.1, 0.2, 0.35, 0.35])
-"""a: from a list that thins out slowly to a group that ends at a place."""
-
-MISSED = np.array([0.01, 0.05, 0.15, 0.35, 0.6])
-MISSED_PRIOR = np.array([0.3, 0.3, 0.2, 0.15, 0.05])
-"""f."""
-
-N_DEPTHS = 48
-SHALLOWEST = 0.2
-"""k0 goes from here (nobody but the known) to a third of the list, in equal steps of its logarithm, all as likely."""
-
-RARE = 0.01
-"""Share of the list from which on N becomes less likely, as 1 / N: what is searched for is rare."""
-
-PLACE_WEIGHT = 0.7
-"""Weight of each hidden example's place: they are not independent, for they share the examples they were ranked by."""
-
-FALL_WEIGHT = 3.0
-STANDS_APART = 0.6
-"""Groups with at least this share of members are expected to end where scores fall steeply: likelihood ~ fall^3."""
+WEIGHTS = {
+    "places": 0.66,
+    "steep, members": 3.12,
+    "flat before, members": 1.58,
+    "reach, members": -0.80,
+    "reach squared, members": -2.05,
+    "reach, others": 1.65,
+    "reach squared, others": 0.45,
+    "depth, members": 0.12,
+    "few known, members": -1.47,
+    "common": -0.67,
+}
+SHARE_WEIGHTS = np.array([-0.20, 0.45, 0.60, 0.12, -0.37, -0.62, -1.37, 1.39])
+SHARPNESS_WEIGHTS = np.array([-0.62, -0.32, 1.28, -0.34])
+MISSED_WEIGHTS = np.array([0.11, -0.07, 0.53, -0.56])
+"""What counts how much. Only differences within each of the last three matter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,11 +69,11 @@ class ListModels:
     depths: NDArray[np.int64]
     """(d,) places at which curves are kept, rising from 1 to n."""
     k0: Floats
-    """(48,)."""
+    """(44,)."""
     recall: Floats
-    """(48, 4, 5, d) R."""
+    """(44, 4, 4, d) R."""
     members: Floats
-    """(48, 4, 5, 12) N."""
+    """(44, 4, 4, 8) N."""
 
     @classmethod
     def of_length(cls, n: int) -> Self:
@@ -135,18 +85,74 @@ class ListModels:
         members = group[:, :, -1, None, None] / (1 - f) * SHARES
         return cls(depths, k0, (1 - f) * found + f * scattered, members)
 
-    def posterior(self, scores: Floats, hidden_places: NDArray[np.int64]) -> Floats:
-        """(48, 4, 5, 12) weights of the ways, of sum 1, given the scores of the list and where hidden examples came."""
-        log_weights = PLACE_WEIGHT * self._log_likelihood(hidden_places)[..., None] + _log_prior()
-        # The prior of N, 1 / (1 + N / (RARE n)): flat for a rare class, falling as 1 / N for a common one.
-        log_weights = log_weights - np.log1p(self.members / (RARE * len(scores)))
-        edge = FALL_WEIGHT * np.log(relative_fall(scores, self.k0))
-        log_weights = log_weights + edge[:, None, None, None] * (SHARES >= STANDS_APART)
+    def posterior(
+        self, scores: Floats, hidden_places: NDArray[np.int64], n_known: int, looked: tuple[int, int] = (0, 0)
+    ) -> Floats:
+        """Weigh the ways: (44, 4, 4, 8), of sum 1.
+
+        Parameters
+        ----------
+        scores : (n,) float64 array
+            Of the listed rows, falling.
+        hidden_places : (m,) int64 array
+            Where known examples came when they were hidden; none where one is known.
+        n_known : int
+            Known examples.
+        looked : (int, int)
+            How many of the first rows were looked at, and the members among them.
+
+        Returns
+        -------
+        float64 array
+            The weights.
+        """
+        terms = self.evidence(scores, hidden_places, n_known)
+        log_weights = sum(WEIGHTS[name] * term for name, term in terms.items()) + SHARE_WEIGHTS
+        log_weights = log_weights + SHARPNESS_WEIGHTS[:, None, None] + MISSED_WEIGHTS[:, None]
+        if looked[0]:
+            log_weights = log_weights + self.log_fit(*(np.array([number]) for number in looked))
         weights = np.exp(log_weights - log_weights.max())
-        return weights / weights.sum()
+        return np.asarray(weights / weights.sum())
+
+    def evidence(self, scores: Floats, hidden_places: NDArray[np.int64], n_known: int) -> dict[str, Floats]:
+        """Give the terms that `WEIGHTS` weighs, each of a shape that broadcasts to (44, 4, 4, 8).
+
+        Terms of members count as far as the group is of members, p; terms of others as far as it is not, 1 - p.
+        """
+        shape = read_shape(scores, self.k0)
+        by_depth = {
+            "steep": shape.steep,
+            "flat before": -shape.steep_before,
+            "reach": shape.reach,
+            "reach squared": shape.reach**2,
+            "depth": np.log(self.k0),
+        }
+        terms = {"places": self._log_likelihood(hidden_places)[..., None]}
+        for name, values in by_depth.items():
+            for whom, share in (("members", SHARES), ("others", 1 - SHARES)):
+                if f"{name}, {whom}" in WEIGHTS:
+                    terms[f"{name}, {whom}"] = (values[:, None] * share)[:, None, None, :]
+        terms["few known, members"] = SHARES / max(n_known, 1)
+        terms["common"] = np.log1p(self.members / (RARE * len(scores)))
+        return terms
+
+    def log_fit(self, places: NDArray[np.int64], counts: NDArray[np.int64]) -> Floats:
+        """Log likelihood of so many members among the first `places`, (44, 4, 4, 8), for places that are kept or not.
+
+        The counts scatter binomially and by `MISFIT`.
+        """
+        cell = np.searchsorted(self.depths, places)
+        expected = self._counts(cell)
+        spread = MISFIT**2 + (1 - 0.98 * expected / self.depths[cell]) / (expected + 1)
+        missed = np.log((counts + 1) / (expected + 1)) ** 2
+        return np.asarray(-0.5 * (missed / spread + np.log(spread)).sum(axis=-1))
+
+    def _counts(self, cell: NDArray[np.intp]) -> Floats:
+        """Members expected among the first depths[cell], (44, 4, 4, 8, c); never more than places."""
+        return np.minimum(self.members[..., None] * self.recall[:, :, :, None, cell], self.depths[cell])
 
     def _log_likelihood(self, places: NDArray[np.int64]) -> Floats:
-        """Of the places, (48, 4, 5): R's mean slope between the two depths around each."""
+        """Of the places, (44, 4, 4): R's mean slope between the two depths around each."""
         cell = np.searchsorted(self.depths, np.minimum(places, self.depths[-1]))
         width = np.diff(self.depths, prepend=0)[cell]
         slope = np.diff(self.recall, axis=-1, prepend=0.0)[..., cell] / width
@@ -171,7 +177,7 @@ def _depths(n: int) -> NDArray[np.int64]:
 
 
 def _group_sizes(depths: NDArray[np.int64], k0: Floats) -> Floats:
-    """C(k) for p = 1, (48, 4, d)."""
+    """C(k) for p = 1, (44, 4, d)."""
     x = np.append(0.0, np.geomspace(1e-4, depths[-1] / k0[0], 4000))
     density = 1 / (1 + x ** SHARPNESS[:, None])
     steps = np.diff(x) * (density[:, 1:] + density[:, :-1]) / 2
@@ -180,6 +186,55 @@ def _group_sizes(depths: NDArray[np.int64], k0: Floats) -> Floats:
     return k0[:, None, None] * np.stack([np.interp(relative, x, row) for row in cumulated], axis=1)
 
 
-def _log_prior() -> Floats:
-    """(4, 5, 12) of a, f and p; all k0 are as likely."""
-    return np.log(SHARPNESS_PRIOR[:, None, None] * MISSED_PRIOR[:, None] * SHARE_PRIOR)
+# ---- The shape of a list of scores: a group that stands apart is flat at first, and ends where the score falls.
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreShape:
+    """Of a list around some places, (p,) each, in logarithms. All are 0 for a tail that falls as ln k, and for ties."""
+
+    steep: Floats
+    """How fast the score falls with ln k here, relative to the mean from the top to the middle of the list."""
+    steep_before: Floats
+    """The same at a third of the place."""
+    reach: Floats
+    """How much of the fall from the top to the middle of the list lies before, relative to the share of ln k."""
+
+
+def read_shape(scores: Floats, places: Floats) -> ScoreShape:
+    """Measure the shape of a list of scores; neither their unit nor their zero matters.
+
+    Parameters
+    ----------
+    scores : (n,) float64 array
+        Falling.
+    places : (p,) float64 array
+        From 0, not necessarily whole.
+
+    Returns
+    -------
+    ScoreShape
+        What the list looks like around these places.
+    """
+    n = len(scores)
+    middle = max(n // 2, 2)
+    fall = scores[0] - scores[middle - 1]
+    if fall <= 0:
+        return ScoreShape(np.zeros(len(places)), np.zeros(len(places)), np.zeros(len(places)))
+    e_folds = np.log(middle)
+    at = np.maximum(places, 1.0)
+    before = (scores[0] - np.interp(at, np.arange(1, n + 1), scores)) / fall
+    reach = np.log(np.clip(before * e_folds / np.log1p(at), 0.03, 3.0))
+    steep, steep_before = (
+        np.log(np.clip(_steepness(scores, here) * e_folds / fall, 0.05, 20.0)) for here in (places, places / 3)
+    )
+    return ScoreShape(steep, steep_before, reach)
+
+
+def _steepness(scores: Floats, places: Floats) -> Floats:
+    """-d score / d ln place, (p,)."""
+    n = len(scores)
+    around = np.clip(places, HALF_WIDTH, n / HALF_WIDTH)
+    above = np.clip(np.floor(around / HALF_WIDTH), 1, n - 1).astype(np.intp)
+    below = np.clip(np.ceil(around * HALF_WIDTH), above + 1, n).astype(np.intp)
+    return (scores[above - 1] - scores[below - 1]) / np.log(below / above)

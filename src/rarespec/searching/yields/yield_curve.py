@@ -8,18 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from rarespec.searching.yields.list_models import ListModels
+from rarespec.searching.yields.list_models import MISFIT, ListModels
 
 Floats = NDArray[np.float64]
 
 WORTH_A_LOOK = 0.1
 """Chance below which looking stops: more than ten spectra for each further object."""
 
-SCATTERED = 0.1
+SCATTERED = 0.25
 """If the median hidden example stands deeper than this share of the list, the ranker does not find the class."""
 
 MIN_HIDDEN = 2
 """One place has no spread: nothing says how far down others lie."""
+
+VAGUE = 10.0
+"""High over low end of the number in the list from which on the words say that this is little more than a guess."""
 
 MIN_LISTED = 10
 
@@ -102,9 +105,10 @@ def yield_curve(
     """Estimate the number of true objects in a ranked list from the ranks of hidden known examples.
 
     Known examples are taken for a random sample of their class: where they rank when hidden, the other members rank
-    too. Their places say how deep the class reaches. A steep fall of the scores at such a depth says that a group of
-    its own ends there. Neither proves that the group is of members alone, and with few known examples the depth is
-    vague: the interval holds all of that. This is not recall: the number of members that nobody knows is estimated too.
+    too. Their places say how deep the class reaches. Scores that stay high and then fall steeply say where a group of
+    its own ends. Neither proves that the group is of members alone, and with few known examples the depth is vague:
+    the interval holds all of that. With one known example none can be hidden, and the scores alone are read. This is
+    not recall: the number of members that nobody knows is estimated too.
 
     Parameters
     ----------
@@ -112,7 +116,7 @@ def yield_curve(
         Of the listed rows, falling, finite.
     hidden_places : (m,) array of int
         1 + how many listed rows stood before each known example while it was hidden. See `places_among`. m may be less
-        than n_known; 2 are needed.
+        than n_known; 2 are needed, or none where one example is known.
     n_known : int
         Known examples in all.
     k_max : int, optional
@@ -135,10 +139,10 @@ def yield_curve(
     depth = _check_depth(k_max, len(falling))
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, not {confidence!r}")
-    unknown = _why_not(falling, places, n_known)
+    unknown = why_no_estimate(falling, places, n_known)
     if unknown is not None:
-        return _no_answer(len(falling), depth, confidence, unknown)
-    return _estimate(falling, places, depth, confidence)
+        return no_estimate(len(falling), depth, confidence, unknown)
+    return estimate_yield(falling, places, n_known, depth, confidence)
 
 
 def places_among(listed_scores: ArrayLike, hidden_scores: ArrayLike) -> NDArray[np.int64]:
@@ -160,13 +164,26 @@ def places_among(listed_scores: ArrayLike, hidden_scores: ArrayLike) -> NDArray[
     return 1 + len(rising) - np.searchsorted(rising, np.asarray(hidden_scores, dtype=np.float64), side="left")
 
 
-def _estimate(scores: Floats, places: NDArray[np.int64], k_max: int, confidence: float) -> YieldCurve:
+def estimate_yield(
+    scores: Floats,
+    places: NDArray[np.int64],
+    n_known: int,
+    k_max: int,
+    confidence: float,
+    looked: tuple[int, int] = (0, 0),
+) -> YieldCurve:
+    """Estimate the yield where that is possible; see `yield_curve`.
+
+    `looked` is how many rows at the top were looked at, and how many of these are members. The curve is of the rest.
+    """
+    n_looked, n_found = looked
     models = ListModels.of_length(len(scores))
-    counts = models.draw(models.posterior(scores, places), N_DRAWN)
-    chance = _chance(models.depths, counts.mean(axis=0))
+    counts = models.draw(models.posterior(scores, places, n_known, looked), N_DRAWN)
+    chance = _chance(models.depths, counts.mean(axis=0))[n_looked:]
     expected = np.cumsum(chance)
-    low, high = _interval(models.depths, counts, expected, confidence)
+    low, high = _interval(*_of_rest(models.depths, counts, n_looked), expected, confidence)
     stop = int(np.searchsorted(-chance, -WORTH_A_LOOK, side="right"))
+    basis = _basis(len(places), n_looked, n_found)
     return YieldCurve(
         expected=expected[:k_max],
         low=low[:k_max],
@@ -177,9 +194,18 @@ def _estimate(scores: Floats, places: NDArray[np.int64], k_max: int, confidence:
         n_total_low=float(low[-1]),
         n_total_high=float(high[-1]),
         can_tell=True,
-        why=_describe_yield(stop, expected, low, high, f"from the ranks of {len(places)} known examples when hidden"),
+        why=_describe_yield(stop, expected, low, high, basis, n_looked > 0),
         confidence=confidence,
     )
+
+
+def _of_rest(depths: NDArray[np.int64], counts: Floats, n_looked: int) -> tuple[NDArray[np.int64], Floats]:
+    """Depths behind the rows that were looked at, and the members expected from there on, (drawn, d)."""
+    if n_looked == 0:
+        return depths, counts
+    before = np.array([np.interp(n_looked, depths, one) for one in counts])
+    behind = depths > n_looked
+    return depths[behind] - n_looked, np.maximum(counts[:, behind] - before[:, None], 0.0)
 
 
 def _chance(depths: NDArray[np.int64], expected: Floats) -> Floats:
@@ -193,43 +219,58 @@ def _chance(depths: NDArray[np.int64], expected: Floats) -> Floats:
 
 def _interval(depths: NDArray[np.int64], counts: Floats, expected: Floats, confidence: float) -> tuple[Floats, Floats]:
     """Whole numbers, (n,) each, that hold `expected` and never fall with depth."""
-    spread = np.sqrt(counts * (1 - counts / depths))  # of a binomial number of members among k
-    possible = np.clip(_scatter(counts, spread), 0, depths)
+    possible = _scatter(depths, counts)
     ends = np.quantile(possible, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     k = np.arange(1, depths[-1] + 1)
     low, high = (np.maximum.accumulate(np.interp(k, depths, end)) for end in ends)
     return np.floor(np.minimum(low, expected)), np.minimum(np.ceil(np.maximum(high, expected)), k)
 
 
-def _scatter(counts: Floats, spread: Floats) -> Floats:
-    """Add to each drawn way, (drawn, d), its own luck, the same at all depths."""
-    # multiples of the golden ratio: evenly spread, and unrelated to the order of the ways
-    luck = ndtri((np.arange(1, len(counts) + 1) * 0.6180339887498949) % 1.0)
-    return np.asarray(counts + spread * luck[:, None])
+def _scatter(depths: NDArray[np.int64], counts: Floats) -> Floats:
+    """Add to each drawn way, (drawn, d), how it misses a true list, and its own luck; both the same at all depths."""
+    # multiples of irrational numbers: evenly spread, unrelated to the order of the ways and to each other
+    missed, luck = (
+        ndtri((np.arange(1, len(counts) + 1) * step) % 1.0)[:, None] for step in (0.7548776662466927, 0.618033988749895)
+    )
+    members = np.minimum(counts * np.exp(MISFIT * missed), depths)
+    spread = np.sqrt(members * (1 - members / depths))  # of a binomial number of members among k
+    return np.asarray(np.clip(members + spread * luck, 0, depths))
 
 
-def _describe_yield(stop: int, expected: Floats, low: Floats, high: Floats, basis: str) -> str:
+def _basis(n_hidden: int, n_looked: int, n_found: int) -> str:
+    hidden = f"the ranks of {n_hidden} known examples when hidden" if n_hidden else ""
+    labels = f"{n_looked} labels, {n_found} of them yes" if n_looked else ""
+    seen = [part for part in (hidden, labels) if part]
+    if not seen:
+        return "Estimated from how the scores fall alone, since a single known example cannot be hidden."
+    return f"Estimated from {', from '.join(seen)}, and from how the scores fall."
+
+
+def _describe_yield(stop: int, expected: Floats, low: Floats, high: Floats, basis: str, is_rest: bool) -> str:
     def about(k: int) -> str:
         middle = f"about {expected[k - 1]:.0f}" if expected[k - 1] >= 0.5 else "fewer than one"
         return f"{middle} ({low[k - 1]:.0f} to {high[k - 1]:.0f})"
 
-    whole = f"The whole list contains {about(len(expected))}. Estimated {basis}, and from how the scores fall."
+    whole = f"The {'rest of the' if is_rest else 'whole'} list contains {about(len(expected))}. {basis}"
+    if high[-1] + 1 > VAGUE * (low[-1] + 1):
+        whole += " That is little evidence: each true object that you add to the known examples narrows it."
+    where = ("next", "of the next candidates") if is_rest else ("first", "even at the top of the list")
     if stop == 0:
-        return f"Even at the top of the list, fewer than one in ten is expected to be a true object. {whole}"
-    return f"Expect {about(stop)} true objects in the first {stop} candidates, then stop. {whole}"
+        said = f"{where[1]}, fewer than one in ten is expected to be a true object"
+        return f"{'Stop here: ' + said if is_rest else said.capitalize()}. {whole}"
+    return f"Expect {about(stop)} true objects in the {where[0]} {stop} candidates, then stop. {whole}"
 
 
-def _why_not(scores: Floats, places: NDArray[np.int64], n_known: int) -> str | None:
+def why_no_estimate(scores: Floats, places: NDArray[np.int64], n_known: int) -> str | None:
     """Say why no estimate can be made; None if one can."""
     if len(scores) < MIN_LISTED:
         return f"The list has only {len(scores)} spectra: look at all of them."
-    if len(places) < MIN_HIDDEN:
-        here = f"; only {len(places)} of {n_known} could be" if n_known >= MIN_HIDDEN else ""
+    if len(places) < MIN_HIDDEN and n_known != 1:
         return (
             f"There is no estimate of how many to expect. It takes at least {MIN_HIDDEN} known examples that can be "
-            f"hidden in turn{here}."
+            f"hidden in turn; only {len(places)} of {n_known} could be."
         )
-    middle = float(np.median(places))
+    middle = float(np.median(places)) if len(places) else 0.0
     if middle > SCATTERED * len(scores):
         return (
             f"There is no estimate of how many to expect. When hidden, half of the known examples rank below "
@@ -238,7 +279,7 @@ def _why_not(scores: Floats, places: NDArray[np.int64], n_known: int) -> str | N
     return None
 
 
-def _no_answer(n: int, k_max: int, confidence: float, why: str) -> YieldCurve:
+def no_estimate(n: int, k_max: int, confidence: float, why: str) -> YieldCurve:
     """Say only what is certain: between none and all."""
     unknown, k = np.full(k_max, np.nan), np.arange(1.0, k_max + 1)
     return YieldCurve(unknown, np.zeros(k_max), k, unknown.copy(), None, np.nan, 0.0, float(n), False, why, confidence)
