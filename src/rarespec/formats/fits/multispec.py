@@ -228,7 +228,7 @@ def _axis(header: Header, described: list[list[str]], row: int, n_pixels: int, a
     if row >= len(described):
         raise DefectError(Reason.LAYOUT, f"row {row + 1} has no spec{row + 1} in the WAT2 cards")
     scale, shift = header.number("LTM1_1"), header.number("LTV1")
-    pixels = (np.arange(1, n_pixels + 1) - (shift or 0.0)) / (1.0 if scale is None else scale or np.nan)
+    pixels = (np.arange(1.0, n_pixels + 1) - (shift or 0.0)) / (1.0 if scale is None else scale or np.nan)
     return Axis.of(dispersion(described[row], pixels), unit=_unit(header), air=air)
 
 

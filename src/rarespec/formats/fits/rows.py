@@ -62,13 +62,14 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     shape = _shape(hdu)
     assert shape
     primary = source.hdus[0].header
-    wavelength, *others = _rows(hdu, shape)
+    wavelength, flux, *others = _rows(hdu, shape)
+    error, flag = (*others, None, None)[:2]
     unit = unit_in_header(hdu.header) or unit_in_header(primary)
     air = is_air(hdu.header, options) or is_air(primary, options)
     flux_unit = hdu.header.string("YUNITS") or hdu.header.string("BUNIT")
     cards = {**own_cards(primary), **own_cards(hdu.header)}
     catalogue = generic_catalogue({key: [value] for key, value in cards.items()}, source.name, [stem_of(source.path)])
-    yield from spectrum_of_arrays(source, wavelength, Arrays(*others, flux_unit=flux_unit), catalogue, unit, air)
+    yield from spectrum_of_arrays(source, wavelength, Arrays(flux, error, flag, flux_unit), catalogue, unit, air)
 
 
 READER = Reader("fits-rows", Container.FITS, recognises, read, "FITS image of rows: wavelength, flux, error, flag")

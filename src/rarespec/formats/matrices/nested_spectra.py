@@ -264,7 +264,7 @@ def _join(arms: list[_Arm], start: int, stop: int, catalogue: Catalogue, origin:
 
 
 def _without_good_pixels(stack: Spectra | None, n: int) -> NDArray[np.bool_]:
-    return np.ones(n, bool) if stack is None else stack.bad.all(axis=1)
+    return np.ones(n, bool) if stack is None else np.asarray(stack.bad.all(axis=1))
 
 
 # ---- What DESI's own columns say: which rows are targets, and that the survey is DESI.

@@ -44,13 +44,13 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
         raise DefectError(Reason.MISSING_COLUMN, f"{hdu.label} has neither FLUX nor FLUX_REDUCED")
     assert wave
     row = hdu.table()[0]
-    names = (flux, find(hdu.columns, ERROR), find(hdu.columns, QUALITY))
-    values = [None if name is None else row[name] for name in names]
-    if any(value is not None and np.shape(value) != np.shape(row[wave]) for value in values):
+    error, quality = (row[name] if name else None for name in (find(hdu.columns, ERROR), find(hdu.columns, QUALITY)))
+    values = [value for value in (row[flux], error, quality) if value is not None]
+    if any(np.shape(value) != np.shape(row[wave]) for value in values):
         raise DefectError(Reason.LAYOUT, f"{hdu.label}: the arrays of its row differ in length")
     place = hdu.columns.index(wave) + 1
     air = "obs.atmos" in hdu.header.string(f"TUCD{place}") or is_air(source.hdus[0].header, options)
-    arrays = Arrays(*values, flux_unit=hdu.header.string(f"TUNIT{hdu.columns.index(flux) + 1}"))
+    arrays = Arrays(row[flux], error, quality, hdu.header.string(f"TUNIT{hdu.columns.index(flux) + 1}"))
     cards = {**own_cards(source.hdus[0].header), **own_cards(hdu.header)}
     catalogue = generic_catalogue({key: [value] for key, value in cards.items()}, source.name, [stem_of(source.path)])
     catalogue |= {"survey": [str(cards.get("instrume") or "ESO")]}

@@ -220,8 +220,8 @@ def signal_of_rows(X: Rows, k: int = 5, neighbours: Neighbours | None = None) ->
     """
     if len(X) <= WIDE:
         space = signal_space(X, k)
-        graphs = [join_graph(rows, len(X), neighbours) for rows in (space.all_units(X), X)]
-        return Signal(len(X), space, *graphs)
+        graph, given = (join_graph(rows, len(X), neighbours) for rows in (space.all_units(X), X))
+        return Signal(len(X), space, graph, given)
     some = np.sort(np.random.default_rng(0).choice(len(X), WIDE, replace=False))
     space = signal_space(X[some], k)
     return Signal(len(X), space, None, None, _cells(unit_rows(X, space)))
