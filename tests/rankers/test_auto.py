@@ -61,7 +61,7 @@ def test_shares_follow_where_hidden_examples_land():
     places = {name: np.full(5, 1000.0) for name in PRIOR} | {"expanded": np.full(5, 2.0)}
     shares = shares_by_places(places, PRIOR, 3000)
     assert max(shares, key=shares.get) == "expanded" and sum(shares.values()) == pytest.approx(1)
-    assert shares_by_places(places | {"expanded": np.full(5, 3000.0)}, PRIOR, 3000)["expanded"] < 0.01
+    assert shares_by_places(places | {"expanded": np.full(5, 3000.0)}, PRIOR, 3000)["expanded"] < 0.03
 
 
 def test_places_before_which_members_may_stand_count_alike():
@@ -310,8 +310,8 @@ def test_an_example_at_the_edge_of_its_kind_is_told():
     X, _ = survey_of_two_clumps()
     typical, odd = (Auto().fit(X, np.arange(len(X)) == row) for row in (1, 200))
     assert typical.returns_ > 0.2 > odd.returns_
-    assert "edge of its kind" in odd.why_ and "edge of its kind" not in typical.why_
-    assert "edge of its kind" not in Auto().fit(X, np.isin(np.arange(len(X)), [200, 201])).why_
+    assert "edge of its kind" in odd.advice() and not typical.advice()
+    assert not Auto().fit(X, np.isin(np.arange(len(X)), [200, 201])).advice()
 
 
 def test_leads_count_the_less_the_more_walks_come_back():

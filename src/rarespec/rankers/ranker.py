@@ -249,6 +249,10 @@ class Ranker(BaseEstimator, ABC):
         """
         return f"ranked by {type(self).__name__} from {n_known} known examples"
 
+    def advice(self) -> str:
+        """Say what would make the ranking better, as a sentence; empty when there is nothing to say."""
+        return ""
+
     def feature_weights(self) -> NDArray[np.float64] | None:
         """Return the weights, (d,), of a score that is a weighted sum of the features plus a constant, else None."""
         return None

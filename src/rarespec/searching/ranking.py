@@ -274,7 +274,7 @@ def build_ranking(
         method=settings["method"],
         why=listing.fit.words,
         n_listed=len(listing.order),
-        problems=[*problems, *listing.said, *_unusable(rows)],
+        problems=[*problems, *listing.said, *_unusable(rows), *filter(None, [listing.fit.ranker.advice()])],
         examples_lost=examples_lost,
         provenance=_provenance(rows, ranker, settings),
         request=request,

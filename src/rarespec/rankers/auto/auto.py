@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_limits
 from rarespec.rankers.auto.parts import KeptRows, along, learn_parts
 from rarespec.rankers.auto.rows import Prepared, Wide, rows_with
 from rarespec.rankers.auto.signal import Signal, SignalSpace, signal_of_rows, unusualness
-from rarespec.rankers.auto.trust import fuse, in_words, leaning, rank_from_end, ranks_among, trust
+from rarespec.rankers.auto.trust import AT_THE_EDGE, fuse, in_words, leaning, rank_from_end, ranks_among, trust
+from rarespec.rankers.auto.walks import ASTRAY
 from rarespec.rankers.parameters import require_count
 from rarespec.rankers.ranker import Flags, Kept, Needs, PreparingRanker, Scores
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, check_rows, same_rows
@@ -37,7 +38,8 @@ class Auto(PreparingRanker):
       example that is mostly noise.
 
     A single known example at the edge of its kind has neighbours of other kinds. Walks that start there do not come
-    back to it. The less they do, the more the first few rows under "expanded" count as known too, and `why_` says so.
+    back to it. The less they do, the more the first few rows under "expanded" count as known too; `advice` then asks
+    for another example.
 
     y may hold -1 for rows that are known not to be of the kind: walks learn from them, and none is a candidate.
     They also tell whether members are more unusual rows than what was refused, or less so.
@@ -168,6 +170,11 @@ class Auto(PreparingRanker):
         """
         return self.why_
 
+    def advice(self) -> str:
+        """Ask for another example where the only one lies at the edge of its kind."""
+        alone = not any(len(places) for places in self.hidden_places_.values())
+        return AT_THE_EDGE if alone and self.returns_ < ASTRAY else ""
+
     def _was_fitted_to(self, X: Rows) -> bool:
         return self._fitted_rows is not None and same_rows(X, self._fitted_rows)
 
@@ -223,7 +230,7 @@ class Auto(PreparingRanker):
         self.weights_ = trust(self.hidden_places_, len(unlabelled), seen)
         used = [name for name, weight in self.weights_.items() if weight > 0]
         self.levels_ = {name: np.sort(self._fitted[name][unlabelled]) for name in used}
-        self.why_ = in_words(self.weights_, self.hidden_places_, self.returns_, self.leaning_)
+        self.why_ = in_words(self.weights_, self.hidden_places_, self.leaning_)
 
     def _scores(self, X: Rows) -> Scores:
         scores = self._part_scores(X)

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from rarespec.rankers.auto.walks import ASTRAY
 from rarespec.rankers.ranker import Scores
 
 PRIOR = {"signal": 1.0, "given": 1.0, "expanded": 0.3}
@@ -44,8 +43,8 @@ WORDS = {
 }
 
 AT_THE_EDGE = (
-    "Your example lies at the edge of its kind, among spectra of other kinds, so the list also starts from the five "
-    "spectra most like it; add one more example"
+    "the known example lies at the edge of its kind, among spectra of other kinds, so the ranking also starts from the "
+    "spectra most like it: add one more example"
 )
 
 Places = Mapping[str, NDArray[np.float64]]
@@ -102,7 +101,7 @@ def shares_by_places(places: Places, prior: Mapping[str, float], n_unlabelled: i
     return {name: weight / sum(weights.values()) for name, weight in weights.items()}
 
 
-def in_words(weights: Mapping[str, float], places: Places, returns: float, leaning: float = 0.0) -> str:
+def in_words(weights: Mapping[str, float], places: Places, leaning: float = 0.0) -> str:
     """Say which parts were used, and why.
 
     Parameters
@@ -111,22 +110,21 @@ def in_words(weights: Mapping[str, float], places: Places, returns: float, leani
         Share of each part. Parts below 1 % are not mentioned.
     places : mapping of str to (h,) float
         Places of the hidden examples under each part; empty when only one example is known.
-    returns : float
-        Chance that a walk from a known example comes back to a known one.
     leaning : float, default 0
         How much more unusual members are than refused rows. Small values are not mentioned.
 
     Returns
     -------
     str
-        A sentence without a full stop, or several.
+        A sentence without a full stop.
     """
     used = sorted((name for name in weights if weights[name] >= 0.01), key=lambda name: -weights[name])
     shares = ", ".join(f"{WORDS[name]} {weights[name]:.0%}{_describe_places(places[name])}" for name in used)
     if any(len(found) for found in places.values()):
-        return f"methods weighted by how high they rank hidden known examples: {shares}" + _leaning_in_words(leaning)
-    why = f"fixed weights, because a single known example cannot be hidden: {shares}" + _leaning_in_words(leaning)
-    return f"{why}. {AT_THE_EDGE}" if returns < ASTRAY else why
+        why = f"methods weighted by how high they rank hidden known examples: {shares}"
+    else:
+        why = f"fixed weights, because a single known example cannot be hidden: {shares}"
+    return why + _leaning_in_words(leaning)
 
 
 def _leaning_in_words(leaning: float) -> str:
