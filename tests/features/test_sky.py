@@ -126,7 +126,7 @@ def test_another_nuisance_is_another_recipe(other):
 
 def test_few_spectra_give_fewer_features():
     flux, _ = survey_of(12)
-    with pytest.warns(UserWarning, match="11 components instead of 30"):
+    with pytest.warns(UserWarning, match="11 components instead of 50"):
         assert SkyFeatures(grid=GRID).fit_transform(flux).shape == (12, 11)
 
 

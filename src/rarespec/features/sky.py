@@ -53,7 +53,7 @@ class SkyFeatures(Recipe):
 
     def __init__(
         self,
-        n_components: int = 30,
+        n_components: int = 50,
         n_followed: int = 250,
         width_angstrom: float = 6.0,
         grid: WavelengthGrid | None = None,
@@ -62,7 +62,7 @@ class SkyFeatures(Recipe):
         bend: float = 0.015,
         velocity: float = 90.0,
         noise: float = 0.3,
-        other: float = 2e-5,
+        other: float = 4e-6,
         n_changed: int = 4000,
         solver: str = "auto",
         min_good: float = 0.5,

@@ -54,7 +54,7 @@ class SkyComponents(StreamingPCA):
 
     def __init__(
         self,
-        n_components: int = 30,
+        n_components: int = 50,
         n_followed: int = 250,
         nuisance: Nuisance | None = None,
         n_changed: int = 4000,
