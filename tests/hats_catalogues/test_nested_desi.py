@@ -250,6 +250,19 @@ def test_what_lies_outside_the_grid_of_a_model_is_said(catalogue, coadds, carbon
     assert said.startswith(f"{100 * share:.0f} % of the good pixels")
 
 
+def test_a_unit_that_was_guessed_is_counted_and_said(frame, model, expected, tmp_path):
+    in_micron = frame.copy()
+    for arm in "brz":
+        flat = in_micron[f"spectra_{arm}"].nest.to_flat()
+        flat["wavelength"] = flat["wavelength"] / 1e4
+        in_micron = in_micron.drop(columns=f"spectra_{arm}").join_nested(flat, f"spectra_{arm}")
+    found = search_hats(write_frame(in_micron, tmp_path / "sky", 30, "TARGET_"), model=model, top=TOP)
+    assert_same(found.table, expected)
+    ((note, count),) = found.account.noted.items()
+    assert "read as micron" in note and count == found.account.scored
+    assert f"{count} spectra: {note}" in found.problems
+
+
 def test_rows_without_a_type_are_no_targets_if_their_id_is_negative(frame, model, tmp_path):
     plain = frame.drop(columns=["OBJTYPE", "COADD_FIBERSTATUS"])
     found = search_hats(write_frame(plain, tmp_path / "sky", 30, "TARGET_"), model=model, top=TOP)
