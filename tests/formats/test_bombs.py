@@ -25,7 +25,7 @@ from astropy.io import fits
 
 from formats.watched_reader import WatchedReader
 from rarespec import formats
-from rarespec.spectrum import Reason, Spectra
+from rarespec.spectrum import Noted, Reason, Spectra
 
 MIB = 1 << 20
 UNFOLDED = 3 << 30
@@ -282,7 +282,8 @@ def test_ecsv_with_aliases_and_shapes_of_its_own_size_is_read(tmp_path: Path) ->
     )
     content = content.replace("datatype: float64}", "datatype: string, subtype: 'float64[3]'}")
     (tmp_path / "a.ecsv").write_text(content)
-    (found,) = formats.read_here(tmp_path / "a.ecsv")
+    noted, found = formats.read_here(tmp_path / "a.ecsv")
+    assert isinstance(noted, Noted) and noted.count == 2 and "micron" in noted.note, noted
     assert isinstance(found, Spectra) and found.flux.shape == (2, 3), found
 
 

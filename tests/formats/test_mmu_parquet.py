@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from rarespec import formats
 from rarespec.formats.readers import reader_for
 from rarespec.formats.source import Source
-from rarespec.spectrum import Defect, Reason, Spectra
+from rarespec.spectrum import Defect, Noted, Reason, Spectra
 
 HEALPIX = 2**53 + 1
 
@@ -115,3 +115,14 @@ def test_struct_without_wavelengths(tmp_path: Path) -> None:
     pq.write_table(pa.table({"spectrum": pa.array([{"flux": [1.0, 2.0]}])}), tmp_path / "a")
     (found,) = formats.read_here(tmp_path / "a")
     assert isinstance(found, Defect) and found.reason is Reason.MISSING_COLUMN and "lambda" in found.detail
+
+
+def test_a_unit_that_was_guessed_for_every_arm_is_noted_once(tmp_path: Path) -> None:
+    arms = {}
+    for arm, start in (("b", 0.4), ("r", 0.5)):
+        wavelength = (start + 0.0001 * np.arange(1000)).tolist()
+        arms[f"spectra_{arm}"] = [{"wavelength": wavelength, "flux": [2.0] * 1000, "ivar": [1.0] * 1000}] * 2
+    pq.write_table(pa.table({"object_id": [1, 2]} | arms), tmp_path / "arms.parquet")
+    noted, found = formats.read_here(tmp_path / "arms.parquet")
+    assert isinstance(noted, Noted) and noted.count == 2 and "read as micron" in noted.note
+    assert isinstance(found, Spectra) and found.ids == ["1", "2"] and found.wavelength[0] == 4000.0

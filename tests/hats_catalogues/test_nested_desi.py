@@ -103,7 +103,7 @@ def test_scores_are_those_of_a_survey_of_the_coadd_files(layout, frame, catalogu
 
 def assert_same(table, expected):
     assert table["id"].tolist() == expected["id"].tolist()
-    # a survey keeps its features in single precision; the best score is about 16
+    # Features are sums over pixels in single precision: in another order of summing, scores move by some 2e-5.
     np.testing.assert_allclose(table["score"], expected["score"], rtol=1e-5, atol=1e-4)
     for name in ("ra", "dec", "z", "snr"):
         np.testing.assert_array_equal(table[name], expected[name])
@@ -248,6 +248,19 @@ def test_what_lies_outside_the_grid_of_a_model_is_said(catalogue, coadds, carbon
     (said,) = [line for line in found.problems if "outside the grid" in line]
     share = np.mean((DESI_GRID.wavelength < rs.PAPER_GRID.edges[0]) | (DESI_GRID.wavelength > rs.PAPER_GRID.edges[-1]))
     assert said.startswith(f"{100 * share:.0f} % of the good pixels")
+
+
+def test_a_unit_that_was_guessed_is_counted_and_said(frame, model, expected, tmp_path):
+    in_micron = frame.copy()
+    for arm in "brz":
+        flat = in_micron[f"spectra_{arm}"].nest.to_flat()
+        flat["wavelength"] = flat["wavelength"] / 1e4
+        in_micron = in_micron.drop(columns=f"spectra_{arm}").join_nested(flat, f"spectra_{arm}")
+    found = search_hats(write_frame(in_micron, tmp_path / "sky", 30, "TARGET_"), model=model, top=TOP)
+    assert_same(found.table, expected)
+    ((note, count),) = found.account.noted.items()
+    assert "read as micron" in note and count == found.account.scored
+    assert f"{count} spectra: {note}" in found.problems
 
 
 def test_rows_without_a_type_are_no_targets_if_their_id_is_negative(frame, model, tmp_path):

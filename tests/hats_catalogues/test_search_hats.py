@@ -81,7 +81,8 @@ def test_there_are_several_partitions(catalogue):
 def test_scores_are_those_of_a_survey_of_the_same_spectra(ranking, survey, model):
     other = rs.search_with_model(survey, model, top=TOP).table
     assert ranking.table["id"].tolist() == other["id"].tolist()
-    np.testing.assert_allclose(ranking.table["score"], other["score"], rtol=1e-4, atol=1e-6)  # single precision
+    # Features are sums over pixels in single precision: in another order of summing, scores move by some 2e-5.
+    np.testing.assert_allclose(ranking.table["score"], other["score"], rtol=1e-5, atol=1e-4)
     for name in ("ra", "dec", "z", "snr"):
         np.testing.assert_array_equal(ranking.table[name], other[name])
     assert ranking.table["n_visits"].dtype.kind == "i"

@@ -16,6 +16,7 @@ from rarespec.formats.matrices.nested_spectra import Arms, layout_of
 from rarespec.formats.reader import MAX_ROWS, Found, ReadOptions
 from rarespec.formats.source import Source
 from rarespec.formats.stacks import Origin
+from rarespec.formats.storable import storable
 from rarespec.progress import Progress
 from rarespec.spectrum import DefectError, Reason, Spectra, WavelengthGrid
 from rarespec.survey.placement import place
@@ -167,8 +168,8 @@ def spectra_in(
 
     Yields
     ------
-    Spectra, Defect or Skipped
-        Spectra and defects in the order of the rows.
+    Spectra, Defect, Skipped or Noted
+        Spectra and defects in the order of the rows; what was decided about spectra comes before them.
     """
     if not len(partition):
         return
@@ -177,10 +178,18 @@ def spectra_in(
     for first in range(0, len(table), MAX_ROWS):
         (batch,) = table.slice(first, MAX_ROWS).combine_chunks().to_batches()
         for found in layout.spectra(batch, origin, first):
-            if isinstance(found, Spectra) and grid is not None:
-                yield from place(found, grid)
+            if isinstance(found, Spectra):
+                yield from _stored(found, name, grid)
             else:
                 yield found
+
+
+def _stored(spectra: Spectra, name: str, grid: WavelengthGrid | None) -> Iterator[Found]:
+    for found in storable(spectra, name):
+        if isinstance(found, Spectra) and grid is not None:
+            yield from place(found, grid)
+        else:
+            yield found
 
 
 @dataclass(frozen=True)

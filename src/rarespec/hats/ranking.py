@@ -24,7 +24,7 @@ from rarespec.searching.model import SearchModel
 from rarespec.searching.notebook_view import first_candidates, first_problems
 from rarespec.searching.report import sentence
 from rarespec.searching.yields.yield_curve import YieldCurve
-from rarespec.spectrum import Defect, Reason, Skipped, Spectra
+from rarespec.spectrum import Defect, Noted, Reason, Skipped, Spectra
 from rarespec.storage.text import printable, thousands
 from rarespec.survey.fit_of_grid import percent
 
@@ -54,6 +54,8 @@ class Account:
     """Sum over the spectra of the share of their good pixels that lies outside the grid."""
     blank: dict[str, str] = field(default_factory=dict)
     """Partition -> columns of the spectra without a value in any row: LSDB fills in a column that a file lacks."""
+    noted: Counter[str] = field(default_factory=Counter)
+    """What the reader decided by itself -> about how many spectra."""
 
     def refuse(self, reason: str, id: str, detail: str) -> None:
         """Count a spectrum that cannot be used.
@@ -85,6 +87,7 @@ class Account:
             self.without_arms + other.without_arms,
             self.outside + other.outside,
             self.blank | other.blank,
+            self.noted + other.noted,
         )
 
 
@@ -152,7 +155,9 @@ def score_partition(partition: pd.DataFrame, pixel: Any, scoring: Scoring) -> tu
             account.refuse(found.reason.value, found.id, found.detail)
         elif isinstance(found, Skipped):
             account.unusable[found.reason] += found.count
-        elif isinstance(found, Spectra):
+        elif isinstance(found, Noted):
+            account.noted[found.note] += found.count
+        else:
             account.note_losses(found)
             best.add(_candidates(found, scoring, account, best.least))
     return best.rows, account
@@ -235,9 +240,9 @@ class HatsRanking:
 
     @property
     def problems(self) -> list[str]:
-        """What was wrong with the examples, and every spectrum that was not scored, by reason; one line each."""
-        own = (self._unusable(), self._without_arms(), self._outside(), self._partitions(), self._repeated_ids())
-        return [*self.lesson_problems, *(line for lines in own for line in lines)]
+        """What was wrong with the examples, what was not scored, and what was noted; one line each."""
+        own = (self._unusable(), self._without_arms(), self._noted(), self._outside(), self._partitions())
+        return [*self.lesson_problems, *(line for lines in own for line in lines), *self._repeated_ids()]
 
     def _unusable(self) -> list[str]:
         account = self.account
@@ -250,6 +255,9 @@ class HatsRanking:
     def _without_arms(self) -> list[str]:
         counts = self.account.without_arms.most_common()
         return [f"scored without arm {arms}, which is empty or masked: {thousands(n)} spectra" for arms, n in counts]
+
+    def _noted(self) -> list[str]:
+        return [f"{thousands(n)} spectra: {note}" for note, n in self.account.noted.most_common()]
 
     def _outside(self) -> list[str]:
         if not self.account.outside:

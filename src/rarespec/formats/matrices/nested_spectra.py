@@ -33,7 +33,7 @@ from rarespec.formats.reader import Found, Reader, ReadOptions
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import Origin, runs_of_rows, stacks_of_rows
 from rarespec.formats.surveys.desi import BAD_FIBRE, NOT_A_TARGET, CameraRows, join_cameras, join_wavelengths
-from rarespec.spectrum import Defect, DefectError, Reason, Skipped, Spectra
+from rarespec.spectrum import Defect, DefectError, Noted, Reason, Skipped, Spectra
 from rarespec.spectrum.spectra import Catalogue
 
 ARM = ("arm", "camera", "channel", "band")
@@ -183,8 +183,8 @@ class Arms:
 
         Yields
         ------
-        Spectra, Defect or Skipped
-            Spectra and defects in the order of the rows.
+        Spectra, Defect, Skipped or Noted
+            Spectra and defects in the order of the rows; what was decided about spectra comes before them.
         """
         own = {name: python_values(batch[name].to_pylist()) for name in self.scalars}
         is_target, skipped = _targets(own, len(batch), origin.source.name)
@@ -198,7 +198,7 @@ class Arms:
         for start, stop in _runs(arms, len(batch)):
             part = {name: values[start:stop] for name, values in catalogue.items()}
             try:
-                yield _join(arms, start, stop, part, origin)
+                yield from _join(arms, start, stop, part, origin)
             except DefectError as error:
                 yield from (Defect(origin.source.name, error.reason, error.detail, id) for id in part["id"])
 
@@ -222,16 +222,16 @@ class _Arm:
     block: dict[str, Column]
     roles: Roles
 
-    def stack(self, start: int, stop: int, origin: Origin) -> Spectra | None:
-        """Rows that share their wavelengths; None if they are empty here."""
+    def stack(self, start: int, stop: int, origin: Origin) -> tuple[Spectra | None, list[Noted]]:
+        """Rows that share their wavelengths, None if they are empty here; and what was decided about them."""
         run = {name: values[start:stop] for name, values in self.block.items()}
         if all(values[0] is None or len(values[0]) == 0 for values in run.values()):
-            return None
-        found = list(stacks_of_rows(run, self.roles, origin, 0))[-1]
+            return None, []
+        *notes, found = stacks_of_rows(run, self.roles, origin, 0)
         if isinstance(found, Defect):
             raise DefectError(found.reason, f"arm {self.name}: {found.detail}")
         assert isinstance(found, Spectra)
-        return found
+        return found, [note for note in notes if isinstance(note, Noted)]
 
 
 def _split(block: dict[str, Column], roles: Roles, arm: str) -> Iterator[_Arm]:
@@ -250,8 +250,9 @@ def _runs(arms: list[_Arm], n: int) -> Iterator[tuple[int, int]]:
     return pairwise(edges)
 
 
-def _join(arms: list[_Arm], start: int, stop: int, catalogue: Catalogue, origin: Origin) -> Spectra:
-    stacks = {arm.name: arm.stack(start, stop, origin) for arm in arms}
+def _join(arms: list[_Arm], start: int, stop: int, catalogue: Catalogue, origin: Origin) -> Iterator[Found]:
+    found = {arm.name: arm.stack(start, stop, origin) for arm in arms}
+    stacks = {name: stack for name, (stack, _) in found.items()}
     there = sorted((stack for stack in stacks.values() if stack), key=lambda stack: float(stack.wavelength[0]))
     if not there:
         raise DefectError(Reason.NO_GOOD_PIXELS, "every arm is empty")
@@ -260,7 +261,8 @@ def _join(arms: list[_Arm], start: int, stop: int, catalogue: Catalogue, origin:
     flux, ivar, bad = join_cameras(cameras, starts, len(wavelength))
     empty = {name: _without_good_pixels(stack, stop - start) for name, stack in stacks.items()}
     named = [",".join(name for name in empty if empty[name][i]) for i in range(stop - start)]
-    return Spectra(wavelength, flux, ivar, bad, catalogue | {EMPTY_ARMS: named})
+    yield from dict.fromkeys(note for _, notes in found.values() for note in notes)  # the same for each arm: told once
+    yield Spectra(wavelength, flux, ivar, bad, catalogue | {EMPTY_ARMS: named})
 
 
 def _without_good_pixels(stack: Spectra | None, n: int) -> NDArray[np.bool_]:
