@@ -26,7 +26,7 @@ from rarespec.survey.resolution import resolution_given
 from rarespec.survey.store.accounts import IngestReport
 from rarespec.survey.store.intake import Intake
 from rarespec.survey.store.manifest import NAME as MANIFEST
-from rarespec.survey.store.writer import SurveyWriter, provenance_entry
+from rarespec.survey.store.writer import SurveyWriter, provenance_entry, refuse_other_directories
 from rarespec.survey.survey import Survey
 
 FEW_FILES = 64
@@ -85,10 +85,11 @@ def _run(
     jobs: int | None,
     engine: Engine | None,
 ) -> tuple[Survey, IngestReport]:
+    root = Path(into)
+    refuse_other_directories(root)
     paths = list(paths)
     found = list(input_files(paths))
     files = [path for path in found if isinstance(path, str)]
-    root = Path(into)
     refuse_no_data(paths, found, new=not (root / MANIFEST).exists())
     if options.format:
         reader_by_name(options.format)

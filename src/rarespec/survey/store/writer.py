@@ -80,7 +80,7 @@ class SurveyWriter:
         refuse_remote(root)
         self.root = root
         self._exit = ExitStack()
-        _refuse_other_directories(root)
+        refuse_other_directories(root)
         root.mkdir(parents=True, exist_ok=True)
         self._exit.enter_context(writer_lock(root))
         try:
@@ -285,10 +285,20 @@ class SurveyWriter:
         return not fits_a_double(StoredCatalogue(self.root, self.manifest).arrow([name]).column(0))
 
 
-def _refuse_other_directories(root: Path) -> None:
+def refuse_other_directories(root: Path) -> None:
     """Before anything is written: a survey grows where one is, or begins where nothing is.
 
     One that was interrupted while its first files moved into place has a journal, and no manifest yet.
+
+    Parameters
+    ----------
+    root : Path
+        Where a survey shall be.
+
+    Raises
+    ------
+    UsageError
+        If something else is there.
     """
     if root.exists() and not root.is_dir():
         raise UsageError(f"{root}: is a file; a survey is a directory")
