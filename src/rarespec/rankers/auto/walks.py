@@ -134,7 +134,7 @@ def walk_scores(query: Query, P: csr_array, leads: RowNumbers) -> Walks:
     without = _share(without, against)
     own = without[np.searchsorted(near, query.hidden), np.arange(len(query.hidden))]
     scores[near] = _share(f + np.float32(trust_leads(returns)) * (led - f), against)[:, 0]
-    scores[query.known] = 1
+    scores[query.known], scores[query.refused] = 1, 0
     return Walks(scores.astype(np.float64), _places(query, near, without, own, outside), returns)
 
 
