@@ -40,7 +40,7 @@ KNOWN = re.compile(
     rf"{FEATURES}/[0-9a-f]{{16}}/{re.escape(CURRENT)}"
     rf"|{FEATURES}/{OF_MODEL}/({re.escape(MODEL)}|\d{{6,}}-[0-9a-f]{{20}}\.npz)"
     rf"|{GRAPHS}/{OF_MODEL}/[0-9a-f]{{32}}-k\d+\.npz"
-    rf"|{GRAPHS}/{OF_MODEL}/{SIGNAL}/[0-9a-f]{{32}}-walks\d+\.npz"
+    rf"|{GRAPHS}/{OF_MODEL}/{SIGNAL}/[0-9a-f]{{32}}-(walks|noise)\d+\.npz"  # noise: of an earlier Auto
 )
 BEING_WRITTEN = re.compile(r"\.[0-9a-f]{32}\.tmp")
 """How a name ends until the file is whole. One that a killed process left does no harm."""
