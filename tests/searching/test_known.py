@@ -360,7 +360,6 @@ def test_a_measured_flux_makes_no_spectrum(survey, tmp_path):
         (b"", "empty file: 0 bytes"),
         (b"<html>404</html>", "web page instead of data"),
         (b"\0\1\2\3", "unrecognised format"),
-        (b"10.5 20.1\n11.5 20.2\n", "missing column: no column of ids"),
         (b"id,ra\na,1\nb\n", "corrupt: row 2 has 1 cells but the header has 2"),
         (b"<VOTABLE><oops", "corrupt: VOTable"),
         (b"PAR1 is not all", "corrupt: Parquet"),
@@ -374,6 +373,20 @@ def test_unreadable_files_give_their_reason(survey, tmp_path, content, said):
     examples = examples_of(survey, [path, "s00001"])
     assert examples.rows.tolist() == [1] and examples.n_given == 2
     assert only_problem(examples).startswith(str(path)) and f": {said}" in only_problem(examples)
+
+
+def test_numbers_without_a_header_are_a_spectrum_and_it_is_said(survey, tmp_path):
+    """Whoever meant positions sees what they were taken for."""
+    path = tmp_path / "file"
+    path.write_text("10.5 20.1\n11.5 20.2\n")
+    examples = examples_of(survey, [path, "s00001"])
+    assert examples.rows.tolist() == [1] and examples.n_given == 2 and examples.lost
+    refused, *notes = examples.problems
+    assert refused.startswith(f"{path}, file: no overlap with the grid: covers 105000.0-115000.0 A")
+    assert notes == [
+        "1 of the examples: text without a header read as wavelength, flux",
+        "1 of the examples: wavelengths without a unit, read as micron because of their size",
+    ]
 
 
 # --- spectra
