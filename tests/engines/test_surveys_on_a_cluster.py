@@ -54,7 +54,7 @@ def fresh(made, path):
 def local(made, tmp_path_factory):
     """The search here, which keeps its features in a copy of the survey."""
     survey = fresh(made, tmp_path_factory.mktemp("local") / "a.survey")
-    return rs.search(survey, carbon_of(survey)[:4], top=50, method="bagging_top_push")
+    return rs.search(survey, carbon_of(survey)[:4], top=50, method="bagging_top_push", recipe="paper")
 
 
 def carbon_of(survey):
@@ -120,7 +120,8 @@ def test_a_survey_that_grew_is_completed_there(survey, made, engine):
     later.catalogue["id"] = [f"later-{id}" for id in later.ids]
     survey.append(later)
     grown = features_of(survey, PaperFeatures(8), engine=engine)
-    assert np.array_equal(grown.values[len(made) :], grown.values[:40], equal_nan=True)
+    # single precision: blocks of other sizes add up in another order
+    np.testing.assert_allclose(grown.values[len(made) :], grown.values[:40], rtol=1e-4, atol=1e-5)
 
 
 READING = BLOCKS
@@ -131,7 +132,9 @@ KILLS = [READING // 2 + READING * reading for reading in (0, 1, 3, 5, 6)]
 @pytest.mark.parametrize("kills", [KILLS[3:], pytest.param(KILLS, marks=pytest.mark.exhaustive)], ids=len)
 def test_killed_workers_change_nothing(survey, local, engine, cluster, kills):
     killing = KillsWorkers(engine, cluster, kills)
-    ranking = rs.search(survey, carbon_of(survey)[:4], top=50, method="bagging_top_push", engine=killing)
+    ranking = rs.search(
+        survey, carbon_of(survey)[:4], top=50, method="bagging_top_push", recipe="paper", engine=killing
+    )
     assert killing.n_killed == len(kills)
     assert_same(ranking, local)
     assert not list(survey.path.rglob("*.tmp"))

@@ -70,10 +70,12 @@ def _sexagesimal(text: str, in_hours: bool) -> float:
     from astropy.coordinates import Angle
 
     try:
-        degrees = float(Angle(text, u.hourangle if in_hours else u.deg).deg)
+        angle = Angle(text, u.hourangle if in_hours else u.deg)
     except (ValueError, u.UnitsError):
         return np.nan
-    return _sexagesimal(text, False) if in_hours and degrees > 360 else degrees  # 185:00:00 are no hours
+    if in_hours and angle.value > 24:  # 185:00:00 are no hours
+        return _sexagesimal(text, False)
+    return float(angle.value) * (15.0 if in_hours else 1.0)
 
 
 def is_sexagesimal(text: str) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from rarespec.formats.reader import Found, Reader, ReadOptions
 from rarespec.formats.source import Container, Source
 from rarespec.formats.storable import storable
-from rarespec.spectrum import Defect, DefectError, Reason, Skipped, Spectra
+from rarespec.spectrum import Defect, DefectError, Noted, Reason, Skipped, Spectra
 from rarespec.storage.text import choose_from, printable
 
 # ---- How much text may stand beside a spectrum: a few packed bytes can say the same megabyte for every row.
@@ -254,8 +254,11 @@ def read_plain(path: str, format: str | None, options: ReadOptions) -> list[Foun
             is_long = source.length > MOST_TEXT  # text in a shorter one cannot be too much
     except Exception:  # whatever is wrong, the reader in its own process says it
         return None
-    if is_long and any(text_beside(item) > MOST_TEXT for item in found if isinstance(item, Spectra)):
+    spectra = [item for item in found if isinstance(item, Spectra)]
+    if is_long and any(text_beside(item) > MOST_TEXT for item in spectra):
         return None
+    if any(isinstance(part, Noted) for item in spectra for part in storable(item, path)):
+        return None  # something has to be decided and said
     return found
 
 

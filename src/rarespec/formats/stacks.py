@@ -123,7 +123,7 @@ def runs_of_rows(block: Mapping[str, Column], roles: Roles, by_wavelength: bool)
     breaks[[0, n]] = True
     for name in roles.on_pixels:
         if isinstance(rows := block[name], list):
-            breaks[1:n] |= [_length(rows[i]) != _length(rows[i - 1]) for i in range(1, n)]
+            breaks[1:n] |= np.array([_length(rows[i]) != _length(rows[i - 1]) for i in range(1, n)], bool)
     if by_wavelength:
         assert roles.wavelength
         breaks[1:n] |= _changes(block[roles.wavelength])
