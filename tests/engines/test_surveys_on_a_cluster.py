@@ -79,6 +79,7 @@ def test_a_search_on_a_cluster_is_that_of_this_machine(survey, local, cluster):
         carbon_of(survey)[:4],
         top=50,
         method="bagging_top_push",
+        recipe="paper",
         engine=cluster.scheduler_address,
         progress=lambda n, total: done.append((n, total)),
     )
@@ -231,7 +232,7 @@ def test_the_verbs_take_the_address_of_a_scheduler(survey, local, files, tmp_pat
     from rarespec.cli.app import app
 
     known, where = ",".join(carbon_of(survey)[:4]), ["--scheduler", cluster.scheduler_address]
-    choice = ["--known", known, "--method", "bagging_top_push", "--top", "50", "--json"]
+    choice = ["--known", known, "--method", "bagging_top_push", "--recipe", "paper", "--top", "50", "--json"]
     done = CliRunner().invoke(app, ["search", str(survey.path), *choice, *where])
     assert done.exit_code == 0
     assert [row["id"] for row in json.loads(done.stdout)["candidates"]] == list(local.table["id"])

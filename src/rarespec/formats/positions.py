@@ -70,12 +70,9 @@ def _sexagesimal(text: str, in_hours: bool) -> float:
     from astropy.coordinates import Angle
 
     try:
-        angle = Angle(text, u.hourangle if in_hours else u.deg)
-    except (ValueError, u.UnitsError):
-        return np.nan
-    if in_hours and angle.value > 24:  # 185:00:00 are no hours
-        return _sexagesimal(text, False)
-    return float(angle.value) * (15.0 if in_hours else 1.0)
+        return float(Angle(text, u.hourangle if in_hours else u.deg).value) * (15.0 if in_hours else 1.0)
+    except (ValueError, u.UnitsError):  # 185:00:00 are no hours
+        return _sexagesimal(text, False) if in_hours else np.nan
 
 
 def is_sexagesimal(text: str) -> bool:
