@@ -77,7 +77,7 @@ def test_examples_from_another_survey_are_used(survey, carbon, tmp_path_factory,
     renamed = rs.Spectra(
         spectra.wavelength, spectra.flux, spectra.ivar, spectra.bad, spectra.catalogue | {"id": list("vwxyz")}
     )
-    ranking = rs.search(survey, known=renamed, method=method, top=50)
+    ranking = rs.search(survey, known=renamed, method=method, top=50, recipe="paper")
     assert set(ranking.table["nearest_known"]) <= set("vwxyz")
     assert np.isin(ranking.table["id"], carbon).sum() >= 15
 
