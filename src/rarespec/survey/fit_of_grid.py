@@ -66,7 +66,7 @@ def fits_of(survey: Survey) -> list[Fit]:
         In the order of the names.
     """
     columns = survey.catalogue
-    if not len(survey) or "outside" not in columns:
+    if not len(survey) or "outside" not in columns or "coverage" not in columns:
         return []
     outside, coverage = columns["outside"], columns["coverage"]
     names = columns["survey"].astype(str) if "survey" in columns else np.full(len(survey), "")

@@ -77,7 +77,6 @@ class SurveyWriter:
     def __init__(
         self, root: Path, grid: WavelengthGrid | None, rest_frame: bool = False, block_rows: int = BLOCK_ROWS
     ) -> None:
-        refuse_remote(root)
         self.root = root
         self._exit = ExitStack()
         refuse_other_directories(root)
@@ -298,8 +297,9 @@ def refuse_other_directories(root: Path) -> None:
     Raises
     ------
     UsageError
-        If something else is there.
+        If something else is there, or the place is an object store.
     """
+    refuse_remote(root)
     if root.exists() and not root.is_dir():
         raise UsageError(f"{root}: is a file; a survey is a directory")
     is_survey = (root / MANIFEST).exists() or os.path.lexists(root / JOURNAL)
