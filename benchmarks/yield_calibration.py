@@ -266,7 +266,8 @@ def judged_looks(draw: Draw, rare: str, recipe: str, looks: list[int]) -> Iterat
 
 
 def draws_of(chosen: argparse.Namespace, X: NDArray, rare: NDArray[np.bool_], n_rare: int, name: str) -> Iterator[Draw]:
-    """Of one survey and method, with `n_rare` members; the same for every method."""
+    """Of one survey and method, with `n_rare` members, or all if there are fewer; the same for every method."""
+    n_rare = min(n_rare, int(rare.sum()))
     rng = np.random.default_rng([chosen.seed, n_rare])
     members, common = rng.permutation(np.flatnonzero(rare)), np.flatnonzero(~rare)
     left = np.append(members[:n_rare], common)

@@ -45,20 +45,20 @@ MISFIT = 0.15
 """Spread of the logarithm of true counts about the best of these ways: no list is exactly like one of them."""
 
 WEIGHTS = {
-    "places": 0.66,
-    "steep, members": 3.12,
-    "flat before, members": 1.58,
-    "reach, members": -0.80,
-    "reach squared, members": -2.05,
-    "reach, others": 1.65,
-    "reach squared, others": 0.45,
-    "depth, members": 0.12,
-    "few known, members": -1.47,
-    "common": -0.67,
+    "places": 0.71,
+    "steep, members": 1.51,
+    "flat before, members": 0.18,
+    "reach, members": -1.08,
+    "reach squared, members": -0.23,
+    "reach, others": 1.26,
+    "reach squared, others": -1.49,
+    "depth, members": 0.47,
+    "few known, members": -1.18,
+    "common": -1.00,
 }
-SHARE_WEIGHTS = np.array([-0.20, 0.45, 0.60, 0.12, -0.37, -0.62, -1.37, 1.39])
-SHARPNESS_WEIGHTS = np.array([-0.62, -0.32, 1.28, -0.34])
-MISSED_WEIGHTS = np.array([0.11, -0.07, 0.53, -0.56])
+SHARE_WEIGHTS = np.array([-0.38, 1.00, 1.07, -0.51, -0.26, -0.28, -1.02, 0.38])
+SHARPNESS_WEIGHTS = np.array([-0.04, 0.89, -0.12, -0.73])
+MISSED_WEIGHTS = np.array([1.92, -0.21, -0.66, -1.06])
 """What counts how much. Only differences within each of the last three matter."""
 
 
