@@ -9,6 +9,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from unittest.mock import patch
 
+if "PYTEST_XDIST_WORKER" in os.environ:  # each has a core: more threads would only wait for one another
+    for library in ("OPENBLAS", "OMP", "MKL"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -16,7 +20,8 @@ from hypothesis import settings
 from rarespec.spectrum import PAPER_GRID, Spectra, WavelengthGrid
 
 # No test measures time. In continuous integration the examples are the same every time; elsewhere they explore.
-settings.register_profile("rarespec", deadline=None, derandomize="CI" in os.environ)
+settings.register_profile("rarespec", deadline=None, derandomize="CI" in os.environ, max_examples=40)
+settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("rarespec")
 
 # A shell has what it runs in the background ignore Ctrl-C, and with it every process that a test starts and interrupts.

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from conftest import SMALL_GRID, make_spectra
 from rarespec.spectrum import Spectra
 from rarespec.survey import Survey
 from rarespec.survey.ingest.reading import IngestOptions, Outcome, outcomes_of
@@ -136,6 +135,8 @@ def compute_features(path: Path, item: int) -> Any:
 
 
 def append_many(path: Path, item: int) -> None:
+    from conftest import SMALL_GRID, make_spectra  # with pytest, which takes longer than all that other functions need
+
     survey = Survey.open(path)
     for i in range(12):
         survey.append(make_spectra(30, SMALL_GRID, seed=i, prefix=f"m{i}-"))

@@ -138,7 +138,7 @@ def trapped(tmp_path):
     from conftest import small_survey_files
 
     folder, marker = tmp_path / "download", tmp_path / "it-ran"
-    small_survey_files(folder, 70)
+    small_survey_files(folder, 40)
     for name in NAMES:
         (folder / f"{name}.py").write_text(TRAP.format(marker=str(marker)))
         (folder / name).mkdir()

@@ -11,7 +11,7 @@ from rarespec.plots.experiment import figures
 from rarespec.spectrum import WavelengthGrid
 
 COARSE = WavelengthGrid("log", 3.593, 4e-4, 900)
-FEW = ("--methods", "lda,bagging_top_push", "--np", "1,3", "--trials", "2", "--sensitivity-draws", "1", "--jobs", "1")
+FEW = ("--methods", "lda,bagging_top_push", "--np", "3", "--trials", "2", "--sensitivity-draws", "1", "--jobs", "1")
 
 
 def rarespec(*words):
@@ -21,7 +21,7 @@ def rarespec(*words):
 @pytest.fixture(scope="module")
 def survey(tmp_path_factory):
     path = tmp_path_factory.mktemp("experiment") / "mock.survey"
-    return simulate_survey(SkyChoice(300, (("qso", 15),), seed=5, grid=COARSE), path).path
+    return simulate_survey(SkyChoice(150, (("qso", 15),), seed=5, grid=COARSE), path).path
 
 
 @pytest.fixture(scope="module")

@@ -95,10 +95,10 @@ def _last_line(text):
 
 
 def spread(n: int, sample: int) -> list[int]:
-    """So many of the numbers from 1 to n, evenly; all of them for 0."""
+    """So many of the numbers from 1 to n, in the middle of parts of the same length; all of them for 0."""
     if not sample or sample >= n:
         return list(range(1, n + 1))
-    return sorted({1 + round(i * (n - 1) / (sample - 1)) for i in range(sample)})
+    return [1 + (2 * i + 1) * n // (2 * sample) for i in range(sample)]
 
 
 def main() -> None:

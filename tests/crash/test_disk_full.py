@@ -1,8 +1,10 @@
 """A disk that fills up: the command fails with a message, the survey stays what it was, and a second try goes on."""
 
 import resource
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -19,20 +21,27 @@ def ingest(files, survey, largest_file=None):
     return subprocess.run(command, preexec_fn=limit, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("largest_file", [500, 20_000, 300_000])
-def test_a_full_disk_stops_the_ingest_and_harms_nothing(tmp_path, largest_file):
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """A folder of 60 files, and a survey of 20 of them."""
+    folder = tmp_path_factory.mktemp("begun")
+    small_survey_files(folder / "first", 20)
+    small_survey_files(folder / "all", 60)
+    assert ingest(folder / "first", folder / "a.survey").returncode == 0
+    return folder
+
+
+@pytest.mark.parametrize("largest_file", [500, pytest.param(20_000, marks=pytest.mark.exhaustive), 300_000])
+def test_a_full_disk_stops_the_ingest_and_harms_nothing(begun, tmp_path, largest_file):
     """The size limit of the operating system stands in for the disk: writes fail in the middle of a file."""
-    first = small_survey_files(tmp_path / "first", 20)
-    small_survey_files(tmp_path / "all", 60)
-    survey = tmp_path / "a.survey"
-    assert ingest(tmp_path / "first", survey).returncode == 0
+    files, survey = begun / "all", Path(shutil.copytree(begun / "a.survey", tmp_path / "a.survey"))
     before = Survey.open(survey)
 
-    stopped = ingest(tmp_path / "all", survey, largest_file)
+    stopped = ingest(files, survey, largest_file)
     assert stopped.returncode == 3
     assert "run the same command again" in stopped.stderr and "Traceback" not in stopped.stderr
 
     after = Survey.open(survey)
-    assert len(after) == len(first) and after.manifest == before.manifest and after.verify().sound
-    assert ingest(tmp_path / "all", survey).returncode == 0
+    assert len(after) == 20 and after.manifest == before.manifest and after.verify().sound
+    assert ingest(files, survey).returncode == 0
     assert len(Survey.open(survey)) == 60 and Survey.open(survey).verify().sound

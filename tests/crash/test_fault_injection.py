@@ -40,8 +40,8 @@ def test_a_fault_at_every_call_harms_nothing(change):
 
 def test_the_same_faults_are_seen_to_harm_a_survey_without_its_journal():
     """The positive control: this harness can fail."""
-    results = results_of("fault_injection.py", "append", 6, "--without-journal")
-    assert len(results["violations"]) > 3
+    results = results_of("fault_injection.py", "append", 2, "--without-journal")
+    assert len(results["violations"]) > 1
 
 
 ORDERS = {"look": 5, "write": 2}

@@ -32,13 +32,15 @@ from rarespec.mock.sky import MockSky  # noqa: E402
 from rarespec.spectrum import NAMED_GRIDS  # noqa: E402
 
 TOP, N_KNOWN = 30, 4
+ROWS = 16
+"""At most, in a partition."""
 DESI_GRID = NAMED_GRIDS["desi"]
 
 
 @pytest.fixture(scope="module")
 def sky():
     """Spectra all over the sky."""
-    spectra = MockSky(80, {"carbon": 10}, seed=5, wavelength=native_wavelength("desi")).block(0)
+    spectra = MockSky(40, {"carbon": 10}, seed=5, wavelength=native_wavelength("desi")).block(0)
     return replace(spectra, catalogue=spectra.catalogue | on_sky(len(spectra)))
 
 
@@ -60,7 +62,7 @@ def frame(coadds):
 
 @pytest.fixture(scope="module")
 def catalogue(frame, tmp_path_factory):
-    return write_frame(frame, tmp_path_factory.mktemp("hats") / "sky", 30, "TARGET_")
+    return write_frame(frame, tmp_path_factory.mktemp("hats") / "sky", ROWS, "TARGET_")
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +92,7 @@ def expected(survey, model):
 
 @pytest.mark.parametrize("layout", ["arms", "camera"])
 def test_scores_are_those_of_a_survey_of_the_coadd_files(layout, frame, catalogue, survey, model, expected, tmp_path):
-    place = catalogue if layout == "arms" else write_frame(in_one_column(frame), tmp_path / "sky", 30, "TARGET_")
+    place = catalogue if layout == "arms" else write_frame(in_one_column(frame), tmp_path / "sky", ROWS, "TARGET_")
     assert len(partition_files(place)) >= 3
     found = search_hats(place, model=model, top=TOP)
     assert_same(found.table, expected)
@@ -113,7 +115,7 @@ def test_one_nested_column_of_any_name(coadds, model, expected, tmp_path):
     """Arms that another program has joined."""
     stacks = [found for file in coadds for found in rs.read(file) if isinstance(found, rs.Spectra)]
     frame = pd.concat([frame_of_joined(stack) for stack in stacks], ignore_index=True)
-    found = search_hats(write_frame(frame, tmp_path / "sky", 30), model=model, top=TOP)
+    found = search_hats(write_frame(frame, tmp_path / "sky", ROWS), model=model, top=TOP)
     assert_same(found.table, expected)
 
 
@@ -138,7 +140,9 @@ def test_files_of_the_catalogue_can_be_ingested(catalogue, survey, tmp_path):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
-@pytest.mark.parametrize("given", ["ids", "positions", "file"])
+@pytest.mark.parametrize(
+    "given", ["positions", *(pytest.param(given, marks=pytest.mark.exhaustive) for given in ("ids", "file"))]
+)
 def test_what_is_known_is_learned_on_the_grid_of_desi(catalogue, survey, carbon, given, tmp_path):
     rows = survey.rows_of(carbon[:N_KNOWN])
     places = Table({name: survey.catalogue[name][rows] for name in ("ra", "dec")})
@@ -196,7 +200,7 @@ def test_the_example_of_the_page_runs(coadds, carbon, survey, tmp_path, monkeypa
 
 def test_a_spectrum_is_used_without_an_arm_and_that_is_said(frame, model, tmp_path):
     odd = with_odd_arms(frame)
-    found = search_hats(write_frame(odd, tmp_path / "sky", 30, "TARGET_"), model=model, top=TOP)
+    found = search_hats(write_frame(odd, tmp_path / "sky", ROWS, "TARGET_"), model=model, top=TOP)
     account = found.account
     assert account.without_arms == {"r": 1, "z": 1}
     assert account.unusable["no good pixels"] == 1 and account.unusable["unexpected layout"] == 1
@@ -257,7 +261,7 @@ def test_a_unit_that_was_guessed_is_counted_and_said(frame, model, expected, tmp
         flat = in_micron[f"spectra_{arm}"].nest.to_flat()
         flat["wavelength"] = flat["wavelength"] / 1e4
         in_micron = in_micron.drop(columns=f"spectra_{arm}").join_nested(flat, f"spectra_{arm}")
-    found = search_hats(write_frame(in_micron, tmp_path / "sky", 30, "TARGET_"), model=model, top=TOP)
+    found = search_hats(write_frame(in_micron, tmp_path / "sky", ROWS, "TARGET_"), model=model, top=TOP)
     assert_same(found.table, expected)
     ((note, count),) = found.account.noted.items()
     assert "read as micron" in note and count == found.account.scored
@@ -266,7 +270,7 @@ def test_a_unit_that_was_guessed_is_counted_and_said(frame, model, expected, tmp
 
 def test_rows_without_a_type_are_no_targets_if_their_id_is_negative(frame, model, tmp_path):
     plain = frame.drop(columns=["OBJTYPE", "COADD_FIBERSTATUS"])
-    found = search_hats(write_frame(plain, tmp_path / "sky", 30, "TARGET_"), model=model, top=TOP)
+    found = search_hats(write_frame(plain, tmp_path / "sky", ROWS, "TARGET_"), model=model, top=TOP)
     negative = int((plain["TARGETID"] < 0).sum())
     assert negative and found.account.unusable["not a target (TARGETID is negative)"] == negative
 
@@ -277,13 +281,13 @@ def test_rows_without_a_type_are_no_targets_if_their_id_is_negative(frame, model
 def test_other_nested_columns_are_left_alone_and_not_read(frame, model, expected, tmp_path):
     curves = pd.DataFrame({"mjd": [1.0, 2.0], "flux": [3.0, 4.0]}, index=[0, 0])
     more = frame.join_nested(curves, "light_curve").assign(ra=1.0, dec=2.0, objectId=7)
-    found = search_hats(write_frame(more, tmp_path / "sky", 30, "TARGET_"), model=model, top=TOP)
+    found = search_hats(write_frame(more, tmp_path / "sky", ROWS, "TARGET_"), model=model, top=TOP)
     assert_same(found.table, expected)
 
 
 def test_what_cannot_be_guessed_is_asked_and_can_be_named(frame, model, expected, tmp_path):
     names = {"spectra_b": "first", "spectra_r": "second", "spectra_z": "third"}
-    place = write_frame(frame.rename(columns=names), tmp_path / "sky", 30, "TARGET_")
+    place = write_frame(frame.rename(columns=names), tmp_path / "sky", ROWS, "TARGET_")
     with pytest.raises(UsageError, match=r"several columns hold spectra \(first, second, third\).*--column spectrum="):
         search_hats(place, model=model)
     assert_same(search_hats(place, model=model, top=TOP, columns={"spectrum": list(names.values())}).table, expected)

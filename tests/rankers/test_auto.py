@@ -1,6 +1,7 @@
 """Auto: parts trusted as far as they find hidden examples, noise told from signal, the same answer every time."""
 
 import weakref
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -296,7 +297,7 @@ def test_a_model_file_gives_the_same_scores(tmp_path, refused):
 
 def test_an_odd_example_leads_to_its_kind_by_typical_ones(monkeypatch):
     X, rare = survey()
-    odd = [i for i in range(12) if Auto().fit(X, np.arange(len(X)) == i).returns_ < 0.2]
+    odd = list(islice((i for i in range(12) if Auto().fit(X, np.arange(len(X)) == i).returns_ < 0.2), 3))
 
     def found():
         return np.mean([average_precision(Auto(), X, rare, [i]) for i in odd])

@@ -40,6 +40,11 @@ FORBIDDEN = pattern_of(LONE_SURROGATES)
 PROVENANCE = "rarespec.json"
 MARKS = ("hats.properties", "collection.properties", PROVENANCE)
 """A directory with one of these files may be replaced."""
+MARGIN_ARCSEC = 60.0
+"""Crossmatches with radii up to this miss nothing at the edges of partitions.
+
+LSDB lists all pixels of about this size along the edges: with the 5 arcsec of its own choice that takes seconds.
+"""
 
 
 def write(columns: Sequence[PlainColumn], path: Path, provenance: Provenance) -> None:
@@ -85,7 +90,9 @@ def _write(frame: pd.DataFrame, path: Path, name: str) -> None:
         import lsdb
     except ImportError as error:
         raise UsageError(f"{name}: a HATS catalogue needs LSDB: pip install 'rarespec[hats]' ({error})") from None
-    catalogue = lsdb.from_dataframe(frame, ra_column="ra", dec_column="dec", catalog_name=name)
+    catalogue = lsdb.from_dataframe(
+        frame, ra_column="ra", dec_column="dec", catalog_name=name, margin_threshold=MARGIN_ARCSEC
+    )
     catalogue.write_catalog(path, catalog_name=name, progress_bar=False)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from rarespec.storage.processes import Died, available_cores, map_in_order
 from rarespec.survey import Survey
 from rarespec.survey.store.intake import append_to
 
+Shared = TypeVar("Shared")
 Result = TypeVar("Result")
 
 
@@ -76,7 +77,7 @@ def simulate_survey(
     into : path or str
         The directory of the survey.
     jobs : int, optional
-        Worker processes; by default one per core.
+        Processes; by default one per core. One does its work in this process.
     progress : callable, optional
         Called with the spectra done, and in all.
 
@@ -104,7 +105,7 @@ def simulate_survey(
 
     def stacks() -> Iterator[Spectra]:
         n_done = 0
-        for _, stack in map_in_order(block_of, choice, range(sky.n_blocks), jobs or available_cores()):
+        for _, stack in _map_blocks(block_of, choice, sky.n_blocks, jobs):
             yield _alive(stack)
             n_done += len(_alive(stack))
             if progress:
@@ -140,7 +141,7 @@ def simulate_files(
     out : path or str
         The directory, made if it does not exist.
     jobs : int, optional
-        Worker processes; by default one per core.
+        Processes; by default one per core. One does its work in this process.
     progress : callable, optional
         Called with the spectra done, and in all.
 
@@ -167,7 +168,7 @@ def simulate_files(
         raise ValueError("simulated files need a layout, such as sdss")
     Path(out).mkdir(parents=True, exist_ok=True)
     sky, paths = sky_of(choice), []
-    blocks = map_in_order(write_block, (choice, os.fspath(out)), range(sky.n_blocks), jobs or available_cores())
+    blocks = _map_blocks(write_block, (choice, os.fspath(out)), sky.n_blocks, jobs)
     n_done = 0
     for _, written in blocks:
         some, n_spectra = _alive(written)
@@ -176,6 +177,17 @@ def simulate_files(
         if progress:
             progress(n_done, len(sky))
     return paths
+
+
+def _map_blocks(
+    function: Callable[[Shared, int], Result], shared: Shared, n_blocks: int, jobs: int | None
+) -> Iterator[tuple[int, Result | Died]]:
+    """Each block in turn. What one process would do is done here: to start another takes longer than a small sky."""
+    n_processes = min(jobs or available_cores(), n_blocks)
+    if n_processes > 1:
+        yield from map_in_order(function, shared, range(n_blocks), n_processes)
+    else:
+        yield from ((i, function(shared, i)) for i in range(n_blocks))
 
 
 def block_of(choice: SkyChoice, i: int) -> Spectra:

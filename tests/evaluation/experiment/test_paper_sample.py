@@ -33,6 +33,12 @@ def subclass_of(path: Path) -> str:
         return str(row["SUBCLASS"]).strip()
 
 
+@pytest.fixture(autouse=True)
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take most of the time of a small experiment, and are tested elsewhere."""
+    monkeypatch.setattr("rarespec.plots.experiment.figures.draw_figures", lambda *args, **kwargs: [])
+
+
 @pytest.fixture(scope="module")
 def survey(tmp_path_factory: pytest.TempPathFactory) -> Survey:
     """Fetched from an archive on this machine, as `fetch sdss --paper --into` does; no two objects are alike."""
