@@ -42,6 +42,10 @@ def command(
     air: Annotated[
         bool, typer.Option("--air", help="Wavelengths are in air, although the files do not say so.")
     ] = False,
+    wavelength_unit: Annotated[
+        str | None,
+        typer.Option(help="Unit of wavelengths in files that name none: A, nm or um. Default: by their size."),
+    ] = None,
     bad_bits: Annotated[str | None, typer.Option(help="Bits of the SDSS and_mask that mark a bad pixel.")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Number of worker processes. Default: one per core.")] = None,
     scheduler: Annotated[
@@ -72,7 +76,7 @@ def command(
     with arguments():
         if format:
             reader_by_name(format)
-        reading = ReadOptions(air, SDSS_BAD_BITS if bad_bits is None else bits_of(bad_bits))
+        reading = ReadOptions(air, SDSS_BAD_BITS if bad_bits is None else bits_of(bad_bits), wavelength_unit)
         limits = read_limits(time_limit, memory_limit)
         sharpness = Resolution.parse(resolution) if resolution else None
         options = IngestOptions(None, rest_frame, format, None, reading, limits, sharpness)

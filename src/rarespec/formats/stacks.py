@@ -96,7 +96,8 @@ def _axis_of_run(run: dict[str, Column], roles: Roles, origin: Origin, unit: str
     assert roles.wavelength
     if run[roles.wavelength][0] is None:
         raise DefectError(Reason.LAYOUT, "the row has no wavelengths")
-    return Axis.of(run[roles.wavelength][0], roles.log, unit, origin.options.air)
+    options = origin.options
+    return Axis.of(run[roles.wavelength][0], roles.log, unit, options.air, options.wavelength_unit)
 
 
 def _stack_of_run(run: dict[str, Column], roles: Roles, catalogue: Catalogue, axis: Axis) -> Spectra:
@@ -204,7 +205,13 @@ class Arrays:
 
 
 def spectrum_of_arrays(
-    source: Source, wavelength: NDArray[Any], arrays: Arrays, catalogue: Catalogue, unit: str = "", air: bool = False
+    source: Source,
+    wavelength: NDArray[Any],
+    arrays: Arrays,
+    catalogue: Catalogue,
+    unit: str = "",
+    air: bool = False,
+    spare_unit: str | None = None,
 ) -> Iterator[Found]:
     """Yield one spectrum, after notes on what the file does not say. Pixels without a wavelength are left out.
 
@@ -222,6 +229,8 @@ def spectrum_of_arrays(
         Unit of the wavelengths; nothing if the file does not say it.
     air : bool, optional
         Whether wavelengths are in air.
+    spare_unit : str, optional
+        Unit of the wavelengths if the file does not say it. By default the one that their size calls for.
 
     Yields
     ------
@@ -240,7 +249,8 @@ def spectrum_of_arrays(
         kept = {name: getattr(arrays, name) for name in ("flux", "error", "mask")}
         kept = {name: None if array is None else array[filled] for name, array in kept.items()}
         arrays = replace(arrays, **kept)
-    yield from spectrum_on(source, Axis.of(values[filled], unit=unit, air=air), arrays, catalogue)
+    axis = Axis.of(values[filled], unit=unit, air=air, spare_unit=spare_unit)
+    yield from spectrum_on(source, axis, arrays, catalogue)
 
 
 def spectrum_on(source: Source, axis: Axis, arrays: Arrays, catalogue: Catalogue) -> Iterator[Found]:

@@ -59,8 +59,10 @@ def unit_in_header(header: Header) -> str:
     return named[1] if named else ""
 
 
-def in_angstrom(values: Any, unit: str | None = None, log: bool = False) -> tuple[NDArray[np.float64], str]:
-    """Bring wavelengths to Angstrom, by the unit that the file names, else by the one that the numbers call for.
+def in_angstrom(
+    values: Any, unit: str | None = None, log: bool = False, spare_unit: str | None = None
+) -> tuple[NDArray[np.float64], str]:
+    """Bring wavelengths to Angstrom, by the unit that the file names, else the user, else the size of the numbers.
 
     Parameters
     ----------
@@ -70,14 +72,16 @@ def in_angstrom(values: Any, unit: str | None = None, log: bool = False) -> tupl
         What the file says about their unit; nothing or blank if it says nothing.
     log : bool, optional
         Whether they are log10.
+    spare_unit : str, optional
+        What the user says about it, for files that say nothing.
 
     Returns
     -------
     wavelength : float64 array
         Angstrom, in the order of the file.
     note : str
-        A sentence for the account if the unit was chosen by the size of the numbers; empty if nothing was chosen, also
-        where the numbers are Angstrom, as most files have them.
+        A sentence for the account if the file does not name the unit; empty where the size of the numbers calls for
+        Angstrom, as most files have them.
 
     Raises
     ------
@@ -90,6 +94,9 @@ def in_angstrom(values: Any, unit: str | None = None, log: bool = False) -> tupl
     if (unit or "").strip():
         assert unit
         return wavelength * angstroms_per(unit), ""
+    if spare_unit:
+        told = f"wavelengths without a unit, read as {spare_unit} as the ingest was told"
+        return wavelength * angstroms_per(spare_unit), told
     chosen = _plausible_unit(wavelength)
     if chosen is None:
         return wavelength, ""
@@ -196,7 +203,7 @@ def vacuum(wavelength: NDArray[Any], air: bool, label: str) -> NDArray[np.float6
 class Axis:
     """Wavelengths, (p,) float64 vacuum Angstrom increasing; `reverse` when the file lists them the other way.
 
-    `note` is a sentence for the account if the unit was chosen by the size of the numbers.
+    `note` is a sentence for the account if the file does not name the unit.
     """
 
     wavelength: NDArray[np.float64]
@@ -204,7 +211,14 @@ class Axis:
     note: str = ""
 
     @classmethod
-    def of(cls, values: Any, log: bool = False, unit: str | None = None, air: bool = False) -> Axis:
+    def of(
+        cls,
+        values: Any,
+        log: bool = False,
+        unit: str | None = None,
+        air: bool = False,
+        spare_unit: str | None = None,
+    ) -> Axis:
         """Turn wavelengths as a file has them into an axis.
 
         Parameters
@@ -214,16 +228,18 @@ class Axis:
         log : bool, optional
             Whether they are log10.
         unit : str, optional
-            Their unit. By default the one that their size calls for.
+            Their unit, if the file names it.
         air : bool, optional
             Whether they are in air.
+        spare_unit : str, optional
+            Their unit if the file does not name it. By default the one that their size calls for.
 
         Returns
         -------
         Axis
             In vacuum Angstrom.
         """
-        wavelength, note = in_angstrom(values, unit, log)
+        wavelength, note = in_angstrom(values, unit, log, spare_unit)
         _check_wavelength(wavelength)
         reverse = bool(wavelength[0] > wavelength[-1])
         if reverse:
@@ -233,15 +249,15 @@ class Axis:
         return cls(wavelength, reverse, note)
 
     @classmethod
-    def in_metadata(cls, metadata: Mapping[str, Any], air: bool, columns: Iterable[str]) -> Axis:
+    def in_metadata(cls, metadata: Mapping[str, Any], options: ReadOptions, columns: Iterable[str]) -> Axis:
         """Read wavelengths from metadata: a vector, or its text, called `wavelength` or `loglam`.
 
         Parameters
         ----------
         metadata : mapping
             Key -> value; `wavelength_unit` is the unit.
-        air : bool
-            Whether wavelengths are in air.
+        options : ReadOptions
+            How the user wants wavelengths read.
         columns : iterable of str
             Columns of the file, for the message if there are no wavelengths.
 
@@ -264,7 +280,8 @@ class Axis:
             if isinstance(values, str):
                 values = re.split(r"[\s,;]+", values.strip("[]() \t\r\n"))
             vector = np.array(values, dtype=np.float64)
-        return cls.of(vector, name.lower() in LOG_WAVELENGTH, metadata.get("wavelength_unit"), air)
+        log, unit = name.lower() in LOG_WAVELENGTH, metadata.get("wavelength_unit")
+        return cls.of(vector, log, unit, options.air, options.wavelength_unit)
 
 
 def _check_wavelength(wavelength: NDArray[np.float64]) -> None:

@@ -209,27 +209,29 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     sigma = _sigma_band(hdu.header, len(bands))
     n = bands.shape[1]
     described = apertures(hdu.header)
-    air = is_air(hdu.header, options)
+    air, spare_unit = is_air(hdu.header, options), options.wavelength_unit
     if n > 1:
         yield from noted(source, "apertures stored one by one: orders of an echelle are not joined", n)
     for row in range(n):
         catalogue = _catalogue(source, hdu, row, n)
         try:
-            axis = _axis(hdu.header, described, row, p, air)
+            axis = _axis(hdu.header, described, row, p, air, spare_unit)
             arrays = Arrays(bands[0][row], None if sigma is None else bands[sigma][row])
             yield from spectrum_on(source, axis, arrays, catalogue)
         except DefectError as error:
             yield Defect(source.name, error.reason, error.detail, catalogue["id"][0])
 
 
-def _axis(header: Header, described: list[list[str]], row: int, n_pixels: int, air: bool) -> Axis:
+def _axis(
+    header: Header, described: list[list[str]], row: int, n_pixels: int, air: bool, spare_unit: str | None
+) -> Axis:
     if not described:
-        return wcs_axis(header, n_pixels, air)
+        return wcs_axis(header, n_pixels, air, spare_unit)
     if row >= len(described):
         raise DefectError(Reason.LAYOUT, f"row {row + 1} has no spec{row + 1} in the WAT2 cards")
     scale, shift = header.number("LTM1_1"), header.number("LTV1")
     pixels = (np.arange(1.0, n_pixels + 1) - (shift or 0.0)) / (1.0 if scale is None else scale or np.nan)
-    return Axis.of(dispersion(described[row], pixels), unit=_unit(header), air=air)
+    return Axis.of(dispersion(described[row], pixels), unit=_unit(header), air=air, spare_unit=spare_unit)
 
 
 def _unit(header: Header) -> str:

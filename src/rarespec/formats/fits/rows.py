@@ -69,7 +69,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     flux_unit = hdu.header.string("YUNITS") or hdu.header.string("BUNIT")
     cards = {**own_cards(primary), **own_cards(hdu.header)}
     catalogue = generic_catalogue({key: [value] for key, value in cards.items()}, source.name, [stem_of(source.path)])
-    yield from spectrum_of_arrays(source, wavelength, Arrays(flux, error, flag, flux_unit), catalogue, unit, air)
+    arrays = Arrays(flux, error, flag, flux_unit)
+    yield from spectrum_of_arrays(source, wavelength, arrays, catalogue, unit, air, options.wavelength_unit)
 
 
 READER = Reader("fits-rows", Container.FITS, recognises, read, "FITS image of rows: wavelength, flux, error, flag")

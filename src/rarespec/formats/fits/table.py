@@ -85,7 +85,7 @@ def _one_per_table(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions)
         raise missing(f"wavelength in {hdu.label}", ANY_WAVELENGTH, hdu.columns)
     table = hdu.table()
     unit = _unit(hdu.header, hdu.columns, roles.wavelength)
-    axis = Axis.of(table[roles.wavelength], roles.log, unit, _air(source, hdu, options))
+    axis = Axis.of(table[roles.wavelength], roles.log, unit, _air(source, hdu, options), options.wavelength_unit)
     parts = {"flux": roles.flux, "ivar": roles.ivar, "error": roles.error, "mask": roles.mask}
     arrays = {role: table[name][np.newaxis] for role, name in parts.items() if name}
     yield from noted(source, axis.note)
@@ -136,10 +136,10 @@ def _find_shared_axis(source: Source, hdu: Hdu, n_pixels: int, options: ReadOpti
     for other in source.hdus:
         if other is not hdu and (found := _vector_in(other, n_pixels)) is not None:
             values, log, unit = found
-            return Axis.of(values, log, unit, _air(source, other, options))
+            return Axis.of(values, log, unit, _air(source, other, options), options.wavelength_unit)
     for header in (hdu.header, source.hdus[0].header):
         if has_wavelength_wcs(header):
-            return wcs_axis(header, n_pixels, _air(source, hdu, options))
+            return wcs_axis(header, n_pixels, _air(source, hdu, options), options.wavelength_unit)
     raise missing(f"wavelength for {hdu.label}", (*ANY_WAVELENGTH, "CRVAL1", "COEFF0"), hdu.columns)
 
 

@@ -48,7 +48,7 @@ def has_wavelength_wcs(header: Header) -> bool:
     return has_axis and header.string("CTYPE1").upper() in SPECTRAL_TYPES
 
 
-def wcs_axis(header: Header, n_pixels: int, air: bool) -> Axis:
+def wcs_axis(header: Header, n_pixels: int, air: bool, spare_unit: str | None = None) -> Axis:
     """Compute wavelengths from the keywords of a header.
 
     Parameters
@@ -59,6 +59,8 @@ def wcs_axis(header: Header, n_pixels: int, air: bool) -> Axis:
         How many wavelengths.
     air : bool
         Whether they are in air.
+    spare_unit : str, optional
+        Their unit if the header does not name it. By default the one that their size calls for.
 
     Returns
     -------
@@ -80,10 +82,10 @@ def wcs_axis(header: Header, n_pixels: int, air: bool) -> Axis:
     offset = np.arange(1, n_pixels + 1, dtype=np.float64) - (1.0 if reference is None else reference)
     unit = unit_in_header(header)
     if _is_log10(header, start, unit):
-        return Axis.of(start + step * offset, log=True, unit=unit, air=air)
+        return Axis.of(start + step * offset, log=True, unit=unit, air=air, spare_unit=spare_unit)
     if header.string("CTYPE1").upper().endswith("-LOG"):
-        return Axis.of(_logarithmic(start, step, offset), unit=unit, air=air)
-    return Axis.of(start + step * offset, unit=unit, air=air)
+        return Axis.of(_logarithmic(start, step, offset), unit=unit, air=air, spare_unit=spare_unit)
+    return Axis.of(start + step * offset, unit=unit, air=air, spare_unit=spare_unit)
 
 
 def _is_log10(header: Header, start: float, unit: str) -> bool:
@@ -131,7 +133,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
         raise DefectError(Reason.LAYOUT, "contains no image with one or two axes, CRVAL1, and CD1_1 or CDELT1")
     n_pixels = hdu.image_shape[-1]
     n = int(np.prod(_long_axes(hdu)[:-1]))
-    axis = wcs_axis(hdu.header, n_pixels, is_air(hdu.header, options))
+    axis = wcs_axis(hdu.header, n_pixels, is_air(hdu.header, options), options.wavelength_unit)
     beside = _images_beside(source, hdu)
     for first, last in blocks(n, n_pixels):
         parts = {role: _rows(image, first, last) for role, image in beside.items()}

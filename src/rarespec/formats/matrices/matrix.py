@@ -95,7 +95,7 @@ def read_matrix(
     spans = blocks(n, p)
     axis = None
     if len(wavelength.shape) == 1:
-        axis = Axis.of(wavelength[:p], roles.log, unit, options.air)
+        axis = Axis.of(wavelength[:p], roles.log, unit, options.air, options.wavelength_unit)
     columns = [name for name, array in arrays.items() if array.shape == (n,) and name not in roles.used]
     names = [*roles.on_pixels, *columns, *([] if axis else [roles.wavelength])]
     origin = Origin(source, options, single=n == 1)

@@ -231,7 +231,7 @@ def _spectra_of_wide_csv(source: Source, options: ReadOptions) -> Iterator[Found
     with faults_of("CSV"):
         opened = open_csv(source)
         wide = Wide.among(opened.names)
-        axis = wide.axis(opened.meta, options.air, opened.names)
+        axis = wide.axis(opened.meta, options, opened.names)
         n, kinds = survey_columns(opened, wide.names)
         rows = open_csv(source).rows
     if n == 0:

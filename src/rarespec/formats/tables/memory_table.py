@@ -63,15 +63,15 @@ class Wide:
         ivar, error, mask = (f"<{role}>" if role in self.columns else None for role in ("ivar", "error", "mask"))
         return Roles("<flux>", ivar=ivar, error=None if ivar else error, mask=mask)
 
-    def axis(self, meta: Mapping[str, Any], air: bool, names: Iterable[str]) -> Axis:
+    def axis(self, meta: Mapping[str, Any], options: ReadOptions, names: Iterable[str]) -> Axis:
         """Find the wavelengths: in the metadata, else in the names of the columns.
 
         Parameters
         ----------
         meta : mapping
             What the header of the table says; `wavelength_unit` is the unit of the names too.
-        air : bool
-            Whether wavelengths are in air.
+        options : ReadOptions
+            How the user wants wavelengths read.
         names : iterable of str
             Columns of the table, for the message if there are no wavelengths.
 
@@ -86,8 +86,9 @@ class Wide:
             If columns are only numbered and the metadata have no wavelengths, or these make no sense.
         """
         if find(meta, ANY_WAVELENGTH) or self.wavelength is None:
-            return Axis.in_metadata(meta, air, names)
-        return Axis.of(self.wavelength, unit=meta.get("wavelength_unit"), air=air)
+            return Axis.in_metadata(meta, options, names)
+        unit = meta.get("wavelength_unit")
+        return Axis.of(self.wavelength, unit=unit, air=options.air, spare_unit=options.wavelength_unit)
 
 
 def _are_row_numbers(pixels: list[str]) -> bool:
@@ -147,7 +148,7 @@ def _one_spectrum(table: Table, source: Source, options: ReadOptions) -> Iterato
     roles = Roles.among(table.columns)
     block: dict[str, Column] = {name: table.columns[name][np.newaxis] for name in roles.used}  # type: ignore[call-overload]
     block |= {key: [value] for key, value in table.meta.items() if isinstance(value, str | int | float)}
-    axis = None if roles.wavelength else Axis.in_metadata(table.meta, options.air, table.columns)
+    axis = None if roles.wavelength else Axis.in_metadata(table.meta, options, table.columns)
     unit = table.units.get(roles.wavelength or "", table.meta.get("wavelength_unit"))
     yield from stacks_of_rows(block, roles, Origin(source, options, single=True), 0, axis, unit)
 
@@ -157,7 +158,7 @@ def _vectors_per_row(table: Table, source: Source, options: ReadOptions) -> Iter
     for name in roles.used:
         if not is_vector(table.columns[name]):
             raise DefectError(Reason.LAYOUT, f"{roles.flux} has vectors, but {name} does not")
-    axis = None if roles.wavelength else Axis.in_metadata(table.meta, options.air, table.columns)
+    axis = None if roles.wavelength else Axis.in_metadata(table.meta, options, table.columns)
     unit = table.units.get(roles.wavelength or "")
     columns = {name: _rows_of(column) for name, column in table.columns.items()}
     columns = {name: column for name, column in columns.items() if name in roles.used or not is_vector(column)}
@@ -172,7 +173,7 @@ def _rows_of(column: Column) -> Column:
 
 def _columns_per_wavelength(table: Table, source: Source, options: ReadOptions) -> Iterator[Found]:
     wide = Wide.among(list(table.columns))
-    axis = wide.axis(table.meta, options.air, table.columns)
+    axis = wide.axis(table.meta, options, table.columns)
     columns: dict[str, Column] = {
         f"<{role}>": np.ma.stack([np.ma.asarray(table.columns[name]) for name in names], axis=1)
         for role, names in wide.columns.items()
