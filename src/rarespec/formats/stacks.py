@@ -8,7 +8,7 @@ columns, and `stack_of` a `Spectra`: bad where the mask is not 0, ivar <= 0, or 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ class Origin:
     options: ReadOptions
     single: bool = False
     """The file holds one spectrum only."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """Units of the columns of its catalogue, as far as it names them."""
 
     def spare_ids(self, first: int, n: int) -> list[str]:
         return number_ids(stem_of(self.source.path), first, n, self.single)
@@ -76,7 +78,7 @@ def stacks_of_rows(
     """
     own = {name: column for name, column in block.items() if name not in roles.used}
     n = len(block[roles.flux])
-    catalogue = generic_catalogue(own, origin.source.name, origin.spare_ids(first, n))
+    catalogue = generic_catalogue(own, origin.source.name, origin.spare_ids(first, n), origin.units)
     names = roles.on_pixels if axis else roles.used
     for start, stop in runs_of_rows(block, roles, by_wavelength=axis is None):
         part = {name: values[start:stop] for name, values in catalogue.items()}

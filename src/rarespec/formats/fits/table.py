@@ -112,7 +112,8 @@ def _one_per_row(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions) -
     axis = None if own_axis else _find_shared_axis(source, hdu, n_pixels, options)
     unit = _unit(hdu.header, hdu.columns, roles.wavelength) if own_axis and roles.wavelength else None
     options = replace(options, air=_air(source, hdu, options))
-    origin = Origin(source, options, single=hdu.n_rows == 1)
+    units = {name: _unit(hdu.header, hdu.columns, name) for name in hdu.columns}
+    origin = Origin(source, options, single=hdu.n_rows == 1, units=units)
     for first, last in blocks(hdu.n_rows, n_pixels):
         block = _columns(hdu.table(first, last), roles, own_axis)
         yield from stacks_of_rows(block, roles, origin, first, axis, unit)

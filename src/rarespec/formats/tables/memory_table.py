@@ -162,7 +162,8 @@ def _vectors_per_row(table: Table, source: Source, options: ReadOptions) -> Iter
     unit = table.units.get(roles.wavelength or "")
     columns = {name: _rows_of(column) for name, column in table.columns.items()}
     columns = {name: column for name, column in columns.items() if name in roles.used or not is_vector(column)}
-    yield from _in_blocks(columns, roles, source, options, axis, unit)
+    origin = Origin(source, options, single=table.n_rows == 1, units=table.units)
+    yield from _in_blocks(columns, roles, origin, axis, unit)
 
 
 def _rows_of(column: Column) -> Column:
@@ -181,19 +182,14 @@ def _columns_per_wavelength(table: Table, source: Source, options: ReadOptions) 
     columns |= {
         name: column for name, column in table.columns.items() if name not in wide.names and not is_vector(column)
     }
-    yield from _in_blocks(columns, wide.roles, source, options, axis)
+    origin = Origin(source, options, single=table.n_rows == 1, units=table.units)
+    yield from _in_blocks(columns, wide.roles, origin, axis)
 
 
 def _in_blocks(
-    columns: Mapping[str, Column],
-    roles: Roles,
-    source: Source,
-    options: ReadOptions,
-    axis: Axis | None,
-    unit: str | None = None,
+    columns: Mapping[str, Column], roles: Roles, origin: Origin, axis: Axis | None, unit: str | None = None
 ) -> Iterator[Found]:
     n = len(columns[roles.flux])
-    origin = Origin(source, options, single=n == 1)
     for first, last in blocks(n, len(axis.wavelength) if axis else 1):
         block = {name: column[first:last] for name, column in columns.items()}
         yield from stacks_of_rows(block, roles, origin, first, axis, unit)

@@ -12,6 +12,7 @@ from rarespec.formats.reader import SDSS_BAD_BITS, ReadOptions
 from rarespec.spectrum import Resolution, WavelengthGrid
 from rarespec.survey.engine_for import AnyEngine
 from rarespec.survey.fit_of_grid import fits_of
+from rarespec.survey.hours import ask_about_hours
 from rarespec.survey.ingest.first_files import grid_of_text
 from rarespec.survey.ingest.reading import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
@@ -25,6 +26,10 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 class GridWarning(UserWarning):
     """The grid of the survey leaves out a part of the spectra; `rarespec info` says how much."""
+
+
+class HoursWarning(UserWarning):
+    """Right ascensions look like hours; a survey takes numbers without a unit for degrees."""
 
 
 class DefectsWarning(UserWarning):
@@ -133,6 +138,8 @@ def ingest(
     for fit in fits_of(survey):
         if fit.outside >= WORTH_A_WARNING:
             warnings.warn(fit.in_words()[0], GridWarning, stacklevel=2)
+    if question := ask_about_hours(survey):
+        warnings.warn(question, HoursWarning, stacklevel=2)
     return survey
 
 
