@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.formats.columns import FLUX, LOG_WAVELENGTH, find, plain_list, python_values, scalar_columns, with_own
+from rarespec.formats.columns import (
+    FLUX_DENSITY,
+    LOG_WAVELENGTH,
+    find,
+    plain_list,
+    python_values,
+    scalar_columns,
+    with_own,
+)
 from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.positions import IN_HOURS, degrees_of
 from rarespec.formats.reader import faults_of
@@ -72,7 +80,7 @@ def is_catalogue(source: Source) -> bool:
 
 def _holds_spectra(hdu: Hdu) -> bool:
     is_of_spectra = hdu.is_image and hdu.name.rpartition("_")[2] in ("FLUX", "IVAR", "WAVELENGTH")
-    return is_of_spectra or any(hdu.has_column(name) for name in (*FLUX, *LOG_WAVELENGTH))
+    return is_of_spectra or any(hdu.has_column(name) for name in (*FLUX_DENSITY, *LOG_WAVELENGTH))
 
 
 def _key_table(hdus: list[Hdu]) -> Hdu | None:

@@ -144,11 +144,22 @@ def one_row(row: dict[str, Any]) -> Catalogue:
 # ---- Which column of a file is flux, wavelength, inverse variance, error or mask; case does not matter.
 
 
-FLUX = ("flux", "flam", "f_lambda", "flux_density")
-WAVELENGTH = ("wavelength", "lambda", "wave", "lam", "wavelengths")
-LOG_WAVELENGTH = ("loglam", "log_wavelength", "log_lambda", "loglambda")
+FLUX_DENSITY = ("flux", "flam", "f_lambda", "flux_density", "flux_reduced")
+"""Names that tables of objects without spectra hardly use."""
+FLUX = (*FLUX_DENSITY, "flux_cal", "fluxes", "fl", "spec", "intensity")
+FREQUENCY = ("frequency", "freq")
+WAVENUMBER = ("wavenumber", "wave_number")
+WAVELENGTH = ("wavelength", "lambda", "wave", "lam", "wavelengths", "wl", "wvl", "wavel", *FREQUENCY, *WAVENUMBER)
+LOG_WAVELENGTH = (
+    *("loglam", "log_wavelength", "log_lambda", "loglambda", "log_wave", "logwave", "log_lam", "log_wl"),
+    *("log10_wavelength", "logwavelength"),
+)
 IVAR = ("ivar", "inverse_variance", "invvar")
-ERROR = ("err", "error", "sigma", "flux_err", "flux_error", "fluxerr", "e_flux", "uncertainty")
+ERROR = (
+    *("err", "error", "sigma", "flux_err", "flux_error", "fluxerr", "e_flux", "uncertainty", "err_flux", "flux_sigma"),
+    *("err_reduced", "sig", "std", "stddev", "noise", "unc", "flux_unc", "errors"),
+)
+VARIANCE = ("variance", "var", "flux_var", "flux_variance", "var_flux")
 MASK = ("mask", "bad", "badpix")
 
 ANY_WAVELENGTH = (*WAVELENGTH, *LOG_WAVELENGTH)
@@ -196,6 +207,7 @@ class Roles:
     ivar: str | None = None
     error: str | None = None
     mask: str | None = None
+    variance: str | None = None
 
     @classmethod
     def among(cls, names: Iterable[str], named: Mapping[str, str] | None = None) -> Roles:
@@ -209,19 +221,39 @@ class Roles:
         wavelength = named.get("wavelength") or find(names, WAVELENGTH)
         log = wavelength is None
         ivar = named.get("ivar") or (None if "error" in named else find(names, IVAR))
+        error = None if ivar else named.get("error") or find(names, ERROR)
         return cls(
             flux,
             find(names, LOG_WAVELENGTH) if log else wavelength,
             log,
             ivar,
-            None if ivar else named.get("error") or find(names, ERROR),
+            error,
             named.get("mask") or find(names, MASK),
+            None if ivar or error else find(names, VARIANCE),
         )
 
     @property
     def on_pixels(self) -> list[str]:
         """Columns with the shape of the flux."""
-        return [name for name in (self.flux, self.ivar, self.error, self.mask) if name]
+        return list(self.by_role.values())
+
+    @property
+    def by_role(self) -> dict[str, str]:
+        """The same, by the names that `stack_of` has for them."""
+        names = {
+            "flux": self.flux,
+            "ivar": self.ivar,
+            "error": self.error,
+            "mask": self.mask,
+            "variance": self.variance,
+        }
+        return {role: name for role, name in names.items() if name}
+
+    @property
+    def usual_unit(self) -> str:
+        """Unit of frequencies and wavenumbers if the file names none; nothing for wavelengths."""
+        name = (self.wavelength or "").rpartition(".")[2].lower()
+        return "Hz" if name in FREQUENCY else "1/cm" if name in WAVENUMBER else ""
 
     @property
     def used(self) -> list[str]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rarespec.formats.columns import Column, Roles, generic_catalogue, number_ids, stem_of
 from rarespec.formats.flux_units import NOTE as PER_FREQUENCY
 from rarespec.formats.flux_units import janskys_per, per_wavelength
-from rarespec.formats.pixels import bad_pixels, flags, ivar_of_error, numbers
+from rarespec.formats.pixels import bad_pixels, flags, ivar_of_error, ivar_of_variance, numbers
 from rarespec.formats.reader import MAX_ROWS, Found, ReadOptions, noted
 from rarespec.formats.source import Source
 from rarespec.formats.wavelength import Axis
@@ -85,12 +85,14 @@ def stacks_of_rows(
         try:
             run = {name: block[name][start:stop] for name in names}
             own_axis = axis or _axis_of_run(run, roles, origin, unit)
-            stack = _stack_of_run(run, roles, part, own_axis)
+            janskys = janskys_per(origin.units.get(roles.flux, ""))
+            stack = _stack_of_run(run, roles, part, own_axis, janskys)
         except DefectError as error:
             for id in part["id"]:
                 yield Defect(origin.source.name, error.reason, error.detail, id)
             continue
         yield from noted(origin.source, own_axis.note, len(stack))
+        yield from noted(origin.source, "" if janskys is None else PER_FREQUENCY, len(stack))
         yield stack
 
 
@@ -99,15 +101,16 @@ def _axis_of_run(run: dict[str, Column], roles: Roles, origin: Origin, unit: str
     if run[roles.wavelength][0] is None:
         raise DefectError(Reason.LAYOUT, "the row has no wavelengths")
     options = origin.options
+    unit = unit or roles.usual_unit
     return Axis.of(run[roles.wavelength][0], roles.log, unit, options.air, options.wavelength_unit)
 
 
-def _stack_of_run(run: dict[str, Column], roles: Roles, catalogue: Catalogue, axis: Axis) -> Spectra:
-    arrays = {
-        role: _matrix(run[name], role)
-        for role, name in (("flux", roles.flux), ("ivar", roles.ivar), ("error", roles.error), ("mask", roles.mask))
-        if name
-    }
+def _stack_of_run(
+    run: dict[str, Column], roles: Roles, catalogue: Catalogue, axis: Axis, janskys: float | None
+) -> Spectra:
+    arrays = {role: _matrix(run[name], role) for role, name in roles.by_role.items()}
+    if janskys is not None:
+        arrays = per_wavelength(arrays, axis.in_order, janskys)
     return stack_of(axis, catalogue=catalogue, **arrays)
 
 
@@ -146,7 +149,13 @@ def _changes(rows: Column) -> NDArray[np.bool_]:
 
 
 def stack_of(
-    axis: Axis, flux: Any, catalogue: Catalogue, ivar: Any = None, error: Any = None, mask: Any = None
+    axis: Axis,
+    flux: Any,
+    catalogue: Catalogue,
+    ivar: Any = None,
+    error: Any = None,
+    mask: Any = None,
+    variance: Any = None,
 ) -> Spectra:
     """Make a stack out of arrays in the order of the file.
 
@@ -164,6 +173,8 @@ def stack_of(
         Standard deviation, (n, p); used when there is no ivar.
     mask : array, optional
         (n, p), not 0 where a pixel is bad.
+    variance : array, optional
+        (n, p); used when there is neither ivar nor error.
 
     Returns
     -------
@@ -182,6 +193,8 @@ def stack_of(
         ivar = numbers(ivar, "ivar")
     elif error is not None:
         ivar = ivar_of_error(numbers(error, "error"))
+    elif variance is not None:
+        ivar = ivar_of_variance(numbers(variance, "variance"))
     for name, values in (("ivar", ivar), ("mask", mask)):
         if values is not None and np.shape(values) != flux.shape:
             raise DefectError(Reason.LAYOUT, f"{name} has shape {np.shape(values)}, flux {flux.shape}")
@@ -282,12 +295,11 @@ def spectrum_on(source: Source, axis: Axis, arrays: Arrays, catalogue: Catalogue
     janskys = janskys_per(arrays.flux_unit)
     if janskys is not None:
         yield from noted(source, PER_FREQUENCY)
-        in_order = axis.wavelength[::-1] if axis.reverse else axis.wavelength
-        flux = per_wavelength(flux, in_order, janskys)
-        error = None if error is None else per_wavelength(error, in_order, janskys)
-    rows = {"error": error, "mask": arrays.mask}
-    rows = {name: values[np.newaxis] for name, values in rows.items() if values is not None}
-    yield stack_of(axis, flux[np.newaxis], catalogue, **rows)
+    given = {"flux": flux, "error": error, "mask": arrays.mask}
+    rows = {name: values[np.newaxis] for name, values in given.items() if values is not None}
+    if janskys is not None:
+        rows = per_wavelength(rows, axis.in_order, janskys)
+    yield stack_of(axis, catalogue=catalogue, **rows)
 
 
 def blocks(n: int, p: int) -> Iterator[tuple[int, int]]:

@@ -35,6 +35,9 @@ UNIT_KEYWORDS = ("CUNIT1", "XUNITS", "XUNIT", "WAVEUNIT", "WUNIT")
 PLAUSIBLE = ((1e-8, 1e-4, "m"), (0.05, 50.0, "um"), (280.0, 3000.0, "nm"))
 """Smallest and largest number, and the unit that such numbers are in if the file names none; all others: Angstrom."""
 
+LONGEST = 1e10
+"""Angstrom: a metre. What is longer is no wavelength, or in another unit."""
+
 IN_WORDS = {"m": "metres", "um": "micron", "nm": "nm"}
 
 
@@ -93,7 +96,7 @@ def in_angstrom(
         wavelength = 10.0**given if log else given
     if (unit or "").strip():
         assert unit
-        return wavelength * angstroms_per(unit), ""
+        return _by_unit(wavelength, unit), ""
     if spare_unit:
         told = f"wavelengths without a unit, read as {spare_unit} as the ingest was told"
         return wavelength * angstroms_per(spare_unit), told
@@ -102,6 +105,30 @@ def in_angstrom(
         return wavelength, ""
     note = f"wavelengths without a unit, read as {IN_WORDS[chosen]} because of their size"
     return wavelength * ANGSTROMS[chosen], note
+
+
+def is_unit(text: str) -> bool:
+    """Say whether this is the name of a unit of wavelength, frequency, wavenumber or energy."""
+    try:
+        _by_unit(np.ones(1), text)
+    except DefectError:
+        return False
+    return bool(text.strip())
+
+
+def _by_unit(values: NDArray[np.float64], unit: str) -> NDArray[np.float64]:
+    """Angstrom out of values in a unit of wavelength; or of frequency, wavenumber or energy, which astropy knows."""
+    try:
+        return values * angstroms_per(unit)
+    except DefectError:
+        from astropy import units as u
+
+        try:
+            with np.errstate(all="ignore"):
+                return np.asarray(u.Quantity(values, unit).to_value(u.AA, u.spectral()), dtype=np.float64)
+        except (u.UnitsError, TypeError, ValueError):
+            pass
+        raise
 
 
 def _plausible_unit(wavelength: NDArray[np.float64]) -> str | None:
@@ -210,6 +237,11 @@ class Axis:
     reverse: bool
     note: str = ""
 
+    @property
+    def in_order(self) -> NDArray[np.float64]:
+        """The wavelengths in the order of the file."""
+        return self.wavelength[::-1] if self.reverse else self.wavelength
+
     @classmethod
     def of(
         cls,
@@ -289,6 +321,9 @@ def _check_wavelength(wavelength: NDArray[np.float64]) -> None:
         raise DefectError(Reason.LAYOUT, f"wavelength has shape {wavelength.shape}; it must be a vector of at least 2")
     if not np.isfinite(wavelength).all() or wavelength.min() <= 0:
         raise DefectError(Reason.LAYOUT, "wavelengths that are not finite and positive")
+    if wavelength.max() > LONGEST:
+        between = f"wavelengths from {wavelength.min():.4g} to {wavelength.max():.4g} A"
+        raise DefectError(Reason.LAYOUT, f"{between}; give their unit in the file, or with --wavelength-unit")
     steps = np.diff(wavelength)
     if not ((steps > 0).all() or (steps < 0).all()):
         first = int(np.argmax(np.sign(steps) != np.sign(steps[0])))

@@ -146,11 +146,14 @@ def spectra_of_table(table: Table, source: Source, options: ReadOptions) -> Iter
 
 def _one_spectrum(table: Table, source: Source, options: ReadOptions) -> Iterator[Found]:
     roles = Roles.among(table.columns)
-    block: dict[str, Column] = {name: table.columns[name][np.newaxis] for name in roles.used}  # type: ignore[call-overload]
-    block |= {key: [value] for key, value in table.meta.items() if isinstance(value, str | int | float)}
+    block: dict[str, Column] = {
+        key: [value] for key, value in table.meta.items() if isinstance(value, str | int | float)
+    }
+    block |= {name: table.columns[name][np.newaxis] for name in roles.used}  # type: ignore[call-overload]
     axis = None if roles.wavelength else Axis.in_metadata(table.meta, options, table.columns)
     unit = table.units.get(roles.wavelength or "", table.meta.get("wavelength_unit"))
-    yield from stacks_of_rows(block, roles, Origin(source, options, single=True), 0, axis, unit)
+    origin = Origin(source, options, single=True, units=table.units)
+    yield from stacks_of_rows(block, roles, origin, 0, axis, unit)
 
 
 def _vectors_per_row(table: Table, source: Source, options: ReadOptions) -> Iterator[Found]:
