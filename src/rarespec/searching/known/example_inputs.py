@@ -160,9 +160,9 @@ SUFFIXES = (
 """What ends like this and is no id of the survey was meant as a file."""
 
 
-def read_examples(known: Any, survey: Survey) -> Iterator[ExampleInput]:
+def read_examples(known: Any, survey: Survey, options: ReadOptions | None = None) -> Iterator[ExampleInput]:
     """Yield examples in the order given; ids are looked up together, since each look at a large survey takes time."""
-    options = _options_of(survey)
+    options = options or ReadOptions()
     try:
         for is_word, items in groupby(_unpack_examples(known), lambda item: isinstance(item, str)):
             group = list(items)
@@ -171,7 +171,7 @@ def read_examples(known: Any, survey: Survey) -> Iterator[ExampleInput]:
         end_readers()
 
 
-def _options_of(survey: Survey) -> ReadOptions:
+def options_of(survey: Survey) -> ReadOptions:
     """How files of examples are read: those that name no unit of wavelength as the files of the survey were."""
     reading = next((entry["reading"] for entry in reversed(survey.manifest.provenance) if "reading" in entry), None)
     unit = reading.get("wavelength_unit") if isinstance(reading, dict) else None
