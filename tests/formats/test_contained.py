@@ -14,6 +14,7 @@ from process_functions import examples_that_die, hang
 from rarespec import formats
 from rarespec.formats import ReadLimits, contained
 from rarespec.formats.contained import LEAST_MEMORY, end_readers, read_catalogue_contained, read_limits
+from rarespec.formats.reader import ReadOptions
 from rarespec.spectrum import DefectError, Noted, Skipped, Spectra
 
 
@@ -66,7 +67,7 @@ def test_an_example_that_kills_its_reader_is_told_and_the_others_count(
     from rarespec.searching.known import example_file
 
     monkeypatch.setattr(example_file, "_examples_here", examples_that_die)
-    (told,) = example_file.examples_in(tmp_path / "a.fits")
+    (told,) = example_file.examples_in(tmp_path / "a.fits", ReadOptions())
     assert isinstance(told, example_file.Unusable) and "crashed the process" in told.problem
 
 

@@ -56,6 +56,8 @@ def _facts(summary: dict[str, Any]) -> RenderableType:
     table.add_row("grid", f"{first:.1f}-{last:.1f} A vacuum, {summary['grid']['n_pixels']} pixels{name}, {frame}")
     for note in summary["notes"]:
         table.add_row("", note)
+    if summary["positions"]:
+        table.add_row("positions", summary["positions"])
     if summary["resolution"]:
         table.add_row("resolution", summary["resolution"])
     table.add_row("from", ", ".join(f"{name or 'unknown'} {count:,}" for name, count in summary["surveys"].items()))

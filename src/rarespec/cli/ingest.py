@@ -42,6 +42,10 @@ def command(
     air: Annotated[
         bool, typer.Option("--air", help="Wavelengths are in air, although the files do not say so.")
     ] = False,
+    wavelength_unit: Annotated[
+        str | None,
+        typer.Option(help="Unit of wavelengths in files that name none: A, nm or um. Default: by their size."),
+    ] = None,
     bad_bits: Annotated[str | None, typer.Option(help="Bits of the SDSS and_mask that mark a bad pixel.")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Number of worker processes. Default: one per core.")] = None,
     scheduler: Annotated[
@@ -72,7 +76,7 @@ def command(
     with arguments():
         if format:
             reader_by_name(format)
-        reading = ReadOptions(air, SDSS_BAD_BITS if bad_bits is None else bits_of(bad_bits))
+        reading = ReadOptions(air, SDSS_BAD_BITS if bad_bits is None else bits_of(bad_bits), wavelength_unit)
         limits = read_limits(time_limit, memory_limit)
         sharpness = Resolution.parse(resolution) if resolution else None
         options = IngestOptions(None, rest_frame, format, None, reading, limits, sharpness)
@@ -92,8 +96,13 @@ def bits_of(text: str) -> int:
 
 def _as_json(survey: Survey, report: IngestReport) -> dict[str, Any]:
     from rarespec.survey.fit_of_grid import fits_of
+    from rarespec.survey.hours import ask_about_hours
 
-    return report.to_json() | {"grid": str(survey.grid), "fit": [asdict(fit) for fit in fits_of(survey)]}
+    return report.to_json() | {
+        "grid": str(survey.grid),
+        "fit": [asdict(fit) for fit in fits_of(survey)],
+        "positions": ask_about_hours(survey),
+    }
 
 
 def account(survey: Survey, report: IngestReport) -> list[str]:
@@ -109,7 +118,7 @@ def account(survey: Survey, report: IngestReport) -> list[str]:
         lines.append(f"  spectra    {report.spectra['stored']:>12}  stored, {report.spectra['repeated']} repeated")
     lines += [f"  skipped    {count:>12}  {reason}" for reason, count in report.skipped.items()]
     lines += [f"  noted      {count:>12}  {note}" for note, count in report.noted.items()]
-    lines += _about_grid(survey) if len(survey) else []
+    lines += [*_about_grid(survey), *_about_positions(survey)] if len(survey) else []
     if report.unmatched:
         lines.append(f"  unmatched  {report.unmatched:>12}  not in the joined catalogue")
     if report.not_joined:
@@ -126,6 +135,13 @@ def account(survey: Survey, report: IngestReport) -> list[str]:
             lines += [f"  {defect.source}: {defect.detail}" for defect in survey.defects[:N_TOLD]]
         lines.append(f"  every defect is listed in {survey.path / 'defects.csv'}")
     return lines
+
+
+def _about_positions(survey: Survey) -> list[str]:
+    from rarespec.survey.hours import ask_about_hours
+
+    question = ask_about_hours(survey)
+    return [f"  positions  {question}"] if question else []
 
 
 def _about_grid(survey: Survey) -> list[str]:

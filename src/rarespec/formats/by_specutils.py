@@ -20,11 +20,17 @@ from rarespec.spectrum import DefectError, Reason
 if TYPE_CHECKING:
     from specutils import Spectrum
 
+    from rarespec.formats.fits.blocks import Hdu
+
 MOST_BYTES = 256 << 20
 """Specutils holds a file whole, several times over."""
 GUESSES_BY_UNITS = "tabular-fits"
 """The loader that takes the first column in a unit of flux for the flux."""
-UNKNOWN = "a FITS file with a layout that neither rarespec nor specutils recognises"
+BY_KEYWORDS = "wcs1d-fits"
+"""The loader that takes pixel numbers for Angstrom where an image has no wavelength axis."""
+UNKNOWN = "a layout that neither rarespec nor specutils recognises"
+MOST_TOLD = 4
+"""HDUs that a message describes."""
 
 
 def recognises(source: Source) -> bool:
@@ -35,7 +41,11 @@ def recognises(source: Source) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     if not recognises(source):
         raise DefectError(Reason.UNRECOGNISED, "specutils reads FITS files, and must be installed")
-    loader, spectra = _load(str(source.path), by_units=not _may_mistake_errors(source))
+    unsafe = {GUESSES_BY_UNITS} if _may_mistake_errors(source) else set()
+    found = _load(str(source.path), unsafe if _has_axis(source) else unsafe | {BY_KEYWORDS})
+    if found is None:
+        raise DefectError(Reason.UNRECOGNISED, f"{UNKNOWN}: {_contents(source)}")
+    loader, spectra = found
     single = len(spectra) == 1
     yield from noted(source, f"read by the loader of specutils for {loader!r}", len(spectra))
     for number, spectrum in enumerate(spectra):
@@ -51,13 +61,31 @@ def _may_mistake_errors(source: Source) -> bool:
     return any(find(hdu.columns, (*ERROR, *IVAR)) for hdu in source.hdus if hdu.is_table)
 
 
-def _load(path: str, by_units: bool) -> tuple[str, list[Spectrum]]:
-    """The first loader that recognises the file and gives spectra, and these."""
+def _has_axis(source: Source) -> bool:
+    return any(hdu.is_image and "CRVAL1" in hdu.header and hdu.header.string("CTYPE1") for hdu in source.hdus)
+
+
+def _contents(source: Source) -> str:
+    """What is in the file, in words."""
+    told = [_in_words(hdu) for hdu in source.hdus if hdu.is_table or (hdu.is_image and hdu.image_shape)]
+    more = f" and {len(told) - MOST_TOLD} more" if len(told) > MOST_TOLD else ""
+    return "; ".join(told[:MOST_TOLD]) + more if told else "there is neither a table nor an image"
+
+
+def _in_words(hdu: Hdu) -> str:
+    if hdu.is_image:
+        return f"{hdu.label} is an image of {' x '.join(map(str, hdu.image_shape))} without wavelengths"
+    names = ", ".join(name[:40] for name in hdu.columns[:12])
+    return f"{hdu.label} has columns {names}; call them wavelength and flux"
+
+
+def _load(path: str, unsafe: set[str]) -> tuple[str, list[Spectrum]] | None:
+    """The first loader that recognises the file and gives spectra, and these; None if there is none."""
     from specutils import Spectrum, SpectrumList
 
     for kind in (Spectrum, SpectrumList):
         for loader in _loaders(kind, path):
-            if loader == GUESSES_BY_UNITS and not by_units:
+            if loader in unsafe:
                 continue
             try:
                 found = kind.read(path, format=loader)
@@ -68,7 +96,7 @@ def _load(path: str, by_units: bool) -> tuple[str, list[Spectrum]]:
             spectra = _usable([found] if isinstance(found, Spectrum) else found)
             if spectra:
                 return loader, spectra
-    raise DefectError(Reason.UNRECOGNISED, UNKNOWN)
+    return None
 
 
 def _loaders(kind: Any, path: str) -> list[str]:

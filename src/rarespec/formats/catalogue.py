@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.formats.columns import FLUX, LOG_WAVELENGTH, find, plain_list, python_values, scalar_columns, with_own
+from rarespec.formats.columns import (
+    FLUX_DENSITY,
+    LOG_WAVELENGTH,
+    find,
+    plain_list,
+    python_values,
+    scalar_columns,
+    with_own,
+)
 from rarespec.formats.fits.blocks import Hdu
+from rarespec.formats.positions import IN_HOURS, degrees_of
 from rarespec.formats.reader import faults_of
 from rarespec.formats.source import Container, Source
 from rarespec.formats.surveys.lamost_header import UNKNOWN
@@ -51,7 +60,7 @@ BESIDE_SPECTRA = ("FIBERMAP", "EXP_FIBERMAP", "SCORES", "PLUGMAP", "SPZLINE")
 """Tables that name objects too but come with spectra; alone, they are what is left of a file that was cut."""
 
 COMMON = {
-    "ra": ("plug_ra", "racat", "target_ra", "ra", "ra_obs", "raj2000", "_raj2000"),
+    "ra": ("plug_ra", "racat", "target_ra", "ra", "ra_obs", "raj2000", "_raj2000", *IN_HOURS),
     "dec": ("plug_dec", "deccat", "target_dec", "dec", "dec_obs", "dej2000", "_dej2000"),
     "z": ("z", "redshift"),
     "class": ("class", "spectype"),
@@ -71,7 +80,7 @@ def is_catalogue(source: Source) -> bool:
 
 def _holds_spectra(hdu: Hdu) -> bool:
     is_of_spectra = hdu.is_image and hdu.name.rpartition("_")[2] in ("FLUX", "IVAR", "WAVELENGTH")
-    return is_of_spectra or any(hdu.has_column(name) for name in (*FLUX, *LOG_WAVELENGTH))
+    return is_of_spectra or any(hdu.has_column(name) for name in (*FLUX_DENSITY, *LOG_WAVELENGTH))
 
 
 def _key_table(hdus: list[Hdu]) -> Hdu | None:
@@ -92,7 +101,7 @@ def read_catalogue(path: str | os.PathLike[str]) -> pa.Table:
     import pyarrow as pa
 
     with _only_defects():
-        batches = [_arrow(_with_common_names(own, first)) for first, own in _batches(Path(path))]
+        batches = [_arrow(_with_common_names(*batch)) for batch in _batches(Path(path))]
         if not sum(map(len, batches)):
             raise DefectError(Reason.EMPTY, "a catalogue without rows")
         return pa.concat_tables(batches, promote_options="permissive")
@@ -117,8 +126,11 @@ def _arrow(columns: Columns) -> pa.Table:
     return pa.table({name: pa.array(values, kinds.get(name)) for name, values in columns.items()})
 
 
-def _batches(path: Path) -> Iterator[tuple[int, Columns]]:
-    """Number of the first row, and own columns."""
+Batch = tuple[Columns, int, dict[str, str]]
+"""Own columns, number of the first row, and the units that columns have."""
+
+
+def _batches(path: Path) -> Iterator[Batch]:
     with Source(path) as source:
         if source.container == Container.PARQUET:
             yield from _batches_of_parquet(source)
@@ -130,15 +142,17 @@ def _batches(path: Path) -> Iterator[tuple[int, Columns]]:
             raise DefectError(Reason.UNRECOGNISED, f"{source.container} is not a catalogue; use FITS, CSV or Parquet")
 
 
-def _batches_of_fits(source: Source) -> Iterator[tuple[int, Columns]]:
+def _batches_of_fits(source: Source) -> Iterator[Batch]:
     tables = [hdu for hdu in source.hdus if hdu.is_table]
     hdu = _key_table(source.hdus) or next(iter(tables), None)
     if hdu is None:
         raise DefectError(Reason.LAYOUT, "contains no table")
     beside = _positions_beside(source, hdu)
+    units = {name.lower(): hdu.header.string(f"TUNIT{n}") for n, name in enumerate(hdu.columns, 1)}
     for first in range(0, hdu.n_rows, BATCH_ROWS):
         own = _exact_columns(hdu.table(first, first + BATCH_ROWS))
-        yield first, {**own, **{name: column[first : first + BATCH_ROWS] for name, column in beside.items()}}
+        own |= {name: column[first : first + BATCH_ROWS] for name, column in beside.items()}
+        yield own, first, units
 
 
 def _exact_columns(table: NDArray[Any]) -> Columns:
@@ -163,12 +177,12 @@ def _positions_beside(source: Source, hdu: Hdu) -> Columns:
     return {name.lower(): theirs[fibermap.column_named(name)].tolist() for name in wanted}
 
 
-def _batches_of_parquet(source: Source) -> Iterator[tuple[int, Columns]]:
+def _batches_of_parquet(source: Source) -> Iterator[Batch]:
     from rarespec.formats.matrices.parquet import open_parquet, row_batches, scalar_columns
 
     parquet = open_parquet(source)
     for first, batch in row_batches(parquet, scalar_columns(parquet.schema_arrow), BATCH_ROWS):
-        yield first, {name.lower(): _exact_values(batch[name]) for name in batch.schema.names}
+        yield {name.lower(): _exact_values(batch[name]) for name in batch.schema.names}, first, {}
 
 
 def _exact_values(column: pa.Array) -> Any:
@@ -178,11 +192,12 @@ def _exact_values(column: pa.Array) -> Any:
     return column.to_numpy() if pa.types.is_integer(column.type) and not column.null_count else column.to_pylist()
 
 
-def _batches_of_text(source: Source) -> Iterator[tuple[int, Columns]]:
+def _batches_of_text(source: Source) -> Iterator[Batch]:
     from rarespec.formats.tables.memory_table import is_vector
 
-    columns = _text_table(source).columns
-    yield 0, {name.lower(): python_values(column) for name, column in columns.items() if not is_vector(column)}
+    table = _text_table(source)
+    own = {name.lower(): python_values(column) for name, column in table.columns.items() if not is_vector(column)}
+    yield own, 0, {name.lower(): unit for name, unit in table.units.items()}
 
 
 def _text_table(source: Source) -> Table:
@@ -195,26 +210,44 @@ def _text_table(source: Source) -> Table:
     return ecsv(content) if start.startswith(b"# %ECSV") else read_delimited(content)
 
 
-def _with_common_names(own: Columns, first: int) -> Columns:
+def _with_common_names(own: Columns, first: int, units: Mapping[str, str]) -> Columns:
     """`id` and the common names in front."""
     result: Columns = {"id": _ids(own, first)}
     n = len(result["id"])
     taken = {"id"} if _key(own)[0] == ("id",) else set()
     for common, names in COMMON.items():
         name = find(own, names)
-        result[common] = [None] * n if name is None else _of_kind(common, own[name])
+        result[common] = [None] * n if name is None else _of_kind(common, own[name], _unit_of(name, units))
         taken |= {common} if name in (None, common) else set()
     result["z"] = [None if z is None or z < UNKNOWN else z for z in result["z"]]
     return with_own(result, own, taken)
 
 
-def _of_kind(common: str, values: Any) -> list[Any]:
-    """Numbers for positions and redshifts, text for classes, whatever the catalogue holds them as."""
+def _unit_of(name: str, units: Mapping[str, str]) -> str | None:
+    return "hourangle" if name in IN_HOURS else units.get(name)
+
+
+def _of_kind(common: str, values: Any, unit: str | None) -> list[Any]:
+    """Degrees for positions, numbers for redshifts, text for classes, whatever the catalogue holds them as."""
+    if common in ("ra", "dec") and (unit or any(isinstance(value, str) for value in values)):
+        values = _degrees(values, unit, common)
     kind = str if common in ("class", "subclass") else float
     try:
         return [None if value is None or value == "" else kind(value) for value in values]
     except ValueError as error:
         raise DefectError(Reason.LAYOUT, f"the column for {common} has values that are not numbers: {error}") from None
+
+
+def _degrees(values: Any, unit: str | None, common: str) -> list[Any]:
+    """Text that is no position stays, and is refused as such; a unit that is no angle counts for nothing."""
+    try:
+        degrees = degrees_of(values, unit, in_hours=common == "ra").tolist()
+    except DefectError:
+        degrees = degrees_of(values, in_hours=common == "ra").tolist()
+    return [
+        (value if isinstance(value, str) else None) if number != number else number
+        for value, number in zip(values, degrees, strict=True)
+    ]
 
 
 def _key(own: Columns) -> tuple[tuple[str, ...], Callable[..., str]]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.formats.fits.header import Header
+from rarespec.formats.positions import IN_HOURS, degrees_of
 from rarespec.spectrum import DefectError, Reason
 from rarespec.spectrum.spectra import COMMON_COLUMNS, Catalogue
 
@@ -143,11 +144,22 @@ def one_row(row: dict[str, Any]) -> Catalogue:
 # ---- Which column of a file is flux, wavelength, inverse variance, error or mask; case does not matter.
 
 
-FLUX = ("flux", "flam", "f_lambda", "flux_density")
-WAVELENGTH = ("wavelength", "lambda", "wave", "lam", "wavelengths")
-LOG_WAVELENGTH = ("loglam", "log_wavelength", "log_lambda", "loglambda")
+FLUX_DENSITY = ("flux", "flam", "f_lambda", "flux_density", "flux_reduced")
+"""Names that tables of objects without spectra hardly use."""
+FLUX = (*FLUX_DENSITY, "flux_cal", "fluxes", "fl", "spec", "intensity")
+FREQUENCY = ("frequency", "freq")
+WAVENUMBER = ("wavenumber", "wave_number")
+WAVELENGTH = ("wavelength", "lambda", "wave", "lam", "wavelengths", "wl", "wvl", "wavel", *FREQUENCY, *WAVENUMBER)
+LOG_WAVELENGTH = (
+    *("loglam", "log_wavelength", "log_lambda", "loglambda", "log_wave", "logwave", "log_lam", "log_wl"),
+    *("log10_wavelength", "logwavelength"),
+)
 IVAR = ("ivar", "inverse_variance", "invvar")
-ERROR = ("err", "error", "sigma", "flux_err", "flux_error", "fluxerr", "e_flux", "uncertainty")
+ERROR = (
+    *("err", "error", "sigma", "flux_err", "flux_error", "fluxerr", "e_flux", "uncertainty", "err_flux", "flux_sigma"),
+    *("err_reduced", "sig", "std", "stddev", "noise", "unc", "flux_unc", "errors"),
+)
+VARIANCE = ("variance", "var", "flux_var", "flux_variance", "var_flux")
 MASK = ("mask", "bad", "badpix")
 
 ANY_WAVELENGTH = (*WAVELENGTH, *LOG_WAVELENGTH)
@@ -195,6 +207,7 @@ class Roles:
     ivar: str | None = None
     error: str | None = None
     mask: str | None = None
+    variance: str | None = None
 
     @classmethod
     def among(cls, names: Iterable[str], named: Mapping[str, str] | None = None) -> Roles:
@@ -208,19 +221,39 @@ class Roles:
         wavelength = named.get("wavelength") or find(names, WAVELENGTH)
         log = wavelength is None
         ivar = named.get("ivar") or (None if "error" in named else find(names, IVAR))
+        error = None if ivar else named.get("error") or find(names, ERROR)
         return cls(
             flux,
             find(names, LOG_WAVELENGTH) if log else wavelength,
             log,
             ivar,
-            None if ivar else named.get("error") or find(names, ERROR),
+            error,
             named.get("mask") or find(names, MASK),
+            None if ivar or error else find(names, VARIANCE),
         )
 
     @property
     def on_pixels(self) -> list[str]:
         """Columns with the shape of the flux."""
-        return [name for name in (self.flux, self.ivar, self.error, self.mask) if name]
+        return list(self.by_role.values())
+
+    @property
+    def by_role(self) -> dict[str, str]:
+        """The same, by the names that `stack_of` has for them."""
+        names = {
+            "flux": self.flux,
+            "ivar": self.ivar,
+            "error": self.error,
+            "mask": self.mask,
+            "variance": self.variance,
+        }
+        return {role: name for role, name in names.items() if name}
+
+    @property
+    def usual_unit(self) -> str:
+        """Unit of frequencies and wavenumbers if the file names none; nothing for wavelengths."""
+        name = (self.wavelength or "").rpartition(".")[2].lower()
+        return "Hz" if name in FREQUENCY else "1/cm" if name in WAVENUMBER else ""
 
     @property
     def used(self) -> list[str]:
@@ -253,7 +286,9 @@ EXACT_IN_FLOAT = 2**53
 """Whole numbers from here on are rounded by float64: an id stored that way is not the object's id."""
 
 
-def generic_catalogue(columns: Mapping[str, Column], source_name: str, spare_ids: list[str]) -> Catalogue:
+def generic_catalogue(
+    columns: Mapping[str, Column], source_name: str, spare_ids: list[str], units: Mapping[str, str] | None = None
+) -> Catalogue:
     """Make the catalogue of a generic file: the common columns first, then the file's own in lower case.
 
     Parameters
@@ -264,6 +299,8 @@ def generic_catalogue(columns: Mapping[str, Column], source_name: str, spare_ids
         What the column `source` says of every spectrum.
     spare_ids : list of str
         An id for each spectrum, used where the file gives none. Their number is the number of spectra.
+    units : mapping, optional
+        Column -> its unit; positions in hours or radians become degrees.
 
     Returns
     -------
@@ -279,7 +316,8 @@ def generic_catalogue(columns: Mapping[str, Column], source_name: str, spare_ids
     n = len(spare_ids)
     catalogue: Catalogue = {"id": ids_of(_take_first(left, IDS) or [None] * n, spare_ids)}
     for common, names in NUMBERS.items():
-        catalogue[common] = _floats(left, names) or _angles(left, names, common) or [None] * n
+        positions = _positions(left, names, common, units or {}) if common in ("ra", "dec") else None
+        catalogue[common] = positions or _floats(left, names) or [None] * n
     for common, names in TEXTS.items():
         values = _take_first(left, names) or [None] * n
         catalogue[common] = [None if value is None else str(value) for value in values]
@@ -304,19 +342,31 @@ def _floats(left: dict[str, list[Any]], names: tuple[str, ...]) -> list[Any] | N
     return [None if value is None else float(value) for value in left.pop(name)]
 
 
-def _angles(left: dict[str, list[Any]], names: tuple[str, ...], common: str) -> list[Any] | None:
-    """Degrees out of sexagesimal text, right ascensions in hours; the text stays among the file's own columns."""
-    name = find(left, names) if common in ("ra", "dec") else None
-    if name is None or not all(value is None or _is_angle(value) for value in left[name]):
-        return None
-    from rarespec.formats.positions import degrees_of
+def _positions(
+    left: dict[str, list[Any]], names: tuple[str, ...], common: str, units: Mapping[str, str]
+) -> list[Any] | None:
+    """Degrees out of sexagesimal text or of numbers in another unit, which stay among the file's own columns.
 
-    degrees = degrees_of(left[name], in_hours=common == "ra").tolist()
+    None for plain numbers without a unit, which are degrees.
+    """
+    name = find(left, names) or (find(left, IN_HOURS) if common == "ra" else None)
+    if name is None:
+        return None
+    unit = "hourangle" if name.lower() in IN_HOURS else units.get(name)
+    is_text = any(isinstance(value, str) for value in left[name])
+    if not (unit or is_text) or not all(value is None or _may_be_angle(value) for value in left[name]):
+        return None
+    try:
+        degrees = degrees_of(left[name], unit, in_hours=common == "ra").tolist()
+    except DefectError:  # a unit that is no angle is none of ours
+        return None
+    if degrees == left[name]:
+        return left.pop(name)
     return [None if value != value else value for value in degrees]
 
 
-def _is_angle(value: Any) -> bool:
-    return isinstance(value, str) and bool(_ANGLE.fullmatch(value))
+def _may_be_angle(value: Any) -> bool:
+    return isinstance(value, int | float) or (isinstance(value, str) and bool(_ANGLE.fullmatch(value)))
 
 
 _ANGLE = re.compile(r"[+-]?\d{1,3}[:hd ]\s?\d{1,2}([m']|[:m' ]\s?\d{1,2}(\.\d{0,12})?[s\"]?)?", re.ASCII)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -31,22 +32,32 @@ def janskys_per(unit: str) -> float | None:
     return 1e23 if "erg" in text.lower() else 1e26 if text.startswith("W") else None
 
 
-def per_wavelength(values: Any, wavelength: NDArray[np.float64], janskys: float) -> NDArray[np.float64]:
-    """Convert flux, or its error, to erg/s/cm2/A.
+POWERS = {"flux": 1, "error": 1, "variance": 2, "ivar": -2}
+"""How each grows with the unit of the flux; a mask does not."""
+
+
+def per_wavelength(arrays: Mapping[str, Any], wavelength: NDArray[np.float64], janskys: float) -> dict[str, Any]:
+    """Convert flux per frequency, and its errors, to erg/s/cm2/A.
 
     Parameters
     ----------
-    values : (n, p) or (p,) array
-        Flux per frequency.
+    arrays : mapping of str to array
+        flux, error, variance, ivar or mask -> (n, p).
     wavelength : (p,) array
-        Angstrom, in the order of the values.
+        Angstrom, in the order of the arrays.
     janskys : float
-        Jansky per unit of the values.
+        Jansky per unit of the flux.
 
     Returns
     -------
-    float64 array
-        In the shape of the values.
+    dict
+        The same names, float64 arrays of the same shapes; other arrays as they are.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        return numbers(values, "flux").astype(np.float64) * (janskys * PER_ANGSTROM / np.square(wavelength))
+    with np.errstate(all="ignore"):
+        factor = janskys * PER_ANGSTROM / np.square(wavelength)
+        if any(np.shape(arrays[name])[-1:] != factor.shape for name in arrays):
+            return dict(arrays)  # refused for its shape by whoever makes spectra of them
+        return {
+            name: numbers(values, name).astype(np.float64) * factor ** POWERS[name] if name in POWERS else values
+            for name, values in arrays.items()
+        }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,19 @@ def has_bits(mask: NDArray[Any], bits: int) -> NDArray[np.bool_]:
         lost = ~np.isfinite(mask) | (np.abs(mask) >= 2.0**62)
         return lost | ((np.where(lost, 0, mask).astype(np.int64) & bits) != 0)
     return (mask.astype(np.int64) & bits) != 0
+
+
+def float_of(text: str) -> float:
+    """Read a number, also with the D of Fortran in its exponent; raise ValueError if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        if not _FORTRAN.fullmatch(text):
+            raise
+        return float(text.lower().replace("d", "e"))
+
+
+_FORTRAN = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)[dD][+-]?\d{1,3}\s*", re.ASCII)
 
 
 def numbers(values: Any, name: str) -> NDArray[np.floating]:

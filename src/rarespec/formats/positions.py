@@ -10,6 +10,12 @@ from numpy.typing import NDArray
 
 from rarespec.spectrum import DefectError, Reason
 
+IN_HOURS = ("ra_hours", "ra_hour", "ra_h", "rah")
+"""Names of columns that say that right ascensions are in hours."""
+
+HOURS = ("hours", "hrs", "hms")
+"""Names of the unit that astropy does not know."""
+
 
 def degrees_of(values: Sequence[Any], unit: str | None = None, in_hours: bool = False) -> NDArray[np.float64]:
     """Read right ascensions or declinations, however a table writes them.
@@ -58,10 +64,10 @@ def _degrees_per(unit: str | None) -> float:
 
     if not unit or unit.lower() in ("deg", "degree", "degrees"):
         return 1.0
-    parsed = u.Unit(unit, parse_strict="silent")
+    parsed = u.hour if unit.lower() in HOURS else u.Unit(unit, parse_strict="silent")
     try:
         return float((u.hourangle if parsed == u.hour else parsed).to(u.deg))
-    except u.UnitConversionError:
+    except (u.UnitConversionError, ValueError, TypeError):  # of another kind, or none that astropy knows
         raise DefectError(Reason.LAYOUT, f"positions in {unit!r}; use degrees, hours or radians") from None
 
 

@@ -12,6 +12,8 @@ from rarespec.spectrum import Defect, DefectError, Noted, Reason, Skipped, Spect
 SDSS_BAD_BITS = 0xFFFF0000
 """and_mask bits that make an SDSS pixel bad: 16 and up. The lower ones flag the whole fibre, also of good stars."""
 
+WAVELENGTH_UNITS = ("A", "nm", "um")
+"""Units that a person may give to files that name none."""
 
 Found = Spectra | Defect | Skipped | Noted
 """What comes out of a file: spectra, something wrong, rows that hold no target, or what the reader had to decide."""
@@ -33,6 +35,13 @@ class ReadOptions:
         Whether wavelengths are in air although the header does not say so.
     sdss_bad_bits : int
         Bits of SDSS's and_mask that make a pixel bad.
+    wavelength_unit : str, optional
+        Unit of wavelengths where a file names none: A, nm or um. By default their size decides.
+
+    Raises
+    ------
+    ValueError
+        If the unit is another one.
 
     Examples
     --------
@@ -43,6 +52,11 @@ class ReadOptions:
 
     air: bool = False
     sdss_bad_bits: int = SDSS_BAD_BITS
+    wavelength_unit: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.wavelength_unit is not None and self.wavelength_unit not in WAVELENGTH_UNITS:
+            raise ValueError(f"wavelengths in {self.wavelength_unit!r}: the unit must be A, nm or um")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import re
 
+from rarespec.formats.pixels import float_of
+
 SAMPLE = 4096
 MAGIC = (b"SIMPLE  =", b"PK\x03\x04", b"\x93NUMPY", b"\x89HDF\r\n\x1a\n", b"PAR1", b"\x1f\x8b", b"# %ECSV", b"<VOTABLE")
 """How FITS, npz, npy, HDF5, Parquet, gzip, ECSV and VOTable files begin."""
+MARKS = ("#", ";", "%", "!")
+"""How remarks begin."""
 MOST_LINES = 30
 MOSTLY = 0.6
 """Share of the words of a table's row that are numbers."""
@@ -30,7 +34,7 @@ def _has_rows_of_numbers(head: bytes) -> bool:
     if b"\0" in head:
         return False
     text = head.decode("utf-8", errors="replace").lstrip("\ufeff")
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")][:MOST_LINES]
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(MARKS)][:MOST_LINES]
     if not lines:
         return False
     rows = sum(_is_row(line) for line in lines[:-1] or lines)  # the last one may be cut
@@ -44,7 +48,7 @@ def _is_row(line: str) -> bool:
 
 def _is_number(word: str) -> bool:
     try:
-        float(word)
+        float_of(word)
     except ValueError:
         return False
     return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import stat
 from enum import StrEnum
 from functools import cached_property
@@ -203,6 +204,10 @@ _MAGIC = (
 )
 
 
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+"""Bytes that no text has."""
+
+
 def _container_of(head: bytes) -> Container:
     for magic, container in _MAGIC:
         if head.startswith(magic):
@@ -214,6 +219,10 @@ def _container_of(head: bytes) -> Container:
         raise DefectError(Reason.EMPTY, "nothing but white space; fetch it again")
     if _looks_like_text(head):
         return Container.TEXT
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DefectError(Reason.UNRECOGNISED, "text in UTF-16; save it as UTF-8")
+    if not _BINARY.search(head):
+        raise DefectError(Reason.UNRECOGNISED, "text with letters that are not UTF-8; save it as UTF-8")
     raise DefectError(Reason.UNRECOGNISED, f"starts with {head[:8]!r}, which no reader recognises")
 
 

@@ -8,7 +8,7 @@ columns, and `stack_of` a `Spectra`: bad where the mask is not 0, ivar <= 0, or 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rarespec.formats.columns import Column, Roles, generic_catalogue, number_ids, stem_of
 from rarespec.formats.flux_units import NOTE as PER_FREQUENCY
 from rarespec.formats.flux_units import janskys_per, per_wavelength
-from rarespec.formats.pixels import bad_pixels, flags, ivar_of_error, numbers
+from rarespec.formats.pixels import bad_pixels, flags, ivar_of_error, ivar_of_variance, numbers
 from rarespec.formats.reader import MAX_ROWS, Found, ReadOptions, noted
 from rarespec.formats.source import Source
 from rarespec.formats.wavelength import Axis
@@ -39,6 +39,8 @@ class Origin:
     options: ReadOptions
     single: bool = False
     """The file holds one spectrum only."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """Units of the columns of its catalogue, as far as it names them."""
 
     def spare_ids(self, first: int, n: int) -> list[str]:
         return number_ids(stem_of(self.source.path), first, n, self.single)
@@ -76,19 +78,21 @@ def stacks_of_rows(
     """
     own = {name: column for name, column in block.items() if name not in roles.used}
     n = len(block[roles.flux])
-    catalogue = generic_catalogue(own, origin.source.name, origin.spare_ids(first, n))
+    catalogue = generic_catalogue(own, origin.source.name, origin.spare_ids(first, n), origin.units)
     names = roles.on_pixels if axis else roles.used
     for start, stop in runs_of_rows(block, roles, by_wavelength=axis is None):
         part = {name: values[start:stop] for name, values in catalogue.items()}
         try:
             run = {name: block[name][start:stop] for name in names}
             own_axis = axis or _axis_of_run(run, roles, origin, unit)
-            stack = _stack_of_run(run, roles, part, own_axis)
+            janskys = janskys_per(origin.units.get(roles.flux, ""))
+            stack = _stack_of_run(run, roles, part, own_axis, janskys)
         except DefectError as error:
             for id in part["id"]:
                 yield Defect(origin.source.name, error.reason, error.detail, id)
             continue
         yield from noted(origin.source, own_axis.note, len(stack))
+        yield from noted(origin.source, "" if janskys is None else PER_FREQUENCY, len(stack))
         yield stack
 
 
@@ -96,15 +100,17 @@ def _axis_of_run(run: dict[str, Column], roles: Roles, origin: Origin, unit: str
     assert roles.wavelength
     if run[roles.wavelength][0] is None:
         raise DefectError(Reason.LAYOUT, "the row has no wavelengths")
-    return Axis.of(run[roles.wavelength][0], roles.log, unit, origin.options.air)
+    options = origin.options
+    unit = unit or roles.usual_unit
+    return Axis.of(run[roles.wavelength][0], roles.log, unit, options.air, options.wavelength_unit)
 
 
-def _stack_of_run(run: dict[str, Column], roles: Roles, catalogue: Catalogue, axis: Axis) -> Spectra:
-    arrays = {
-        role: _matrix(run[name], role)
-        for role, name in (("flux", roles.flux), ("ivar", roles.ivar), ("error", roles.error), ("mask", roles.mask))
-        if name
-    }
+def _stack_of_run(
+    run: dict[str, Column], roles: Roles, catalogue: Catalogue, axis: Axis, janskys: float | None
+) -> Spectra:
+    arrays = {role: _matrix(run[name], role) for role, name in roles.by_role.items()}
+    if janskys is not None:
+        arrays = per_wavelength(arrays, axis.in_order, janskys)
     return stack_of(axis, catalogue=catalogue, **arrays)
 
 
@@ -143,7 +149,13 @@ def _changes(rows: Column) -> NDArray[np.bool_]:
 
 
 def stack_of(
-    axis: Axis, flux: Any, catalogue: Catalogue, ivar: Any = None, error: Any = None, mask: Any = None
+    axis: Axis,
+    flux: Any,
+    catalogue: Catalogue,
+    ivar: Any = None,
+    error: Any = None,
+    mask: Any = None,
+    variance: Any = None,
 ) -> Spectra:
     """Make a stack out of arrays in the order of the file.
 
@@ -161,6 +173,8 @@ def stack_of(
         Standard deviation, (n, p); used when there is no ivar.
     mask : array, optional
         (n, p), not 0 where a pixel is bad.
+    variance : array, optional
+        (n, p); used when there is neither ivar nor error.
 
     Returns
     -------
@@ -179,6 +193,8 @@ def stack_of(
         ivar = numbers(ivar, "ivar")
     elif error is not None:
         ivar = ivar_of_error(numbers(error, "error"))
+    elif variance is not None:
+        ivar = ivar_of_variance(numbers(variance, "variance"))
     for name, values in (("ivar", ivar), ("mask", mask)):
         if values is not None and np.shape(values) != flux.shape:
             raise DefectError(Reason.LAYOUT, f"{name} has shape {np.shape(values)}, flux {flux.shape}")
@@ -204,7 +220,13 @@ class Arrays:
 
 
 def spectrum_of_arrays(
-    source: Source, wavelength: NDArray[Any], arrays: Arrays, catalogue: Catalogue, unit: str = "", air: bool = False
+    source: Source,
+    wavelength: NDArray[Any],
+    arrays: Arrays,
+    catalogue: Catalogue,
+    unit: str = "",
+    air: bool = False,
+    spare_unit: str | None = None,
 ) -> Iterator[Found]:
     """Yield one spectrum, after notes on what the file does not say. Pixels without a wavelength are left out.
 
@@ -222,6 +244,8 @@ def spectrum_of_arrays(
         Unit of the wavelengths; nothing if the file does not say it.
     air : bool, optional
         Whether wavelengths are in air.
+    spare_unit : str, optional
+        Unit of the wavelengths if the file does not say it. By default the one that their size calls for.
 
     Yields
     ------
@@ -240,7 +264,8 @@ def spectrum_of_arrays(
         kept = {name: getattr(arrays, name) for name in ("flux", "error", "mask")}
         kept = {name: None if array is None else array[filled] for name, array in kept.items()}
         arrays = replace(arrays, **kept)
-    yield from spectrum_on(source, Axis.of(values[filled], unit=unit, air=air), arrays, catalogue)
+    axis = Axis.of(values[filled], unit=unit, air=air, spare_unit=spare_unit)
+    yield from spectrum_on(source, axis, arrays, catalogue)
 
 
 def spectrum_on(source: Source, axis: Axis, arrays: Arrays, catalogue: Catalogue) -> Iterator[Found]:
@@ -270,12 +295,11 @@ def spectrum_on(source: Source, axis: Axis, arrays: Arrays, catalogue: Catalogue
     janskys = janskys_per(arrays.flux_unit)
     if janskys is not None:
         yield from noted(source, PER_FREQUENCY)
-        in_order = axis.wavelength[::-1] if axis.reverse else axis.wavelength
-        flux = per_wavelength(flux, in_order, janskys)
-        error = None if error is None else per_wavelength(error, in_order, janskys)
-    rows = {"error": error, "mask": arrays.mask}
-    rows = {name: values[np.newaxis] for name, values in rows.items() if values is not None}
-    yield stack_of(axis, flux[np.newaxis], catalogue, **rows)
+    given = {"flux": flux, "error": error, "mask": arrays.mask}
+    rows = {name: values[np.newaxis] for name, values in given.items() if values is not None}
+    if janskys is not None:
+        rows = per_wavelength(rows, axis.in_order, janskys)
+    yield stack_of(axis, catalogue=catalogue, **rows)
 
 
 def blocks(n: int, p: int) -> Iterator[tuple[int, int]]:

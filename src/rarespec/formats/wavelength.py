@@ -35,6 +35,9 @@ UNIT_KEYWORDS = ("CUNIT1", "XUNITS", "XUNIT", "WAVEUNIT", "WUNIT")
 PLAUSIBLE = ((1e-8, 1e-4, "m"), (0.05, 50.0, "um"), (280.0, 3000.0, "nm"))
 """Smallest and largest number, and the unit that such numbers are in if the file names none; all others: Angstrom."""
 
+LONGEST = 1e10
+"""Angstrom: a metre. What is longer is no wavelength, or in another unit."""
+
 IN_WORDS = {"m": "metres", "um": "micron", "nm": "nm"}
 
 
@@ -59,8 +62,10 @@ def unit_in_header(header: Header) -> str:
     return named[1] if named else ""
 
 
-def in_angstrom(values: Any, unit: str | None = None, log: bool = False) -> tuple[NDArray[np.float64], str]:
-    """Bring wavelengths to Angstrom, by the unit that the file names, else by the one that the numbers call for.
+def in_angstrom(
+    values: Any, unit: str | None = None, log: bool = False, spare_unit: str | None = None
+) -> tuple[NDArray[np.float64], str]:
+    """Bring wavelengths to Angstrom, by the unit that the file names, else the user, else the size of the numbers.
 
     Parameters
     ----------
@@ -70,14 +75,16 @@ def in_angstrom(values: Any, unit: str | None = None, log: bool = False) -> tupl
         What the file says about their unit; nothing or blank if it says nothing.
     log : bool, optional
         Whether they are log10.
+    spare_unit : str, optional
+        What the user says about it, for files that say nothing.
 
     Returns
     -------
     wavelength : float64 array
         Angstrom, in the order of the file.
     note : str
-        A sentence for the account if the unit was chosen by the size of the numbers; empty if nothing was chosen, also
-        where the numbers are Angstrom, as most files have them.
+        A sentence for the account if the file does not name the unit; empty where the size of the numbers calls for
+        Angstrom, as most files have them.
 
     Raises
     ------
@@ -89,12 +96,39 @@ def in_angstrom(values: Any, unit: str | None = None, log: bool = False) -> tupl
         wavelength = 10.0**given if log else given
     if (unit or "").strip():
         assert unit
-        return wavelength * angstroms_per(unit), ""
+        return _by_unit(wavelength, unit), ""
+    if spare_unit:
+        told = f"wavelengths without a unit, read as {spare_unit} as the ingest was told"
+        return wavelength * angstroms_per(spare_unit), told
     chosen = _plausible_unit(wavelength)
     if chosen is None:
         return wavelength, ""
     note = f"wavelengths without a unit, read as {IN_WORDS[chosen]} because of their size"
     return wavelength * ANGSTROMS[chosen], note
+
+
+def is_unit(text: str) -> bool:
+    """Say whether this is the name of a unit of wavelength, frequency, wavenumber or energy."""
+    try:
+        _by_unit(np.ones(1), text)
+    except DefectError:
+        return False
+    return bool(text.strip())
+
+
+def _by_unit(values: NDArray[np.float64], unit: str) -> NDArray[np.float64]:
+    """Angstrom out of values in a unit of wavelength; or of frequency, wavenumber or energy, which astropy knows."""
+    try:
+        return values * angstroms_per(unit)
+    except DefectError:
+        from astropy import units as u
+
+        try:
+            with np.errstate(all="ignore"):
+                return np.asarray(u.Quantity(values, unit).to_value(u.AA, u.spectral()), dtype=np.float64)
+        except (u.UnitsError, TypeError, ValueError):
+            pass
+        raise
 
 
 def _plausible_unit(wavelength: NDArray[np.float64]) -> str | None:
@@ -196,15 +230,27 @@ def vacuum(wavelength: NDArray[Any], air: bool, label: str) -> NDArray[np.float6
 class Axis:
     """Wavelengths, (p,) float64 vacuum Angstrom increasing; `reverse` when the file lists them the other way.
 
-    `note` is a sentence for the account if the unit was chosen by the size of the numbers.
+    `note` is a sentence for the account if the file does not name the unit.
     """
 
     wavelength: NDArray[np.float64]
     reverse: bool
     note: str = ""
 
+    @property
+    def in_order(self) -> NDArray[np.float64]:
+        """The wavelengths in the order of the file."""
+        return self.wavelength[::-1] if self.reverse else self.wavelength
+
     @classmethod
-    def of(cls, values: Any, log: bool = False, unit: str | None = None, air: bool = False) -> Axis:
+    def of(
+        cls,
+        values: Any,
+        log: bool = False,
+        unit: str | None = None,
+        air: bool = False,
+        spare_unit: str | None = None,
+    ) -> Axis:
         """Turn wavelengths as a file has them into an axis.
 
         Parameters
@@ -214,16 +260,18 @@ class Axis:
         log : bool, optional
             Whether they are log10.
         unit : str, optional
-            Their unit. By default the one that their size calls for.
+            Their unit, if the file names it.
         air : bool, optional
             Whether they are in air.
+        spare_unit : str, optional
+            Their unit if the file does not name it. By default the one that their size calls for.
 
         Returns
         -------
         Axis
             In vacuum Angstrom.
         """
-        wavelength, note = in_angstrom(values, unit, log)
+        wavelength, note = in_angstrom(values, unit, log, spare_unit)
         _check_wavelength(wavelength)
         reverse = bool(wavelength[0] > wavelength[-1])
         if reverse:
@@ -233,15 +281,15 @@ class Axis:
         return cls(wavelength, reverse, note)
 
     @classmethod
-    def in_metadata(cls, metadata: Mapping[str, Any], air: bool, columns: Iterable[str]) -> Axis:
+    def in_metadata(cls, metadata: Mapping[str, Any], options: ReadOptions, columns: Iterable[str]) -> Axis:
         """Read wavelengths from metadata: a vector, or its text, called `wavelength` or `loglam`.
 
         Parameters
         ----------
         metadata : mapping
             Key -> value; `wavelength_unit` is the unit.
-        air : bool
-            Whether wavelengths are in air.
+        options : ReadOptions
+            How the user wants wavelengths read.
         columns : iterable of str
             Columns of the file, for the message if there are no wavelengths.
 
@@ -264,7 +312,8 @@ class Axis:
             if isinstance(values, str):
                 values = re.split(r"[\s,;]+", values.strip("[]() \t\r\n"))
             vector = np.array(values, dtype=np.float64)
-        return cls.of(vector, name.lower() in LOG_WAVELENGTH, metadata.get("wavelength_unit"), air)
+        log, unit = name.lower() in LOG_WAVELENGTH, metadata.get("wavelength_unit")
+        return cls.of(vector, log, unit, options.air, options.wavelength_unit)
 
 
 def _check_wavelength(wavelength: NDArray[np.float64]) -> None:
@@ -272,6 +321,9 @@ def _check_wavelength(wavelength: NDArray[np.float64]) -> None:
         raise DefectError(Reason.LAYOUT, f"wavelength has shape {wavelength.shape}; it must be a vector of at least 2")
     if not np.isfinite(wavelength).all() or wavelength.min() <= 0:
         raise DefectError(Reason.LAYOUT, "wavelengths that are not finite and positive")
+    if wavelength.max() > LONGEST:
+        between = f"wavelengths from {wavelength.min():.4g} to {wavelength.max():.4g} A"
+        raise DefectError(Reason.LAYOUT, f"{between}; give their unit in the file, or with --wavelength-unit")
     steps = np.diff(wavelength)
     if not ((steps > 0).all() or (steps < 0).all()):
         first = int(np.argmax(np.sign(steps) != np.sign(steps[0])))

@@ -40,7 +40,7 @@ class Fit:
 
     def in_words(self) -> list[str]:
         """What a person is told: nothing if all is well."""
-        of_survey = f"{self.survey} spectra" if self.survey else "the spectra"
+        of_survey = f"{self.survey} spectra" if self.survey not in ("", "unknown") else "the spectra"
         lines = []
         if self.outside > 0:
             lines.append(

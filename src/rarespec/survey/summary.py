@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rarespec.pages.notebook import facts, note, show_card
 from rarespec.storage.text import printable, thousands
 from rarespec.survey.fit_of_grid import fits_of
+from rarespec.survey.hours import ask_about_hours
 from rarespec.survey.store.accounts import NAME as DEFECTS
 from rarespec.survey.store.catalogue_view import first_rows
 from rarespec.survey.store.location import sizes_below
@@ -33,6 +34,7 @@ def summarise(survey: Survey) -> dict[str, Any]:
         "grid_name": grid.name,
         "fit": [asdict(fit) for fit in fits],
         "notes": [line for fit in fits for line in fit.in_words()],
+        "positions": ask_about_hours(survey),
         "resolution": None if resolution is None else str(resolution),
         "rest_frame": survey.manifest.rest_frame,
         "columns": survey.catalogue.columns,

@@ -157,8 +157,15 @@ class Header(Mapping[str, Any]):
     def _value_at(self, at: int) -> Any:
         value = value_of(self.text[at : at + CARD], self.label)
         if isinstance(value, str) and value.endswith("&") and self.text.startswith("CONTINUE", at + CARD):
-            return str(self._by_astropy[self.text[at : at + 8].rstrip()])
+            return self._continued(self.text[at : at + 8].rstrip())
         return value
+
+    def _continued(self, keyword: str) -> str:
+        try:
+            return str(self._by_astropy[keyword])
+        except Exception:  # astropy has several for cards that it cannot read
+            detail = f"{self.label}: the text of {keyword} goes on in a card that cannot be read"
+            raise DefectError(Reason.CORRUPT, detail) from None
 
     def cards(self) -> Iterator[tuple[str, Any]]:
         """Yield keywords and values in the order of the file, in one pass; text is stripped, HIERARCH left out."""

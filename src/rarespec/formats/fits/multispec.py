@@ -2,7 +2,8 @@
 
 The dispersion functions are those of "The IRAF/NOAO Spectral World Coordinate Systems" (Valdes 1993): linear,
 log-linear, Chebyshev, Legendre, cubic and linear spline, and tables of wavelengths. A third axis holds bands, of which
-the first is the flux and the one called sigma the error.
+the first is the flux and the one called sigma the error. Apertures that are the orders of an echelle become one
+spectrum; those on the same wavelengths are the fibres of several objects.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from rarespec.formats.columns import generic_catalogue, number_ids, own_cards, s
 from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.fits.header import Header
 from rarespec.formats.fits.wcs import has_wavelength_wcs, wcs_axis
+from rarespec.formats.orders import JOINED, Pixels, are_orders, join_rows
 from rarespec.formats.reader import Found, Reader, ReadOptions, noted
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import MOST_PIXELS, Arrays, spectrum_on
@@ -209,27 +211,53 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     sigma = _sigma_band(hdu.header, len(bands))
     n = bands.shape[1]
     described = apertures(hdu.header)
-    air = is_air(hdu.header, options)
+    air, spare_unit = is_air(hdu.header, options), options.wavelength_unit
+    axes = [_axis_or_error(hdu.header, described, row, p, air, spare_unit) for row in range(n)]
+    rows = [Arrays(bands[0][row], None if sigma is None else bands[sigma][row]) for row in range(n)]
+    good = [axis for axis in axes if isinstance(axis, Axis)]
+    if len(good) == n and n * p <= MOST_PIXELS and are_orders([axis.wavelength for axis in good]):
+        yield from noted(source, JOINED)
+        yield from spectrum_on(source, *_join_orders(good, rows), _catalogue(source, hdu, 0, 1))
+        return
     if n > 1:
-        yield from noted(source, "apertures stored one by one: orders of an echelle are not joined", n)
-    for row in range(n):
+        yield from noted(source, "apertures stored one by one, since they are no orders of an echelle", n)
+    for row, (axis, arrays) in enumerate(zip(axes, rows, strict=True)):
         catalogue = _catalogue(source, hdu, row, n)
         try:
-            axis = _axis(hdu.header, described, row, p, air)
-            arrays = Arrays(bands[0][row], None if sigma is None else bands[sigma][row])
+            if isinstance(axis, DefectError):
+                raise axis
             yield from spectrum_on(source, axis, arrays, catalogue)
         except DefectError as error:
             yield Defect(source.name, error.reason, error.detail, catalogue["id"][0])
 
 
-def _axis(header: Header, described: list[list[str]], row: int, n_pixels: int, air: bool) -> Axis:
+def _join_orders(axes: list[Axis], rows: list[Arrays]) -> tuple[Axis, Arrays]:
+    orders: list[Pixels] = []
+    for axis, arrays in zip(axes, rows, strict=True):
+        values = {"flux": arrays.flux} | ({} if arrays.error is None else {"error": arrays.error})
+        step = -1 if axis.reverse else 1
+        orders.append({"wavelength": axis.wavelength} | {name: array[::step] for name, array in values.items()})
+    joined = join_rows(sorted(orders, key=lambda order: order["wavelength"][0]))
+    return Axis(joined["wavelength"], False, axes[0].note), Arrays(joined["flux"], joined.get("error"))
+
+
+def _axis_or_error(*given: Any) -> Axis | DefectError:
+    try:
+        return _axis(*given)
+    except DefectError as error:
+        return error
+
+
+def _axis(
+    header: Header, described: list[list[str]], row: int, n_pixels: int, air: bool, spare_unit: str | None
+) -> Axis:
     if not described:
-        return wcs_axis(header, n_pixels, air)
+        return wcs_axis(header, n_pixels, air, spare_unit)
     if row >= len(described):
         raise DefectError(Reason.LAYOUT, f"row {row + 1} has no spec{row + 1} in the WAT2 cards")
     scale, shift = header.number("LTM1_1"), header.number("LTV1")
     pixels = (np.arange(1.0, n_pixels + 1) - (shift or 0.0)) / (1.0 if scale is None else scale or np.nan)
-    return Axis.of(dispersion(described[row], pixels), unit=_unit(header), air=air)
+    return Axis.of(dispersion(described[row], pixels), unit=_unit(header), air=air, spare_unit=spare_unit)
 
 
 def _unit(header: Header) -> str:
@@ -247,4 +275,10 @@ def _catalogue(source: Source, hdu: Hdu, row: int, n: int) -> dict[str, list[Any
     return catalogue if n == 1 else {**catalogue, "id": spare}
 
 
-READER = Reader("iraf-multispec", Container.FITS, recognises, read, "IRAF multispec image, a spectrum per aperture")
+READER = Reader(
+    "iraf-multispec",
+    Container.FITS,
+    recognises,
+    read,
+    "IRAF multispec image, a spectrum per aperture, or orders of an echelle joined",
+)

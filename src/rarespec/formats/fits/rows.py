@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.formats.columns import generic_catalogue, own_cards, stem_of
+from rarespec.formats.columns import ANY_WAVELENGTH, generic_catalogue, own_cards, stem_of
 from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.reader import Found, Reader, ReadOptions
 from rarespec.formats.source import Container, Source
@@ -31,7 +31,11 @@ def recognises(source: Source) -> bool:
 def _is_of_rows(hdu: Hdu) -> bool:
     """Whether the first row rises or falls from end to end, as wavelengths do and flux does not."""
     shape = _shape(hdu)
-    if shape is None or hdu.header.string("CTYPE1").upper().startswith(("WAVE", "AWAV")):
+    if (
+        shape is None
+        or hdu.name.lower() in ANY_WAVELENGTH
+        or hdu.header.string("CTYPE1").upper().startswith(("WAVE", "AWAV"))
+    ):
         return False
     wavelength = _rows(hdu, shape)[0].astype(np.float64)
     steps = np.diff(wavelength[np.isfinite(wavelength) & (wavelength > 0)])
@@ -69,7 +73,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     flux_unit = hdu.header.string("YUNITS") or hdu.header.string("BUNIT")
     cards = {**own_cards(primary), **own_cards(hdu.header)}
     catalogue = generic_catalogue({key: [value] for key, value in cards.items()}, source.name, [stem_of(source.path)])
-    yield from spectrum_of_arrays(source, wavelength, Arrays(flux, error, flag, flux_unit), catalogue, unit, air)
+    arrays = Arrays(flux, error, flag, flux_unit)
+    yield from spectrum_of_arrays(source, wavelength, arrays, catalogue, unit, air, options.wavelength_unit)
 
 
 READER = Reader("fits-rows", Container.FITS, recognises, read, "FITS image of rows: wavelength, flux, error, flag")

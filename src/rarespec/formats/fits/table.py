@@ -21,18 +21,16 @@ from rarespec.formats.columns import (
     Column,
     Roles,
     find,
-    generic_catalogue,
     missing,
     own_cards,
     own_row,
-    stem_of,
 )
 from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.fits.header import Header
 from rarespec.formats.fits.wcs import has_wavelength_wcs, wcs_axis
-from rarespec.formats.reader import Found, Reader, ReadOptions, noted
+from rarespec.formats.reader import Found, Reader, ReadOptions
 from rarespec.formats.source import Container, Source
-from rarespec.formats.stacks import Origin, blocks, stack_of, stacks_of_rows
+from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
 from rarespec.formats.wavelength import Axis, is_air
 from rarespec.spectrum import DefectError, Reason
 
@@ -77,6 +75,10 @@ def _unit(header: Header, columns: tuple[str, ...], name: str) -> str:
     return header.string(f"TUNIT{columns.index(name) + 1}")
 
 
+def _units(hdu: Hdu) -> dict[str, str]:
+    return {name: _unit(hdu.header, hdu.columns, name) for name in hdu.columns}
+
+
 # --- a pixel per row
 
 
@@ -84,22 +86,21 @@ def _one_per_table(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions)
     if roles.wavelength is None:
         raise missing(f"wavelength in {hdu.label}", ANY_WAVELENGTH, hdu.columns)
     table = hdu.table()
-    unit = _unit(hdu.header, hdu.columns, roles.wavelength)
-    axis = Axis.of(table[roles.wavelength], roles.log, unit, _air(source, hdu, options))
-    parts = {"flux": roles.flux, "ivar": roles.ivar, "error": roles.error, "mask": roles.mask}
-    arrays = {role: table[name][np.newaxis] for role, name in parts.items() if name}
-    yield from noted(source, axis.note)
-    yield stack_of(axis, catalogue=_catalogue_of_headers(source, hdu), **arrays)
+    columns: dict[str, Column] = {name: table[name][np.newaxis] for name in roles.used}
+    options = replace(options, air=_air(source, hdu, options))
+    origin = Origin(source, options, single=True, units=_units(hdu))
+    unit = origin.units[roles.wavelength]
+    yield from stacks_of_rows(_of_headers(source, hdu) | columns, roles, origin, 0, unit=unit)
 
 
-def _catalogue_of_headers(source: Source, hdu: Hdu) -> dict[str, list[Any]]:
+def _of_headers(source: Source, hdu: Hdu) -> dict[str, Column]:
     """Cards of the table's header, then of the primary one, as columns of a single row; or a table of one row."""
     beside = next((other for other in source.hdus if other.name == CATALOGUE and other.is_table), None)
     if beside is not None and beside.n_rows == 1:
         known = own_row(beside.table())
     else:
         known = {**own_cards(source.hdus[0].header), **own_cards(hdu.header)}
-    return generic_catalogue({name: [value] for name, value in known.items()}, source.name, [stem_of(source.path)])
+    return {name: [value] for name, value in known.items()}
 
 
 # --- a spectrum per row
@@ -112,7 +113,7 @@ def _one_per_row(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions) -
     axis = None if own_axis else _find_shared_axis(source, hdu, n_pixels, options)
     unit = _unit(hdu.header, hdu.columns, roles.wavelength) if own_axis and roles.wavelength else None
     options = replace(options, air=_air(source, hdu, options))
-    origin = Origin(source, options, single=hdu.n_rows == 1)
+    origin = Origin(source, options, single=hdu.n_rows == 1, units=_units(hdu))
     for first, last in blocks(hdu.n_rows, n_pixels):
         block = _columns(hdu.table(first, last), roles, own_axis)
         yield from stacks_of_rows(block, roles, origin, first, axis, unit)
@@ -136,10 +137,10 @@ def _find_shared_axis(source: Source, hdu: Hdu, n_pixels: int, options: ReadOpti
     for other in source.hdus:
         if other is not hdu and (found := _vector_in(other, n_pixels)) is not None:
             values, log, unit = found
-            return Axis.of(values, log, unit, _air(source, other, options))
+            return Axis.of(values, log, unit, _air(source, other, options), options.wavelength_unit)
     for header in (hdu.header, source.hdus[0].header):
         if has_wavelength_wcs(header):
-            return wcs_axis(header, n_pixels, _air(source, hdu, options))
+            return wcs_axis(header, n_pixels, _air(source, hdu, options), options.wavelength_unit)
     raise missing(f"wavelength for {hdu.label}", (*ANY_WAVELENGTH, "CRVAL1", "COEFF0"), hdu.columns)
 
 

@@ -1,22 +1,34 @@
-"""Generic FITS images whose first axis is a wavelength, given by keywords of the header."""
+"""Generic FITS images whose first axis is a wavelength, given by keywords of the header or by another image."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.formats.columns import ERROR, IVAR, MASK, find, generic_catalogue, number_ids, own_cards, stem_of
+from rarespec.formats.columns import (
+    ANY_WAVELENGTH,
+    ERROR,
+    IDS,
+    IVAR,
+    LOG_WAVELENGTH,
+    MASK,
+    VARIANCE,
+    Column,
+    Roles,
+    own_cards,
+    scalar_columns,
+)
 from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.fits.header import Header
-from rarespec.formats.reader import Found, Reader, ReadOptions, noted
+from rarespec.formats.reader import Found, Reader, ReadOptions
 from rarespec.formats.source import Container, Source
-from rarespec.formats.stacks import blocks, stack_of
+from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
 from rarespec.formats.wavelength import Axis, angstroms_per, is_air, unit_in_header
 from rarespec.spectrum import DefectError, Reason
-from rarespec.spectrum.spectra import Catalogue
 
 # ---- Wavelengths from the keywords of a header: CRVAL1, CD1_1 or CDELT1, CRPIX1; or COEFF0 and COEFF1.
 
@@ -48,7 +60,7 @@ def has_wavelength_wcs(header: Header) -> bool:
     return has_axis and header.string("CTYPE1").upper() in SPECTRAL_TYPES
 
 
-def wcs_axis(header: Header, n_pixels: int, air: bool) -> Axis:
+def wcs_axis(header: Header, n_pixels: int, air: bool, spare_unit: str | None = None) -> Axis:
     """Compute wavelengths from the keywords of a header.
 
     Parameters
@@ -59,6 +71,8 @@ def wcs_axis(header: Header, n_pixels: int, air: bool) -> Axis:
         How many wavelengths.
     air : bool
         Whether they are in air.
+    spare_unit : str, optional
+        Their unit if the header does not name it. By default the one that their size calls for.
 
     Returns
     -------
@@ -80,10 +94,10 @@ def wcs_axis(header: Header, n_pixels: int, air: bool) -> Axis:
     offset = np.arange(1, n_pixels + 1, dtype=np.float64) - (1.0 if reference is None else reference)
     unit = unit_in_header(header)
     if _is_log10(header, start, unit):
-        return Axis.of(start + step * offset, log=True, unit=unit, air=air)
+        return Axis.of(start + step * offset, log=True, unit=unit, air=air, spare_unit=spare_unit)
     if header.string("CTYPE1").upper().endswith("-LOG"):
-        return Axis.of(_logarithmic(start, step, offset), unit=unit, air=air)
-    return Axis.of(start + step * offset, unit=unit, air=air)
+        return Axis.of(_logarithmic(start, step, offset), unit=unit, air=air, spare_unit=spare_unit)
+    return Axis.of(start + step * offset, unit=unit, air=air, spare_unit=spare_unit)
 
 
 def _is_log10(header: Header, start: float, unit: str) -> bool:
@@ -104,17 +118,31 @@ def _logarithmic(start: float, step: float, offset: NDArray[np.floating]) -> NDA
 
 # ---- Generic FITS images whose first axis is a wavelength: one spectrum, or one per row of the image.
 #
-# Errors and masks come from image extensions of the same shape called IVAR, ERR, ERROR, SIGMA, MASK and the like.
+# Wavelengths may be in an image called WAVELENGTH or LOGLAM. Errors and masks come from image extensions of the same
+# shape called IVAR, ERR, ERROR, SIGMA, VARIANCE, MASK and the like. A table with a row for each spectrum names them.
 
 
 def recognises(source: Source) -> bool:
     return _flux_image(source) is not None
 
 
+NOT_FLUX = (*ANY_WAVELENGTH, *IVAR, *ERROR, *VARIANCE, *MASK)
+"""Names of images, in lower case, that stand beside the flux."""
+
+
 def _flux_image(source: Source) -> Hdu | None:
-    """The first image on a wavelength axis; cubes and pictures of the sky are none."""
-    images = (hdu for hdu in source.hdus if hdu.is_image and has_wavelength_wcs(hdu.header))
-    return next((hdu for hdu in images if len(_long_axes(hdu)) <= 2), None)
+    """The first image with wavelengths in another one, else on a wavelength axis; cubes and pictures are none."""
+    images = [hdu for hdu in source.hdus if hdu.is_image and hdu.image_shape and len(_long_axes(hdu)) <= 2]
+    flux = (hdu for hdu in images if hdu.name.lower() not in NOT_FLUX)
+    found = next((hdu for hdu in flux if _wavelength_image(source, hdu) is not None), None)
+    return found or next((hdu for hdu in images if has_wavelength_wcs(hdu.header)), None)
+
+
+def _wavelength_image(source: Source, flux: Hdu) -> Hdu | None:
+    """An image of wavelengths: for all rows of the flux, or as many rows as it."""
+    shapes = (_long_axes(flux), _long_axes(flux)[-1:])
+    images = (hdu for hdu in source.hdus if hdu.is_image and hdu.name.lower() in ANY_WAVELENGTH and hdu is not flux)
+    return next((hdu for hdu in images if hdu.image_shape and _long_axes(hdu) in shapes), None)
 
 
 def _long_axes(hdu: Hdu) -> tuple[int, ...]:
@@ -131,13 +159,29 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
         raise DefectError(Reason.LAYOUT, "contains no image with one or two axes, CRVAL1, and CD1_1 or CDELT1")
     n_pixels = hdu.image_shape[-1]
     n = int(np.prod(_long_axes(hdu)[:-1]))
-    axis = wcs_axis(hdu.header, n_pixels, is_air(hdu.header, options))
-    beside = _images_beside(source, hdu)
+    images = {"flux": hdu, **_images_beside(source, hdu)}
+    axis, unit = None, ""
+    wavelength = _wavelength_image(source, hdu)
+    if wavelength is None:
+        axis = wcs_axis(hdu.header, n_pixels, is_air(hdu.header, options), options.wavelength_unit)
+    else:
+        options = replace(options, air=is_air(hdu.header, options) or is_air(wavelength.header, options))
+        unit = wavelength.header.string("BUNIT") or unit_in_header(wavelength.header)
+        images["wavelength"] = wavelength
+    # Names in angle brackets, which no header has.
+    log = wavelength is not None and wavelength.name.lower() in LOG_WAVELENGTH
+    roles = Roles(**{role: f"<{role}>" for role in images}, log=log)
+    table = _table_beside(source, n)
+    units = {"<flux>": hdu.header.string("BUNIT"), **(_units(table) if table else {})}
+    origin = Origin(source, options, single=n == 1, units=units)
     for first, last in blocks(n, n_pixels):
-        parts = {role: _rows(image, first, last) for role, image in beside.items()}
-        catalogue = _catalogue(source, hdu, first, last, single=n == 1)
-        yield from noted(source, axis.note, last - first)
-        yield stack_of(axis, _rows(hdu, first, last), catalogue, **parts)
+        block: dict[str, Column] = _cards(source, hdu, last - first, single=n == 1)
+        block |= scalar_columns(table.table(first, last)) if table else {}
+        block |= {f"<{role}>": _rows(image, first, last) for role, image in images.items() if role != "wavelength"}
+        if wavelength is not None:
+            values = _rows(wavelength, first, last)
+            block["<wavelength>"] = np.broadcast_to(values, (last - first, n_pixels))
+        yield from stacks_of_rows(block, roles, origin, first, axis, unit)
 
 
 def _rows(hdu: Hdu, first: int, last: int) -> NDArray[Any]:
@@ -149,22 +193,29 @@ def _rows(hdu: Hdu, first: int, last: int) -> NDArray[Any]:
 
 
 def _images_beside(source: Source, flux: Hdu) -> dict[str, Hdu]:
-    """ivar or error, and mask, by role."""
+    """ivar, error or variance, and mask, by role."""
     images = {hdu.name: hdu for hdu in source.hdus if hdu.is_image and hdu is not flux}
     images = {name: hdu for name, hdu in images.items() if _long_axes(hdu) == _long_axes(flux)}
-    names = {"ivar": find(images, IVAR), "error": find(images, ERROR), "mask": find(images, MASK)}
-    if names["ivar"]:
-        names["error"] = None
-    return {role: images[name] for role, name in names.items() if name}
+    roles = Roles.among(["flux", *(name for name in images if name.lower() in NOT_FLUX)])
+    return {role: images[name] for role, name in roles.by_role.items() if role != "flux"}
 
 
-def _catalogue(source: Source, hdu: Hdu, first: int, last: int, single: bool) -> Catalogue:
+def _cards(source: Source, hdu: Hdu, n: int, single: bool) -> dict[str, Column]:
     """Cards of the headers. In a file of many spectra they are about the file, so an id among them is not used."""
     cards = {**own_cards(source.hdus[0].header), **own_cards(hdu.header)}
-    spare = number_ids(stem_of(source.path), first, last - first, single)
-    columns = {name: [value] * (last - first) for name, value in cards.items()}
-    catalogue = generic_catalogue(columns, source.name, spare)
-    return catalogue if single else {**catalogue, "id": spare}
+    return {name: [value] * n for name, value in cards.items() if single or name not in IDS}
 
 
-READER = Reader("fits-wcs1d", Container.FITS, recognises, read, "FITS image with a wavelength axis (CRVAL1, CDELT1)")
+def _table_beside(source: Source, n: int) -> Hdu | None:
+    """The table that names the spectra of a file: the only one with a row for each of several."""
+    tables = [hdu for hdu in source.hdus if hdu.is_table and hdu.n_rows == n > 1]
+    return tables[0] if len(tables) == 1 else None
+
+
+def _units(table: Hdu) -> dict[str, str]:
+    return {name.lower(): table.header.string(f"TUNIT{n}") for n, name in enumerate(table.columns, 1)}
+
+
+READER = Reader(
+    "fits-wcs1d", Container.FITS, recognises, read, "FITS image with a wavelength axis: CRVAL1, or an image WAVELENGTH"
+)

@@ -95,7 +95,7 @@ def read_matrix(
     spans = blocks(n, p)
     axis = None
     if len(wavelength.shape) == 1:
-        axis = Axis.of(wavelength[:p], roles.log, unit, options.air)
+        axis = Axis.of(wavelength[:p], roles.log, unit or roles.usual_unit, options.air, options.wavelength_unit)
     columns = [name for name, array in arrays.items() if array.shape == (n,) and name not in roles.used]
     names = [*roles.on_pixels, *columns, *([] if axis else [roles.wavelength])]
     origin = Origin(source, options, single=n == 1)
@@ -111,7 +111,8 @@ def _check_shape(arrays: Mapping[str, Sliceable], roles: Roles, wavelength: tupl
     if shape[0] == 0 or shape[1] == 0:
         raise DefectError(Reason.EMPTY, f"{roles.flux} has shape {shape}")
     if wavelength not in (shape[1:], shape):
-        raise DefectError(Reason.LAYOUT, f"{roles.flux} has shape {shape}, {roles.wavelength} {wavelength}")
+        hint = "; transpose it, one spectrum per row" if wavelength == shape[:1] else ""
+        raise DefectError(Reason.LAYOUT, f"{roles.flux} has shape {shape}, {roles.wavelength} {wavelength}{hint}")
     for name in roles.on_pixels:
         if arrays[name].shape != shape:
             raise DefectError(Reason.LAYOUT, f"{name} has shape {arrays[name].shape}, {roles.flux} {shape}")

@@ -122,10 +122,10 @@ def roles_in(kind: pa.DataType, column: str, named: Mapping[str, str] | None = N
     found = Roles.among(fields, named)
     if found.wavelength is None:
         raise missing(f"wavelength in {column}", ANY_WAVELENGTH, fields)
-    names = (found.flux, found.wavelength, found.ivar, found.error, found.mask)
-    flux, wavelength, ivar, error, mask = (name and f"{column}.{name}" for name in names)
+    names = (found.flux, found.wavelength, found.ivar, found.error, found.mask, found.variance)
+    flux, wavelength, ivar, error, mask, variance = (name and f"{column}.{name}" for name in names)
     assert flux
-    return Roles(flux, wavelength, found.log, ivar, error, mask)
+    return Roles(flux, wavelength, found.log, ivar, error, mask, variance)
 
 
 def _trust(roles: Roles, survey: str) -> Roles:

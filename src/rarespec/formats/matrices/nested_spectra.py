@@ -134,7 +134,7 @@ def _n_shared(names: list[str]) -> int:
 
 def _roles(kind: pa.DataType, column: str, fields: Mapping[str, str]) -> Roles:
     roles = roles_in(kind, column, fields)
-    if not (roles.ivar or roles.error):
+    if not (roles.ivar or roles.error or roles.variance):
         raise DefectError(
             Reason.MISSING_COLUMN, f"no ivar or error in {column}; arms are joined by their inverse variance"
         )

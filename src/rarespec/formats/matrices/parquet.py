@@ -121,7 +121,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
 
 def _spectrum_per_row(parquet: pq.ParquetFile, roles: Roles, origin: Origin) -> Iterator[Found]:
     schema = parquet.schema_arrow
-    axis = None if roles.wavelength else Axis.in_metadata(metadata_of(schema), origin.options.air, schema.names)
+    axis = None if roles.wavelength else Axis.in_metadata(metadata_of(schema), origin.options, schema.names)
     scalars = [name for name in scalar_columns(schema) if name not in roles.used]
     for name in roles.used:
         if not is_vector(schema.field(name).type):

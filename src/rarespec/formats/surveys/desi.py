@@ -96,7 +96,8 @@ def join_cameras(
     bad = np.ones((n, n_pixels), bool)
     done = 0
     for camera, start in zip(cameras, starts, strict=True):
-        new_flux, new_ivar = native(camera.flux), native(camera.ivar)
+        with np.errstate(over="ignore"):  # what float32 cannot hold, or holds as 0, is bad
+            new_flux, new_ivar = (native(values).astype(np.float32) for values in (camera.flux, camera.ivar))
         new_bad = bad_pixels(new_flux, new_ivar, camera.mask != 0)
         # Cameras come bluest first, so only the first pixels of a camera can overlap what is joined already.
         n_shared = max(done - start, 0)

@@ -54,7 +54,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     cards = {**own_cards(source.hdus[0].header), **own_cards(hdu.header)}
     catalogue = generic_catalogue({key: [value] for key, value in cards.items()}, source.name, [stem_of(source.path)])
     catalogue |= {"survey": [str(cards.get("instrume") or "ESO")]}
-    yield from spectrum_of_arrays(source, row[wave], arrays, catalogue, hdu.header.string(f"TUNIT{place}"), air)
+    unit = hdu.header.string(f"TUNIT{place}")
+    yield from spectrum_of_arrays(source, row[wave], arrays, catalogue, unit, air, options.wavelength_unit)
 
 
 READER = Reader("eso-sdp", Container.FITS, recognises, read, "ESO phase 3 spectrum: a row of arrays WAVE, FLUX, ERR")

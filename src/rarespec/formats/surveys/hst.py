@@ -7,13 +7,12 @@ that the header's SDQFLAGS calls serious make a pixel bad, as does a DQ_WGT of 0
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rarespec.formats.columns import generic_catalogue, number_ids, own_cards, stem_of
 from rarespec.formats.fits.blocks import Hdu
+from rarespec.formats.orders import JOINED, Pixels, join_rows
 from rarespec.formats.pixels import flags, has_bits, numbers
 from rarespec.formats.reader import Found, Reader, ReadOptions, noted
 from rarespec.formats.source import Container, Source
@@ -25,9 +24,6 @@ ROW_NAMES = ("SEGMENT", "SPORDER")
 """One of these columns names the row: a segment of COS, an order of STIS."""
 SERIOUS = 31743
 """SDQFLAGS of STIS, for a header that does not have them: all flags but those of small blemishes."""
-JOINED = "segments or orders of a spectrum joined, overlaps cut in their middle"
-
-Pixels = dict[str, NDArray[Any]]
 """wavelength, flux, error and mask of one or more rows."""
 
 
@@ -92,19 +88,6 @@ def _rows(hdu: Hdu) -> list[Pixels]:
     if not found:
         raise DefectError(Reason.EMPTY, f"{hdu.label} has no row with wavelengths")
     return sorted(found, key=lambda row: row["wavelength"][0])
-
-
-def join_rows(rows: list[Pixels]) -> Pixels:
-    """Join rows, the bluest first; where two overlap, each keeps its pixels up to the middle of the overlap."""
-    kept = [rows[0]]
-    for row in rows[1:]:
-        last = kept[-1]
-        middle = (last["wavelength"][-1] + row["wavelength"][0]) / 2
-        if row["wavelength"][-1] <= last["wavelength"][-1]:
-            continue  # wholly inside the row before
-        kept[-1] = {name: values[last["wavelength"] < middle] for name, values in last.items()}
-        kept.append({name: values[row["wavelength"] >= middle] for name, values in row.items()})
-    return {name: np.concatenate([row[name] for row in kept]) for name in rows[0]}
 
 
 READER = Reader("hst-x1d", Container.FITS, recognises, read, "HST x1d of COS and STIS, segments or orders joined")

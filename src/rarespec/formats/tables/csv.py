@@ -7,19 +7,25 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.formats.columns import FLUX, IDS, MASK, Column, Roles, find
+from rarespec.formats.columns import ANY_WAVELENGTH, ERROR, FLUX, IDS, IVAR, MASK, VARIANCE, Column, Roles, find
+from rarespec.formats.pixels import float_of
 from rarespec.formats.reader import Found, ReadOptions, faults_of, noted
+from rarespec.formats.sniffing import MARKS
 from rarespec.formats.source import Source, SourceFile
 from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
 from rarespec.formats.tables.memory_table import HEADERLESS_COLUMNS, Table, Wide, spectra_of_table
+from rarespec.formats.wavelength import is_unit
 from rarespec.spectrum import DefectError, Reason
+
+ON_PIXELS = (*FLUX, *ANY_WAVELENGTH, *IVAR, *ERROR, *VARIANCE, *MASK)
+"""Names of the columns that make a spectrum."""
 
 # ---- Cells of a CSV file: what kind of value a column holds, and its value.
 
@@ -57,7 +63,7 @@ VALUE_OF: dict[str, Callable[[str], Any]] = {
     "blank": lambda cell: None,
     "truth": _blank_or(lambda cell: cell.strip().lower() == "true"),
     "whole": _blank_or(int),
-    "number": _blank_or(float),
+    "number": _blank_or(float_of),
     "text": lambda cell: cell.strip() or None,
 }
 
@@ -69,7 +75,7 @@ def value_of(cell: str) -> Any:
 
 def all_numbers(cells: list[str]) -> bool:
     try:
-        return bool([float(cell) for cell in cells])
+        return bool([float_of(cell) for cell in cells])
     except ValueError:
         return False
 
@@ -89,7 +95,7 @@ def _number(cell: str, name: str) -> float:
     if word in TRUTH and name.lower() in MASK:
         return TRUTH[word]
     try:
-        return float(cell)
+        return float_of(cell)
     except ValueError:
         raise DefectError(Reason.CORRUPT, f"{cell[:20]!r} among the numbers of {name}") from None
 
@@ -97,7 +103,10 @@ def _number(cell: str, name: str) -> float:
 # ---- An open CSV file, separated by commas, semicolons, tabs, bars or blanks, with remarks above its header.
 
 
-REMARK = re.compile(r"#\s*([A-Za-z_]\w*)\s*[:=]\s*(\S.*)")
+REMARK = re.compile(r"[#;%!]+\s*([A-Za-z_]\w*)\s*[:=]\s*(\S.*)")
+NAME_AND_UNIT = re.compile(r"(\S.*?)\s*[(\[]([^()\[\]]*)[)\]]")
+"""wavelength (nm) or wavelength[nm]."""
+WORD_AND_UNIT = re.compile(r"[^\s(\[]+(?:\s*[(\[][^()\[\]]*[)\]])?")
 
 LONGEST_LINE = 16 << 20
 """Characters; a line is held whole. A spectrum of a million pixels needs less."""
@@ -114,6 +123,8 @@ class Csv:
     rows: Iterator[list[str]]
     n_numbers: int = 0
     """Columns of the first line that is no remark, if it holds only numbers."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """Units that stand in brackets behind the names of columns."""
 
 
 def open_csv(source: Source, names: list[str] | None = None) -> Csv:
@@ -122,7 +133,7 @@ def open_csv(source: Source, names: list[str] | None = None) -> Csv:
     remarks: list[str] = []
     lines = _limit_lines(text)
     for line in lines:
-        if line.strip() and not line.startswith("#"):
+        if line.strip() and not line.lstrip().startswith(MARKS):
             break
         remarks.append(line.strip())
     else:
@@ -131,12 +142,37 @@ def open_csv(source: Source, names: list[str] | None = None) -> Csv:
     if names is not None:
         return Csv(names, _remarks(remarks), _rows(_cells(_then(line, lines), delimiter), len(names)))
     names = next(_cells([line], delimiter))
+    if delimiter is None and not all_numbers(names):
+        names = WORD_AND_UNIT.findall(line)
     n_numbers = len(names) if all_numbers(names) else 0
-    above = next(_cells([remarks[-1].lstrip("# ")], delimiter), []) if remarks else []
-    if all_numbers(names) and len(above) == len(names) and not all_numbers(above):
+    if n_numbers and (above := _names_above(remarks, delimiter, n_numbers)):
         names, lines = above, _then(line, lines)
     rows = _rows(_cells(lines, delimiter), len(names))
-    return Csv([name.strip() for name in names], _remarks(remarks), rows, n_numbers)
+    names, units = _apart(names)
+    return Csv(names, _remarks(remarks), rows, n_numbers, units)
+
+
+def _names_above(remarks: list[str], delimiter: str | None, n: int) -> list[str]:
+    """The names in the last remark above the numbers, if it has as many words, perhaps with units in brackets."""
+    if not remarks:
+        return []
+    text = remarks[-1].lstrip("#;%! ")
+    for cells in (next(_cells([text], delimiter), []), WORD_AND_UNIT.findall(text)):
+        if len(cells) == n and not all_numbers(cells):
+            return cells
+    return []
+
+
+def _apart(names: list[str]) -> tuple[list[str], dict[str, str]]:
+    """Names without the units that stand in brackets behind them, where these are columns of a spectrum; the units."""
+    names = [name.strip() for name in names]
+    found = {name: match for name in names if (match := NAME_AND_UNIT.fullmatch(name))}
+    short = {name: match[1] for name, match in found.items() if match[1].lower() in ON_PIXELS}
+    if len({short.get(name, name).lower() for name in names}) < len(names):
+        return names, {}
+    units = {new: found[name][2] for name, new in short.items()}
+    units = {new: unit for new, unit in units.items() if new.lower() not in ANY_WAVELENGTH or is_unit(unit)}
+    return [short.get(name, name) for name in names], units
 
 
 def _limit_lines(text: io.TextIOWrapper) -> Iterator[str]:
@@ -152,7 +188,7 @@ def _then(first: T, rest: Iterable[T]) -> Iterator[T]:
 
 
 def _cells(lines: Iterable[str], delimiter: str | None) -> Iterator[list[str]]:
-    lines = (line for line in lines if not line.startswith("#"))
+    lines = (line for line in lines if not line.lstrip().startswith("#"))
     if delimiter is None:
         return (line.split() for line in lines)
     return csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
@@ -224,14 +260,14 @@ def _pixel_table(opened: Csv) -> Table:
         for name, place in places.items():
             parts[name].append(numbers_in([row[place] for row in block], name))
     columns: dict[str, Column] = {name: np.concatenate(arrays) for name, arrays in parts.items()}
-    return Table(columns, {}, opened.meta)
+    return Table(columns, dict(opened.units), opened.meta)
 
 
 def _spectra_of_wide_csv(source: Source, options: ReadOptions) -> Iterator[Found]:
     with faults_of("CSV"):
         opened = open_csv(source)
         wide = Wide.among(opened.names)
-        axis = wide.axis(opened.meta, options.air, opened.names)
+        axis = wide.axis(opened.meta, options, opened.names)
         n, kinds = survey_columns(opened, wide.names)
         rows = open_csv(source).rows
     if n == 0:

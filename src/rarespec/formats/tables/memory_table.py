@@ -63,15 +63,15 @@ class Wide:
         ivar, error, mask = (f"<{role}>" if role in self.columns else None for role in ("ivar", "error", "mask"))
         return Roles("<flux>", ivar=ivar, error=None if ivar else error, mask=mask)
 
-    def axis(self, meta: Mapping[str, Any], air: bool, names: Iterable[str]) -> Axis:
+    def axis(self, meta: Mapping[str, Any], options: ReadOptions, names: Iterable[str]) -> Axis:
         """Find the wavelengths: in the metadata, else in the names of the columns.
 
         Parameters
         ----------
         meta : mapping
             What the header of the table says; `wavelength_unit` is the unit of the names too.
-        air : bool
-            Whether wavelengths are in air.
+        options : ReadOptions
+            How the user wants wavelengths read.
         names : iterable of str
             Columns of the table, for the message if there are no wavelengths.
 
@@ -86,8 +86,9 @@ class Wide:
             If columns are only numbered and the metadata have no wavelengths, or these make no sense.
         """
         if find(meta, ANY_WAVELENGTH) or self.wavelength is None:
-            return Axis.in_metadata(meta, air, names)
-        return Axis.of(self.wavelength, unit=meta.get("wavelength_unit"), air=air)
+            return Axis.in_metadata(meta, options, names)
+        unit = meta.get("wavelength_unit")
+        return Axis.of(self.wavelength, unit=unit, air=options.air, spare_unit=options.wavelength_unit)
 
 
 def _are_row_numbers(pixels: list[str]) -> bool:
@@ -145,11 +146,14 @@ def spectra_of_table(table: Table, source: Source, options: ReadOptions) -> Iter
 
 def _one_spectrum(table: Table, source: Source, options: ReadOptions) -> Iterator[Found]:
     roles = Roles.among(table.columns)
-    block: dict[str, Column] = {name: table.columns[name][np.newaxis] for name in roles.used}  # type: ignore[call-overload]
-    block |= {key: [value] for key, value in table.meta.items() if isinstance(value, str | int | float)}
-    axis = None if roles.wavelength else Axis.in_metadata(table.meta, options.air, table.columns)
+    block: dict[str, Column] = {
+        key: [value] for key, value in table.meta.items() if isinstance(value, str | int | float)
+    }
+    block |= {name: table.columns[name][np.newaxis] for name in roles.used}  # type: ignore[call-overload]
+    axis = None if roles.wavelength else Axis.in_metadata(table.meta, options, table.columns)
     unit = table.units.get(roles.wavelength or "", table.meta.get("wavelength_unit"))
-    yield from stacks_of_rows(block, roles, Origin(source, options, single=True), 0, axis, unit)
+    origin = Origin(source, options, single=True, units=table.units)
+    yield from stacks_of_rows(block, roles, origin, 0, axis, unit)
 
 
 def _vectors_per_row(table: Table, source: Source, options: ReadOptions) -> Iterator[Found]:
@@ -157,11 +161,12 @@ def _vectors_per_row(table: Table, source: Source, options: ReadOptions) -> Iter
     for name in roles.used:
         if not is_vector(table.columns[name]):
             raise DefectError(Reason.LAYOUT, f"{roles.flux} has vectors, but {name} does not")
-    axis = None if roles.wavelength else Axis.in_metadata(table.meta, options.air, table.columns)
+    axis = None if roles.wavelength else Axis.in_metadata(table.meta, options, table.columns)
     unit = table.units.get(roles.wavelength or "")
     columns = {name: _rows_of(column) for name, column in table.columns.items()}
     columns = {name: column for name, column in columns.items() if name in roles.used or not is_vector(column)}
-    yield from _in_blocks(columns, roles, source, options, axis, unit)
+    origin = Origin(source, options, single=table.n_rows == 1, units=table.units)
+    yield from _in_blocks(columns, roles, origin, axis, unit)
 
 
 def _rows_of(column: Column) -> Column:
@@ -172,7 +177,7 @@ def _rows_of(column: Column) -> Column:
 
 def _columns_per_wavelength(table: Table, source: Source, options: ReadOptions) -> Iterator[Found]:
     wide = Wide.among(list(table.columns))
-    axis = wide.axis(table.meta, options.air, table.columns)
+    axis = wide.axis(table.meta, options, table.columns)
     columns: dict[str, Column] = {
         f"<{role}>": np.ma.stack([np.ma.asarray(table.columns[name]) for name in names], axis=1)
         for role, names in wide.columns.items()
@@ -180,19 +185,14 @@ def _columns_per_wavelength(table: Table, source: Source, options: ReadOptions) 
     columns |= {
         name: column for name, column in table.columns.items() if name not in wide.names and not is_vector(column)
     }
-    yield from _in_blocks(columns, wide.roles, source, options, axis)
+    origin = Origin(source, options, single=table.n_rows == 1, units=table.units)
+    yield from _in_blocks(columns, wide.roles, origin, axis)
 
 
 def _in_blocks(
-    columns: Mapping[str, Column],
-    roles: Roles,
-    source: Source,
-    options: ReadOptions,
-    axis: Axis | None,
-    unit: str | None = None,
+    columns: Mapping[str, Column], roles: Roles, origin: Origin, axis: Axis | None, unit: str | None = None
 ) -> Iterator[Found]:
     n = len(columns[roles.flux])
-    origin = Origin(source, options, single=n == 1)
     for first, last in blocks(n, len(axis.wavelength) if axis else 1):
         block = {name: column[first:last] for name, column in columns.items()}
         yield from stacks_of_rows(block, roles, origin, first, axis, unit)

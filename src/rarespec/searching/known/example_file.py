@@ -12,7 +12,7 @@ from rarespec.formats.catalogue import is_catalogue
 from rarespec.formats.columns import ANY_WAVELENGTH, FLUX, find
 from rarespec.formats.contained import USUAL_LIMITS, read_contained
 from rarespec.formats.fits.blocks import Hdu
-from rarespec.formats.reader import Found, faults_of
+from rarespec.formats.reader import Found, ReadOptions, faults_of
 from rarespec.formats.readers import FALLBACK
 from rarespec.formats.tables.csv import BLANKS
 from rarespec.formats.tables.memory_table import HEADERLESS_COLUMNS, Wide
@@ -132,13 +132,13 @@ class Unusable:
 ExampleInput = ExampleTable | Spectra | Noted | Unusable
 
 
-def examples_in(path: str | os.PathLike[str]) -> Iterator[ExampleInput]:
+def examples_in(path: str | os.PathLike[str], options: ReadOptions) -> Iterator[ExampleInput]:
     """Read what one file holds, in its order, in a process of its own; a bad file yields its reason, no error."""
-    for found in read_contained(_examples_here, None, path, USUAL_LIMITS):
+    for found in read_contained(_examples_here, options, path, USUAL_LIMITS):
         yield unusable(found) if isinstance(found, Defect) else found
 
 
-def _examples_here(_: None, path: str) -> Iterator[ExampleInput]:
+def _examples_here(options: ReadOptions, path: str) -> Iterator[ExampleInput]:
     try:
         with Source(path) as source, faults_of("table"):
             table = None if _holds_spectra(source) else _table_in(source)
@@ -146,7 +146,7 @@ def _examples_here(_: None, path: str) -> Iterator[ExampleInput]:
         yield Unusable(f"{printable(os.fspath(path))}: {error.reason}: {error.detail}")
         return
     if table is None:
-        yield from map(_as_input, read_here(path))
+        yield from map(_as_input, read_here(path, options=options))
     else:
         yield table
 

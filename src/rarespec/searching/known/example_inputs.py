@@ -15,6 +15,7 @@ import numpy as np
 
 from rarespec.formats.columns import ids_of, python_values
 from rarespec.formats.contained import end_readers
+from rarespec.formats.reader import WAVELENGTH_UNITS, ReadOptions
 from rarespec.formats.source import is_zarr
 from rarespec.searching.known.example_file import ExampleInput, Unusable, examples_in, unusable
 from rarespec.searching.known.example_table import ExampleTable, find_used_columns
@@ -159,14 +160,22 @@ SUFFIXES = (
 """What ends like this and is no id of the survey was meant as a file."""
 
 
-def read_examples(known: Any, survey: Survey) -> Iterator[ExampleInput]:
+def read_examples(known: Any, survey: Survey, options: ReadOptions | None = None) -> Iterator[ExampleInput]:
     """Yield examples in the order given; ids are looked up together, since each look at a large survey takes time."""
+    options = options or ReadOptions()
     try:
         for is_word, items in groupby(_unpack_examples(known), lambda item: isinstance(item, str)):
             group = list(items)
-            yield from _of_words(group, survey) if is_word else _of_objects(group)
+            yield from _of_words(group, survey, options) if is_word else _of_objects(group, options)
     finally:
         end_readers()
+
+
+def options_of(survey: Survey) -> ReadOptions:
+    """How files of examples are read: those that name no unit of wavelength as the files of the survey were."""
+    reading = next((entry["reading"] for entry in reversed(survey.manifest.provenance) if "reading" in entry), None)
+    unit = reading.get("wavelength_unit") if isinstance(reading, dict) else None
+    return ReadOptions(wavelength_unit=unit if unit in WAVELENGTH_UNITS else None)
 
 
 def _unpack_examples(known: Any) -> Iterator[Any]:
@@ -204,14 +213,14 @@ def _word(value: Any) -> Iterator[str | Unusable]:
 # --- words
 
 
-def _of_words(words: list[str], survey: Survey) -> Iterator[ExampleInput]:
+def _of_words(words: list[str], survey: Survey, options: ReadOptions) -> Iterator[ExampleInput]:
     """Read ids, files, and several of them with commas. An id of the survey is never taken for a file."""
     pieces = [piece.strip() for word in words for piece in (word, *word.split(","))]
     known = {piece for piece, row in zip(pieces, survey.rows_of(pieces), strict=True) if row >= 0}
     for is_file, group in groupby(_pieces(words, known), lambda piece: _is_file(piece, known)):
         if is_file:
             for path in group:
-                yield from _of_path(path)
+                yield from _of_path(path, options)
         else:
             yield ExampleTable.of_ids(list(group))
 
@@ -230,20 +239,20 @@ def _ends_like_a_file(word: str) -> bool:
     return word.lower().endswith(SUFFIXES)
 
 
-def _of_path(path: str | os.PathLike[str]) -> Iterator[ExampleInput]:
+def _of_path(path: str | os.PathLike[str], options: ReadOptions) -> Iterator[ExampleInput]:
     name = os.fspath(path)
     if not os.path.exists(name) and not glob.has_magic(name):
         yield Unusable(f"{name}: no such file; check the path")
     elif (os.path.isdir(name) and not is_zarr(Path(name))) or not os.path.exists(name):
-        yield from _of_several(name)
+        yield from _of_several(name, options)
     else:
-        yield from examples_in(name)
+        yield from examples_in(name, options)
 
 
-def _of_several(directory_or_pattern: str) -> Iterator[ExampleInput]:
+def _of_several(directory_or_pattern: str, options: ReadOptions) -> Iterator[ExampleInput]:
     """All that is in a directory or fits a pattern. Surveys keep catalogues beside spectra, which name no examples."""
     inputs = list(input_files([os.path.join(".", directory_or_pattern)]))
-    found = [given for file in inputs for given in _of_input(file)]
+    found = [given for file in inputs for given in _of_input(file, options)]
     among_spectra = any(isinstance(given, Spectra) for given in found)
     for given in found:
         if among_spectra and isinstance(given, ExampleTable):
@@ -256,33 +265,33 @@ def _of_several(directory_or_pattern: str) -> Iterator[ExampleInput]:
         yield Unusable(f"{directory_or_pattern}: no files found")
 
 
-def _of_input(file: str | Defect | Skipped) -> Iterator[ExampleInput]:
+def _of_input(file: str | Defect | Skipped, options: ReadOptions) -> Iterator[ExampleInput]:
     if isinstance(file, Defect):
         yield unusable(file)
     elif isinstance(file, Skipped):
         yield Unusable(f"{file.source}: skipped ({file.reason})")
     else:
-        yield from examples_in(file)
+        yield from examples_in(file, options)
 
 
 # --- objects
 
 
-def _of_objects(items: Iterable[Any]) -> Iterator[ExampleInput]:
+def _of_objects(items: Iterable[Any], options: ReadOptions) -> Iterator[ExampleInput]:
     for item in items:
         try:
-            yield from _of_object(item)
+            yield from _of_object(item, options)
         except DefectError as error:
             yield Unusable(f"the {type(item).__name__} given: {error.reason}: {error.detail}")
 
 
-def _of_object(item: Any) -> Iterator[ExampleInput]:
+def _of_object(item: Any, options: ReadOptions) -> Iterator[ExampleInput]:
     if isinstance(item, Unusable | Spectra):
         yield item
     elif isinstance(item, Spectrum):
         yield alone(item)
     elif isinstance(item, os.PathLike):
-        yield from _of_path(item)
+        yield from _of_path(item, options)
     elif _is_sky_coord(item):
         sky = item.icrs
         yield ExampleTable.of_positions(np.atleast_1d(sky.ra.deg), np.atleast_1d(sky.dec.deg), "the positions given")

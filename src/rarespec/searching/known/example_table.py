@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from rarespec.formats.catalogue import COMMON, KEYS
 from rarespec.formats.columns import IDS, NUMBERS, find, ids_of, python_values
-from rarespec.formats.positions import degrees_of, is_sexagesimal
+from rarespec.formats.positions import IN_HOURS, degrees_of, is_sexagesimal
 from rarespec.searching.crossmatch import is_position
 from rarespec.spectrum import DefectError, Reason
 
-IN_HOURS = ("ra_hours", "ra_hour", "ra_h", "rah")
-"""Names that say that right ascensions are in hours."""
 RA = (*NUMBERS["ra"], *COMMON["ra"], *IN_HOURS)
 DEC = (*NUMBERS["dec"], *COMMON["dec"])
 COMPOSITE = tuple((names, build) for names, build in KEYS if len(names) > 1)

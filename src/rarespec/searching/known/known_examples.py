@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rarespec.errors import UsageError
 from rarespec.searching.known.example_file import ExampleInput, Unusable
-from rarespec.searching.known.example_inputs import Matching, on_grid, read_examples, stack_spectra
+from rarespec.searching.known.example_inputs import Matching, on_grid, options_of, read_examples, stack_spectra
 from rarespec.searching.known.example_rows import ExampleRows
 from rarespec.searching.known.example_table import ExampleTable
 from rarespec.searching.request import check_radius
@@ -86,7 +86,7 @@ def examples_of(
     if not len(survey):
         raise UsageError(f"{survey.path}: the survey is empty; add spectra with `rarespec ingest`")
     gathering = _Gathering(survey, radius_arcsec, Matching(survey, resolution))
-    for given in read_examples(known, survey):
+    for given in read_examples(known, survey, options_of(survey)):
         gathering.add(given)
     examples = gathering.examples()
     if not examples.ids:

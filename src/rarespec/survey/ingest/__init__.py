@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rarespec.formats.contained import USUAL_LIMITS, read_limits
-from rarespec.formats.reader import ReadOptions
+from rarespec.formats.reader import SDSS_BAD_BITS, ReadOptions
 from rarespec.spectrum import Resolution, WavelengthGrid
 from rarespec.survey.engine_for import AnyEngine
 from rarespec.survey.fit_of_grid import fits_of
+from rarespec.survey.hours import ask_about_hours
 from rarespec.survey.ingest.first_files import grid_of_text
 from rarespec.survey.ingest.reading import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
@@ -25,6 +26,10 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 class GridWarning(UserWarning):
     """The grid of the survey leaves out a part of the spectra; `rarespec info` says how much."""
+
+
+class HoursWarning(UserWarning):
+    """Right ascensions look like hours; a survey takes numbers without a unit for degrees."""
 
 
 class DefectsWarning(UserWarning):
@@ -46,6 +51,7 @@ def ingest(
     time_limit: float = USUAL_LIMITS.seconds,
     memory_limit: float = USUAL_LIMITS.memory / 1e9,
     resolution: float | str | None = None,
+    wavelength_unit: str | None = None,
 ) -> Survey:
     """Read survey files into a survey on disk, which is made or grown.
 
@@ -86,6 +92,9 @@ def ingest(
     resolution : float or str, optional
         Resolving power of the spectra, 2000, or the width of their lines, ``"1.8A"``. Examples of another instrument
         are smoothed to it by a search.
+    wavelength_unit : str, optional
+        Unit of the wavelengths in files that name none: ``"A"``, ``"nm"`` or ``"um"``. By default the size of the
+        numbers decides.
 
     Returns
     -------
@@ -113,7 +122,7 @@ def ingest(
     >>> len(survey)
     3
     """
-    reading = ReadOptions(air=air) if sdss_bad_bits is None else ReadOptions(air=air, sdss_bad_bits=sdss_bad_bits)
+    reading = ReadOptions(air, SDSS_BAD_BITS if sdss_bad_bits is None else sdss_bad_bits, wavelength_unit)
     limits = read_limits(time_limit, memory_limit)
     sharpness = None if resolution is None else Resolution.parse(resolution)
     options = IngestOptions(None, rest_frame, format, None, reading, limits, sharpness)
@@ -129,6 +138,8 @@ def ingest(
     for fit in fits_of(survey):
         if fit.outside >= WORTH_A_WARNING:
             warnings.warn(fit.in_words()[0], GridWarning, stacklevel=2)
+    if question := ask_about_hours(survey):
+        warnings.warn(question, HoursWarning, stacklevel=2)
     return survey
 
 

@@ -1,0 +1,212 @@
+"""Files of instruments that no reader was written for: each is read rightly, or refused in words that help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from astropy import units as u
+from astropy.io import fits
+from astropy.table import Table
+
+from rarespec.formats import read_here
+from rarespec.spectrum import Defect, Noted, Spectra
+
+N = 50
+WAVELENGTH = np.linspace(4000.0, 9000.0, N)
+FLUX = 2 + np.sin(np.arange(N) / 5)
+ERROR = np.full(N, 0.1)
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def only_spectrum(path: Path) -> Spectra:
+    found = list(read_here(path))
+    assert not [item for item in found if isinstance(item, Defect)], found
+    (stack,) = (item for item in found if isinstance(item, Spectra))
+    return stack
+
+
+def notes(path: Path) -> str:
+    return "; ".join(item.note for item in read_here(path) if isinstance(item, Noted))
+
+
+def only_defect(path: Path) -> str:
+    (defect,) = read_here(path)
+    assert isinstance(defect, Defect), defect
+    return defect.detail
+
+
+# ---- Names of columns.
+
+
+@pytest.mark.parametrize(
+    ("wavelength", "flux", "error"),
+    [
+        ("LAMBDA", "FLUX_REDUCED", "ERR_REDUCED"),
+        ("WAVE", "SPEC", "SIG"),
+        ("wl", "fl", "unc"),
+        ("wvl", "intensity", "std"),
+    ],
+)
+def test_columns_of_other_names(wavelength: str, flux: str, error: str, tmp_path: Path) -> None:
+    Table({wavelength: WAVELENGTH, flux: FLUX, error: ERROR}).write(tmp_path / "a.fits")
+    stack = only_spectrum(tmp_path / "a.fits")
+    assert np.allclose(stack.wavelength, WAVELENGTH) and np.allclose(stack.flux[0], FLUX)
+    assert stack.ivar is not None and np.allclose(stack.ivar, 100)
+
+
+def test_a_column_of_logarithms(tmp_path: Path) -> None:
+    Table({"log_wave": np.log10(WAVELENGTH), "flux": FLUX}).write(tmp_path / "a.csv")
+    assert np.allclose(only_spectrum(tmp_path / "a.csv").wavelength, WAVELENGTH)
+
+
+@pytest.mark.parametrize("ending", ["fits", "csv", "ecsv"])
+def test_a_variance_is_an_error(ending: str, tmp_path: Path) -> None:
+    """It was left out without a word."""
+    Table({"wavelength": WAVELENGTH, "flux": FLUX, "variance": ERROR**2}).write(tmp_path / f"a.{ending}")
+    stack = only_spectrum(tmp_path / f"a.{ending}")
+    assert stack.ivar is not None and np.allclose(stack.ivar, 100)
+
+
+def test_a_fits_file_that_nobody_knows_is_described(tmp_path: Path) -> None:
+    Table({"x": WAVELENGTH, "y": FLUX}).write(tmp_path / "a.fits")
+    assert "HDU 1 has columns x, y; call them wavelength and flux" in only_defect(tmp_path / "a.fits")
+
+
+def test_metadata_of_the_name_of_a_column_do_not_replace_it(tmp_path: Path) -> None:
+    Table({"wavelength": WAVELENGTH, "flux": FLUX}, meta={"flux": "in counts"}).write(tmp_path / "a.ecsv")
+    assert np.allclose(only_spectrum(tmp_path / "a.ecsv").flux[0], FLUX)
+
+
+# ---- Units.
+
+
+@pytest.mark.parametrize("ending", ["fits", "ecsv"])
+@pytest.mark.parametrize("unit", [u.Hz, u.GHz])
+def test_flux_per_frequency_on_frequencies(unit: Any, ending: str, tmp_path: Path) -> None:
+    """The survey has flux per wavelength, on wavelengths."""
+    frequency = (WAVELENGTH * u.AA).to(unit, u.spectral())
+    errors = (np.full(N, 1e-27) * u.Unit("erg/(s cm2 AA)")).to(u.mJy, u.spectral_density(WAVELENGTH * u.AA))
+    flux = (1e-26 * FLUX * u.Unit("erg/(s cm2 AA)")).to(u.mJy, u.spectral_density(WAVELENGTH * u.AA))
+    Table({"frequency": frequency, "flux": flux, "error": errors}).write(tmp_path / f"a.{ending}")
+    stack = only_spectrum(tmp_path / f"a.{ending}")
+    assert np.allclose(stack.wavelength, WAVELENGTH, rtol=1e-10)
+    assert stack.ivar is not None
+    ratio = stack.flux[0] / FLUX
+    assert np.allclose(ratio, ratio[0], rtol=1e-5) and np.allclose(stack.ivar, stack.ivar[0, 0], rtol=1e-4)
+    assert "flux per frequency" in notes(tmp_path / f"a.{ending}")
+
+
+def test_wavenumbers(tmp_path: Path) -> None:
+    Table({"wavenumber": 1e8 / WAVELENGTH, "flux": FLUX}).write(tmp_path / "a.csv")
+    assert np.allclose(only_spectrum(tmp_path / "a.csv").wavelength, WAVELENGTH)
+
+
+def test_no_wavelength_is_longer_than_a_metre(tmp_path: Path) -> None:
+    """Frequencies in GHz whose unit nobody gave."""
+    Table({"freq": 3e18 / WAVELENGTH / 1e9, "flux": FLUX}).write(tmp_path / "a.csv")
+    assert "give their unit" in only_defect(tmp_path / "a.csv")
+
+
+# ---- Images.
+
+
+@pytest.mark.parametrize("name", ["WAVELENGTH", "LOGLAM"])
+def test_wavelengths_in_another_image(name: str, tmp_path: Path) -> None:
+    """Specutils took the numbers of the pixels for Angstrom."""
+    values = np.log10(WAVELENGTH) if name == "LOGLAM" else WAVELENGTH
+    images = [fits.PrimaryHDU(FLUX), fits.ImageHDU(values, name=name), fits.ImageHDU(ERROR**2, name="VARIANCE")]
+    fits.HDUList(images).writeto(tmp_path / "a.fits")
+    stack = only_spectrum(tmp_path / "a.fits")
+    assert np.allclose(stack.wavelength, WAVELENGTH) and np.allclose(stack.flux[0], FLUX) and stack.ids == ["a"]
+    assert stack.ivar is not None and np.allclose(stack.ivar, 100)
+
+
+@pytest.mark.parametrize("per_row", [False, True])
+def test_many_spectra_named_by_a_table(per_row: bool, tmp_path: Path) -> None:
+    wavelength = np.stack([WAVELENGTH, WAVELENGTH + 1, WAVELENGTH + 2]) if per_row else WAVELENGTH
+    images = [
+        fits.PrimaryHDU(),
+        fits.ImageHDU(np.stack([FLUX, 2 * FLUX, 3 * FLUX]), name="FLUX"),
+        fits.ImageHDU(wavelength, fits.Header({"BUNIT": "Angstrom"}), name="WAVELENGTH"),
+        fits.BinTableHDU(Table({"NAME": ["p", "q", "r"], "RA": [1.0, 2.0, 3.0]}), name="TARGETS"),
+    ]
+    fits.HDUList(images).writeto(tmp_path / "a.fits")
+    stacks = [item for item in read_here(tmp_path / "a.fits") if isinstance(item, Spectra)]
+    assert [id for stack in stacks for id in stack.ids] == ["p", "q", "r"]
+    assert np.allclose(stacks[-1].flux[-1], 3 * FLUX)
+    assert stacks[-1].wavelength[0] == pytest.approx(4002 if per_row else 4000)
+
+
+def test_an_image_without_wavelengths_is_refused(tmp_path: Path) -> None:
+    fits.PrimaryHDU(FLUX).writeto(tmp_path / "a.fits")
+    assert "an image of 50 without wavelengths" in only_defect(tmp_path / "a.fits")
+
+
+def multispec(starts: list[float]) -> fits.PrimaryHDU:
+    step = 1.0
+    words = [f'spec{i + 1} = "{i + 1} {90 - i} 0 {start} {step} {N} 0. 1. 2."' for i, start in enumerate(starts)]
+    text = "wtype=multispec " + " ".join(words)
+    header = fits.Header({"CTYPE1": "MULTISPE", "WAT1_001": "wtype=multispec units=angstroms"})
+    for n, at in enumerate(range(0, len(text), 68), 1):
+        header[f"WAT2_{n:03d}"] = text[at : at + 68]
+    return fits.PrimaryHDU(np.stack([np.full(N, start) + np.arange(N) for start in starts]), header)
+
+
+def test_the_orders_of_an_echelle_are_one_spectrum(tmp_path: Path) -> None:
+    multispec([5080.0, 5040.0, 5000.0]).writeto(tmp_path / "a.fits")  # orders fall in wavelength, and overlap
+    stack = only_spectrum(tmp_path / "a.fits")
+    assert stack.ids == ["a"] and stack.wavelength[[0, -1]].tolist() == [5000.0, 5129.0]
+    assert np.allclose(stack.flux[0], stack.wavelength) and "joined" in notes(tmp_path / "a.fits")
+
+
+def test_fibres_are_not(tmp_path: Path) -> None:
+    multispec([5000.0, 5001.0, 5002.0]).writeto(tmp_path / "a.fits")
+    stacks = [item for item in read_here(tmp_path / "a.fits") if isinstance(item, Spectra)]
+    assert len(stacks) == 3
+
+
+# ---- Text.
+
+
+def lines_of(*columns: Any, form: str = "{:.4f}", between: str = " ") -> str:
+    return "".join(between.join(form.format(value) for value in row) + "\n" for row in zip(*columns, strict=True))
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["; reduced by hand\n", "% lambda flux\n", "! a\n! b\n", "  # indented\n", "# wave [A]  flux [erg/s/cm2/A]\n"],
+)
+def test_remarks_of_all_kinds(head: str, tmp_path: Path) -> None:
+    (tmp_path / "a.dat").write_text(head + lines_of(WAVELENGTH, FLUX))
+    stack = only_spectrum(tmp_path / "a.dat")
+    assert np.allclose(stack.wavelength, WAVELENGTH, atol=1e-3) and np.allclose(stack.flux[0], FLUX, atol=1e-3)
+
+
+def test_units_behind_the_names(tmp_path: Path) -> None:
+    head = "wavelength (um),flux (W/m2/um),uncertainty\n"
+    (tmp_path / "a.csv").write_text(head + lines_of(100 * WAVELENGTH, FLUX, ERROR, between=","))
+    stack = only_spectrum(tmp_path / "a.csv")
+    assert np.allclose(stack.wavelength, 1e6 * WAVELENGTH) and stack.ivar is not None  # as it says, whatever the size
+    (tmp_path / "b.csv").write_text("wave (vac),flux (normalised)\n" + lines_of(WAVELENGTH, FLUX, between=","))
+    assert np.allclose(only_spectrum(tmp_path / "b.csv").wavelength, WAVELENGTH)
+
+
+def test_numbers_as_fortran_writes_them(tmp_path: Path) -> None:
+    text = lines_of(WAVELENGTH, FLUX, form="{:.8E}").replace("E", "D")
+    (tmp_path / "a.dat").write_text(text)
+    assert np.allclose(only_spectrum(tmp_path / "a.dat").flux[0], FLUX)
+
+
+@pytest.mark.parametrize(("encoding", "said"), [("utf-16", "UTF-16"), ("latin-1", "not UTF-8")])
+def test_letters_of_another_encoding(encoding: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("# Ångström\nwave,flux\n" + lines_of(WAVELENGTH, FLUX), encoding=encoding)
+    assert said in only_defect(tmp_path / "a.csv") and "save it as UTF-8" in only_defect(tmp_path / "a.csv")
+
+
+def test_a_matrix_that_stands_on_its_side(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", wavelength=WAVELENGTH, flux=np.ones((N, 3)))
+    assert only_defect(tmp_path / "a.npz").endswith("transpose it, one spectrum per row")
