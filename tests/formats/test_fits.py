@@ -101,6 +101,11 @@ def test_unreadable_value_is_a_defect_that_shows_the_card(value: str) -> None:
         header_of(f"KEY     = {value}")["KEY"]
 
 
+def test_a_text_that_goes_on_in_a_broken_card_is_a_defect() -> None:
+    with pytest.raises(DefectError, match="the text of KEY goes on in a card that cannot be read"):
+        header_of("KEY     = 'a long &'", "CONTINUE  = 'te\x01xt")["KEY"]
+
+
 # --- data
 
 

@@ -14,6 +14,7 @@ from formats import small_fits
 from rarespec.formats import Source, read_here
 from rarespec.formats.reader import MAX_ROWS, ReadOptions
 from rarespec.formats.readers import NOT_FITS, READERS, reader_by_name, reader_for
+from rarespec.formats.surveys.desi import CameraRows, join_cameras
 from rarespec.spectrum import Defect, Reason, Spectra
 from rarespec.spectrum.defect import Skipped
 from rarespec.spectrum.grid import air_to_vacuum
@@ -351,6 +352,12 @@ def test_desi_joins_cameras_by_weighted_mean(tmp_path: Path) -> None:
     assert np.flatnonzero(stack.bad[0]).tolist() == [1]
     assert np.flatnonzero(stack.bad[1]).tolist() == [17]
     assert stack.flux[1, 17] == data["B_FLUX"][3, 17]
+
+
+def test_an_inverse_variance_too_small_for_float32_is_bad() -> None:
+    one = np.ones((1, 3))
+    flux, ivar, bad = join_cameras([CameraRows(one, np.array([[1.0, 1e-60, 1.0]]), np.zeros((1, 3), int))], [0], 3)
+    assert bad.tolist() == [[False, True, False]] and (ivar[~bad] > 0).all() and np.isfinite(flux).all()
 
 
 def test_desi_joins_the_redrock_file_beside_it(tmp_path: Path) -> None:
