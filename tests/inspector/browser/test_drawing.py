@@ -177,7 +177,7 @@ def test_the_next_spectra_are_here_before_they_are_asked_for(visit: Visit) -> No
 
     visit.page.wait_for_load_state("networkidle")
     assert set(ahead) <= asked()
-    visit.page.route("**/api/spectrum*", lambda route: route.abort())
+    visit.answer("**/api/spectrum*", lambda route: route.abort())
     for key, id in zip("jjjkkkk", [*ahead[1:], ahead[2], ahead[1], None, ahead[0]], strict=True):
         visit.press(key)
         assert id is None or visit.selected == id

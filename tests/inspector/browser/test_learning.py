@@ -129,7 +129,7 @@ def test_after_a_re_rank_what_was_fetched_ahead_is_shown_until_the_newest_comes(
     visit.wait_until_saved(1)
     visit.page.wait_for_load_state("networkidle")
     held: list[Any] = []
-    visit.page.route("**/api/spectrum*", lambda route: held.append(route))
+    visit.answer("**/api/spectrum*", lambda route: held.append(route))
     visit.press("r")
     visit.see("#change").to_contain_text("with 1 yes")
     visit.press("j")

@@ -77,7 +77,7 @@ def test_an_answer_that_is_lost_is_asked_for_again_with_the_same_event(visit: Vi
         else:
             route.abort()
 
-    visit.page.route("**/api/labels", lose_the_first_answer)
+    visit.answer("**/api/labels", lose_the_first_answer)
     visit.press("y")
     visit.see("#saved").to_contain_text("saved: yes")
     assert len(bodies) == 2 and bodies[0] == bodies[1]
@@ -87,7 +87,7 @@ def test_an_answer_that_is_lost_is_asked_for_again_with_the_same_event(visit: Vi
 
 def test_labels_that_wait_outlast_a_reload(visit: Visit) -> None:
     visit.open_detail()
-    visit.page.route("**/api/labels", lambda route: route.abort())
+    visit.answer("**/api/labels", lambda route: route.abort())
     first = visit.selected
     visit.press("y")
     visit.see("#warning").to_be_visible()
@@ -103,7 +103,7 @@ def test_labels_that_wait_outlast_a_reload(visit: Visit) -> None:
 def test_a_label_is_not_lost_to_a_list_that_was_read_before_it(visit: Visit) -> None:
     visit.open_detail()
     held = []
-    visit.page.route("**/api/candidates?start=0&n=500", lambda route: held.append(route))
+    visit.answer("**/api/candidates?start=0&n=500", lambda route: held.append(route))
     visit.page.evaluate("() => window.dispatchEvent(new Event('focus'))")
     while not held:
         visit.page.evaluate("() => 0")  # while it waits for an answer, it hears of the request
@@ -129,7 +129,7 @@ def test_a_label_that_is_refused_is_told_and_taken_off(visit: Visit) -> None:
         "content_type": "application/json",
         "body": json.dumps({"error": "the disk is <b>full</b>"}),
     }
-    visit.page.route("**/api/labels", lambda route: route.fulfill(**refusal))
+    visit.answer("**/api/labels", lambda route: route.fulfill(**refusal))
     visit.press("y")
     visit.see("#notice-words").to_have_text(
         f"The label “yes” of {first} was refused and is NOT saved: the disk is <b>full</b>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,6 +91,13 @@ class Visit:
     def picture(self, canvas: str = "#spectrum") -> str:
         """All that is drawn there."""
         return self.page.locator(canvas).evaluate("canvas => canvas.toDataURL()")
+
+    def answer(self, pattern: str, handler: Callable[[Any], Any]) -> None:
+        """Let the test answer such requests, once the browser asks it; on a busy machine some slip through."""
+        self.page.route("**/is-it-asked", lambda route: route.fulfill(status=204))
+        self.page.route(pattern, handler)
+        while self.page.evaluate("async () => (await fetch('/is-it-asked')).status") != 204:
+            self.complaints.clear()
 
     def reload(self) -> None:
         self.page.reload()
