@@ -14,6 +14,7 @@ import pytest
 from experiment_results import made_up_results
 from rarespec.cli.experiment import command
 from rarespec.evaluation.experiment.setting import Setting
+from rarespec.mock.simulate import SkyChoice, simulate_survey
 
 DOCS = Path(__file__).parents[2] / "docs"
 FIELDS = {"rare": "rare", "np": "n_known", "method": None, "jobs": None, "out": None}
@@ -69,6 +70,7 @@ def outcomes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in ("carbon", "t102", "mock5"):
         (tmp_path / folder).mkdir()
         pq.write_table(pa.Table.from_pylist(rows), tmp_path / folder / "results.parquet")
+    simulate_survey(SkyChoice(120, (("carbon", 12),), seed=1), tmp_path / "all.survey", jobs=1)
     monkeypatch.chdir(tmp_path)
 
 
