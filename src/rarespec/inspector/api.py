@@ -15,9 +15,9 @@ from rarespec.inspector.gate import Secrets
 from rarespec.inspector.inspection import Inspection
 from rarespec.inspector.lines import sky_of, species_of
 from rarespec.inspector.listing import MOST as MOST_CANDIDATES
-from rarespec.inspector.listing import candidates_payload, disagreements_payload, others_payload
+from rarespec.inspector.listing import candidates_payload, column_units, disagreements_payload, others_payload
 from rarespec.inspector.request_body import body_of
-from rarespec.inspector.spectrum_payload import POINTS, thumbnails_of, yield_payload
+from rarespec.inspector.spectrum_payload import POINTS, yield_payload
 from rarespec.labels.campaign_progress import ORDERS
 from rarespec.labels.event import MAX_COMMENT, MAX_SPECTRUM, Label, LabelEvent
 from rarespec.storage.text import printable
@@ -55,6 +55,7 @@ class Api:
             "relearn_every": inspection.relearn_every,
             "species": species_of(inspection.lines),
             "sky": sky_of(inspection.survey),
+            "units": column_units(listing.ranking),
         }
         return PlainJSON(told)
 
@@ -74,14 +75,16 @@ class Api:
         ids = request.query_params.getlist("id")
         if not 1 <= len(ids) <= MOST_THUMBNAILS:
             raise RefusedError(400, f"give 1 to {MOST_THUMBNAILS} ids")
-        content = thumbnails_of(self._inspection.spectra(ids)).tobytes()
+        content = self._inspection.thumbnails(ids).tobytes()
         return Response(content, media_type=BINARY, headers={"X-Points": str(POINTS)})
 
     def spectrum(self, request: Request) -> Response:
-        ids = request.query_params.getlist("id")
-        if len(ids) != 1:
-            raise RefusedError(400, "give one id")
-        return Response(self._inspection.payload(ids[0]), media_type=BINARY)
+        return Response(self._inspection.payload(_one_id(request)), media_type=BINARY)
+
+    def place(self, request: Request) -> Response:
+        """Say where a spectrum is that the list does not have."""
+        inspection, id = self._inspection, _one_id(request)
+        return PlainJSON({"in_survey": id in inspection.survey, "known": id in inspection.campaign.known_ids})
 
     def yield_curve(self, request: Request) -> Response:
         return PlainJSON(yield_payload(self._inspection.listing.ranking.yield_curve))
@@ -138,6 +141,13 @@ class Api:
         order = (await body_of(request, ("order",))).one_of("order", ORDERS)
         await run_in_threadpool(self._inspection.set_order, order)
         return PlainJSON({"order": order})
+
+
+def _one_id(request: Request) -> str:
+    ids = request.query_params.getlist("id")
+    if len(ids) != 1:
+        raise RefusedError(400, "give one id")
+    return ids[0]
 
 
 def _whole(request: Request, name: str, otherwise: int, least: int) -> int:

@@ -120,6 +120,7 @@ def _api_routes(api: Api) -> list[Route]:
         "candidates": api.candidates,
         "thumbnails": api.thumbnails,
         "spectrum": api.spectrum,
+        "place": api.place,
         "yield": api.yield_curve,
         "progress": api.progress,
         "disagreements": api.disagreements,

@@ -9,10 +9,14 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rarespec.errors import UsageError
 from rarespec.inspector.answers import RefusedError
+from rarespec.inspector.known_thumbnails import known_thumbnails
 from rarespec.inspector.listing import Facts, LabelHistory, LabelsSoFar, Listing, listing_of
-from rarespec.inspector.spectrum_payload import Recent, SpectrumCache, spectrum_payload
+from rarespec.inspector.spectrum_payload import Recent, SpectrumCache, spectrum_payload, thumbnails_of
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_progress import CampaignProgress, Change
 from rarespec.labels.event import Label, LabelEvent
@@ -141,6 +145,12 @@ class Inspection:
     def spectra(self, ids: Sequence[str]) -> list[Spectrum]:
         self._require(ids)
         return self._spectra.fetch(ids)
+
+    def thumbnails(self, ids: Sequence[str]) -> NDArray[np.float32]:
+        """(2 n, 160): these spectra, then the known example that each of them resembles most."""
+        listing, rows = self._listing, thumbnails_of(self.spectra(ids))
+        nearest = [str(listing.facts.get(id, {}).get("nearest_known") or "") for id in ids]
+        return np.vstack([rows, known_thumbnails(listing.ranking, self._spectra, rows, nearest)])
 
     def payload(self, id: str) -> bytes:
         listing = self._listing

@@ -13,7 +13,6 @@ from rarespec.labels.event import Label, LabelEvent
 from rarespec.labels.log import LabelLog
 from rarespec.labels.merging import Merged, find_standing_labels, labels_left, last_label, merge_labels
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.report import sky_links
 
 Facts = dict[str, Any]
 """One row of the table of candidates: rank, id, ra, dec, class, subclass, z, snr, score, chance, ..."""
@@ -91,6 +90,12 @@ def table_rows(ranking: Ranking) -> dict[str, Facts]:
     columns = {name: ranking.table[name].tolist() for name in ranking.table.colnames}
     rows = zip(*columns.values(), strict=True)
     return {row["id"]: row for row in (dict(zip(columns, values, strict=True)) for values in rows)}
+
+
+def column_units(ranking: Ranking) -> dict[str, str]:
+    """Name of a column -> its unit, for those whose unit is known."""
+    units = {name: ranking.table[name].unit for name in ranking.table.colnames}
+    return {name: str(unit) for name, unit in units.items() if unit is not None}
 
 
 def _of_the_past(before: Facts | None, event: LabelEvent | None, now: Facts) -> Facts:
@@ -174,7 +179,7 @@ class LabelsSoFar:
             return self._said
 
 
-# ---- Candidates as the page lists them: the row of the table, what people said, and where to look on the sky.
+# ---- Candidates as the page lists them: the row of the table, and what people said.
 
 
 MOST = 1000
@@ -217,7 +222,6 @@ def _candidate(listing: Listing, said: LabelHistory, person: str, id: str, posit
         "label": own.label if own else None,
         "comment": own.comment if own else "",
         **others_payload(said, person, id),
-        "links": [{"name": name, "url": url} for name, url in _links(facts).items()],
     }
 
 
@@ -244,11 +248,6 @@ def others_payload(said: LabelHistory, person: str, id: str) -> dict[str, Any]:
     others = {who: label for who, label in together.by.items() if who != person}
     remarks = {who: comment for who, comment in together.comments.items() if who != person}
     return {"others": others, "remarks": remarks, "disagree": together.disagree}
-
-
-def _links(facts: dict[str, Any]) -> dict[str, str]:
-    place = facts["ra"], facts["dec"]
-    return sky_links(float(place[0]), float(place[1])) if None not in place else {}
 
 
 def disagreements_payload(said: LabelHistory) -> list[dict[str, Any]]:

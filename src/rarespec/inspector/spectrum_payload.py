@@ -16,6 +16,7 @@ from rarespec.features import median_filter
 from rarespec.searching.explain.explanation import Band, explain_score
 from rarespec.searching.explain.portrait import from_elsewhere, from_features, on_scale_of
 from rarespec.searching.explain.template import NoTemplate
+from rarespec.searching.links import object_links
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.yields.yield_curve import YieldCurve
 from rarespec.spectrum import Spectrum
@@ -272,6 +273,7 @@ def spectrum_payload(ranking: Ranking, cache: SpectrumCache, spectrum: Spectrum,
         "known_note": note,
         "bands": [_band(band) for band in bands],
         "facts": {**spectrum.catalogue, **facts},
+        "links": [{"name": name, "url": url} for name, url in object_links({**spectrum.catalogue, **facts}).items()],
         "has_errors": has_errors(spectrum),
         "n_bad": int((~good_pixels(spectrum)).sum()),
         "why_no_contribution": why_none,

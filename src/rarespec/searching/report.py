@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 
 from rarespec.pages.html import STYLE as PAGE_STYLE
 from rarespec.pages.html import Html, contents, element, join_html, sections_of
-from rarespec.searching.crossmatch import is_position
 from rarespec.searching.explain.explanation import Band
 from rarespec.searching.explain.portrait import Portrait
 from rarespec.searching.explain.spectral_features import MOST, SpectralFeature
 from rarespec.searching.explain.template import NoTemplate
 from rarespec.searching.flags.flags import FLAG_MEANINGS
+from rarespec.searching.links import sky_links
 from rarespec.searching.ranking import Ranking
 from rarespec.storage.text import end_sentence, flatten_names, printable, thousands
 
@@ -64,23 +63,6 @@ dl.settings { font-size: .85rem; } dl.settings dd { overflow-wrap: anywhere; }
   .spectrum path { print-color-adjust: exact; } }
 """
 )
-
-
-# ---- Where on the web to look at a position: images of the sky, and what is known of the object.
-
-
-def sky_links(ra: float, dec: float) -> dict[str, str]:
-    """Name of a service -> address of its page for this position, degrees; none for what is no position."""
-    if not is_position(np.array(ra), np.array(dec)):
-        return {}
-    ra = ra % 360
-    at = f"ra={ra:.6f}&dec={dec:.6f}"
-    place = quote(f"{ra:.6f} {dec:+.6f}", safe="")
-    return {
-        "SkyServer": f"https://skyserver.sdss.org/dr18/VisualTools/navi?{at}&scale=0.2",
-        "Legacy Survey": f"https://www.legacysurvey.org/viewer?{at}&layer=ls-dr10&zoom=15&mark={ra:.6f},{dec:.6f}",
-        "SIMBAD": f"https://simbad.cds.unistra.fr/simbad/sim-coo?Coord={place}&CooFrame=ICRS&Radius=5&Radius.unit=arcsec",
-    }
 
 
 NOTHING_FROM_OUTSIDE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

@@ -30,13 +30,19 @@ export function candidates(start, n) {
   return json(`/api/candidates?start=${start}&n=${n}`);
 }
 
-/** One Float32Array of binned flux for each id. */
+/** {flux, known} for each id: Float32Arrays of binned flux, and of its nearest known example on the same scale. */
 export async function thumbnails(ids) {
   const query = ids.map((id) => `id=${encodeURIComponent(id)}`).join("&");
   const response = await answered(`/api/thumbnails?${query}`);
   const points = Number(response.headers.get("X-Points"));
   const values = new Float32Array(await response.arrayBuffer());
-  return ids.map((_, i) => values.subarray(i * points, (i + 1) * points));
+  const row = (i) => values.subarray(i * points, (i + 1) * points);
+  return ids.map((_, i) => ({ flux: row(i), known: row(ids.length + i) }));
+}
+
+/** Where a spectrum is that the list does not have: {in_survey, known}. */
+export function place(id) {
+  return json(`/api/place?id=${encodeURIComponent(id)}`);
 }
 
 export async function spectrum(id) {

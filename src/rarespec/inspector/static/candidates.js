@@ -1,39 +1,57 @@
-// The ranked list: its candidates in the order chosen, each known by its id.
+// The ranked list: all of its candidates, each known by its id, and those of them that are shown, by their places.
 
 import * as api from "./api.js";
+import { EVERYTHING, chosen } from "./list_choice.js";
 
 const AT_ONCE = 500;
 
 export class Candidates {
-  #list = [];
-  #position = new Map();
+  #all = [];
+  #byId = new Map();
+  #shown = [];
+  #position = new Map(); // id -> place among those shown
+  choice = EVERYTHING;
   revision = null; // of the ranking
 
+  /** Shown or not, in the order of the server. */
+  get all() {
+    return this.#all;
+  }
+
+  /** Of those shown. */
   get length() {
-    return this.#list.length;
+    return this.#shown.length;
   }
 
   at(position) {
-    return this.#list[position];
+    return this.#shown[position];
   }
 
+  /** Shown or not. */
   withId(id) {
-    return this.#list[this.positionOf(id)];
+    return this.#byId.get(id);
   }
 
-  /** -1 for one that is not on the list. */
+  /** -1 for one that is not shown. */
   positionOf(id) {
     return this.#position.get(id) ?? -1;
   }
 
   slice(start, end) {
-    return this.#list.slice(start, end);
+    return this.#shown.slice(start, end);
   }
 
   /** First position from `start` on whose candidate fulfils the condition; -1 when there is none. */
-  find(condition, start = 0, end = this.#list.length) {
-    for (let i = start; i < Math.min(end, this.#list.length); i++) if (condition(this.#list[i])) return i;
+  find(condition, start = 0, end = this.#shown.length) {
+    for (let i = start; i < Math.min(end, this.#shown.length); i++) if (condition(this.#shown[i])) return i;
     return -1;
+  }
+
+  /** Shows what this choice of list_choice.js asks for. A label changes nothing of it until this is called again. */
+  choose(choice, kept = null) {
+    this.choice = choice;
+    this.#shown = chosen(this.#all, choice, kept);
+    this.#position = new Map(this.#shown.map((candidate, i) => [candidate.id, i]));
   }
 
   /** Whether the server has ranked again since. */
@@ -41,13 +59,14 @@ export class Candidates {
     return (await api.candidates(0, 1)).revision !== this.revision;
   }
 
-  /** Reads the whole list again; `amend` may add to each candidate what the server does not know yet. */
-  async load(amend = () => {}) {
+  /** Reads the whole list again; `amend` may add to each what the server does not know yet, `kept` is shown anyhow. */
+  async load(amend = () => {}, kept = null) {
     const { list, revision } = await wholeList();
     this.revision = revision;
     list.forEach(amend);
-    this.#list = list;
-    this.#position = new Map(list.map((candidate, i) => [candidate.id, i]));
+    this.#all = list;
+    this.#byId = new Map(list.map((candidate) => [candidate.id, candidate]));
+    this.choose(this.choice, kept);
   }
 }
 

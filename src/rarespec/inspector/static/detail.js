@@ -1,5 +1,6 @@
 // The detail view: everything about one candidate.
 
+import { CataloguePanel } from "./catalogue.js";
 import { opinions } from "./disagreements.js";
 import { mark } from "./label_marks.js";
 import { marksAt, skyAt } from "./line_marks.js";
@@ -9,7 +10,6 @@ import { written } from "./scale.js";
 import { SpectrumPlot } from "./spectrum_plot.js";
 import { byId, element, fillDefinitions, number, outsideLink, percent } from "./text.js";
 
-const OF_THE_RANKING = new Set(["rank", "score", "chance", "nearest_known", "flags"]);
 const TOGGLES = ["known", "errors", "contribution", "lines"];
 
 export class Detail {
@@ -18,6 +18,7 @@ export class Detail {
   #plot;
   #pointer;
   #redshift;
+  #catalogue;
   #candidate = null;
   #spectrum = null;
 
@@ -25,6 +26,7 @@ export class Detail {
     this.#session = session;
     this.#settings = settings;
     this.#redshift = new RedshiftField(session.rest_frame, () => this.draw());
+    this.#catalogue = new CataloguePanel(session.units);
     this.#plot = new SpectrumPlot(byId("spectrum"), wavelength);
     const say = (words) => (byId("readout").textContent = words);
     this.#pointer = new Pointer(this.#plot, byId("crosshair"), say, () => this.#redshift.value);
@@ -38,7 +40,6 @@ export class Detail {
     byId("object-label").replaceChildren(...standing(candidate));
     fillDefinitions(byId("object-facts"), factsOf(candidate));
     byId("object-others").textContent = othersWords(candidate, this.#session.blind);
-    byId("object-links").replaceChildren(...candidate.links.map(({ name, url }) => outsideLink(name, url)));
     for (const button of document.querySelectorAll(".say"))
       button.setAttribute("aria-pressed", String(button.dataset.action === candidate.label));
   }
@@ -46,8 +47,13 @@ export class Detail {
   showSpectrum(spectrum) {
     this.#spectrum = spectrum;
     byId("plot-note").hidden = true;
-    fillDefinitions(byId("object-catalogue"), catalogueOf(spectrum.facts));
+    byId("object-links").replaceChildren(...spectrum.links.map(({ name, url }) => outsideLink(name, url)));
+    this.#catalogue.show(spectrum.facts);
     this.draw();
+  }
+
+  findColumn() {
+    this.#catalogue.focusSearch();
   }
 
   isShowing(id) {
@@ -145,16 +151,4 @@ function factsOf(candidate) {
 function rankWords({ rank, ranked, moved }) {
   if (!ranked) return rank ? `${rank} when labelled` : "–";
   return moved && moved !== rank ? `${rank}, was ${moved}` : String(rank);
-}
-
-/** What the files said of it; what the ranking says stands above. */
-function catalogueOf(facts) {
-  const rows = Object.entries(facts).filter(([name]) => !OF_THE_RANKING.has(name));
-  return rows.map(([name, value]) => [name, plain(value)]);
-}
-
-function plain(value) {
-  if (value === null || value === "") return "–";
-  if (typeof value === "number") return Number.isInteger(value) ? String(value) : written(value, 7);
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

@@ -1,6 +1,7 @@
 // The grid: a page of candidates as thumbnails with what matters of each.
 
-import { mark, movedWords } from "./label_marks.js";
+import { LABELS, mark, movedWords } from "./label_marks.js";
+import { rankOf } from "./rank_list.js";
 import { Thumbnails } from "./thumbnails.js";
 import { byId, element, number, percent } from "./text.js";
 
@@ -52,9 +53,14 @@ export class Grid {
     this.#cards.replaceChildren(...this.#byId.values());
     const { length } = this.#inspection.candidates;
     const pages = Math.ceil(length / ON_A_PAGE);
-    byId("page-number").textContent = `Page ${this.#page + 1} of ${pages}, ${length} candidates`;
+    byId("page-number").textContent = length ? `Page ${this.#page + 1} of ${pages}` : "Nothing matches the filter.";
     this.#markSelected();
     await this.#drawAll();
+  }
+
+  /** After a re-rank: the nearest known examples are others now. */
+  outdate() {
+    this.#thumbnails.outdate();
   }
 
   select() {
@@ -65,7 +71,10 @@ export class Grid {
   /** One candidate has changed. */
   update(id) {
     const candidate = this.#inspection.candidates.withId(id);
-    if (candidate) this.#byId.get(id)?.querySelector(".card-head").replaceWith(headOf(candidate));
+    const card = this.#byId.get(id);
+    if (!candidate || !card) return;
+    card.querySelector(".card-head").replaceWith(headOf(candidate));
+    showLabel(card, candidate);
   }
 
   #markSelected() {
@@ -102,14 +111,20 @@ function cardOf(candidate) {
   card.title = `${candidate.id}\n${kind}\nz ${number(candidate.z, 4)}`;
   card.id = `card-${(cardsMade += 1)}`;
   card.setAttribute("role", "option");
+  showLabel(card, candidate);
   return card;
 }
 
+/** The border has the colour of the label, which stands in the card as well. */
+function showLabel(card, { label }) {
+  card.dataset.label = LABELS.includes(label) ? label : "";
+}
+
 function headOf(candidate) {
-  const place = element("b", String(candidate.position + 1));
+  const rank = element("b", rankOf(candidate));
   const differs = element("span", candidate.disagree ? "≠" : "", "differs");
   const moved = element("span", movedWords(candidate), "moved");
-  return element("div", [place, differs, moved, mark(candidate)], "card-head");
+  return element("div", [rank, differs, moved, mark(candidate)], "card-head");
 }
 
 function footOf({ snr, chance }, kind) {

@@ -2,6 +2,7 @@
 
 import * as api from "./api.js";
 import { LabelQueue } from "./labels.js";
+import { isSorted } from "./list_choice.js";
 import { Unsaved } from "./unsaved.js";
 
 /** Labels that a ranking learns from or that change the list. */
@@ -58,10 +59,21 @@ export class Inspection extends EventTarget {
     this.#tell("selected");
   }
 
+  /** Whether it is on the list; one that the filter hides is shown with the others from then on. */
   selectId(id) {
-    const position = this.candidates.positionOf(id);
-    if (position >= 0) this.select(position);
-    return position >= 0;
+    if (!this.candidates.withId(id)) return false;
+    const isHidden = this.candidates.positionOf(id) < 0;
+    if (isHidden) this.candidates.choose(this.candidates.choice, id);
+    this.select(this.candidates.positionOf(id));
+    if (isHidden) this.#tell("listed");
+    return true;
+  }
+
+  /** Shows another part of the list, or another order; what is selected stays so if it is still shown. */
+  choose(choice) {
+    this.candidates.choose(choice);
+    if (this.position < 0) this.select(0);
+    this.#tell("listed");
   }
 
   move(step) {
@@ -100,21 +112,22 @@ export class Inspection extends EventTarget {
   /** What a re-rank has put above this place comes first, if it was not looked at; then the next without a label. */
   #afterLabel() {
     const isNews = (candidate) => isUninspected(candidate) && !this.#looked.has(candidate.id);
-    const risen = this.candidates.find(isNews, 0, this.position);
+    const risen = isSorted(this.candidates.choice) ? -1 : this.candidates.find(isNews, 0, this.position);
     const later = this.candidates.find(isUninspected, this.position + 1);
     return risen >= 0 ? risen : later >= 0 ? later : this.position + 1;
   }
 
   // -- saying --
 
-  /** Labels the candidate on the screen and moves on. */
+  /** Labels the candidate on the screen and moves on; false where the filter shows none. */
   label(label) {
     const candidate = this.selected;
-    if (!candidate) return;
+    if (!candidate || this.position < 0) return false;
     const comment = this.draftOf(candidate.id) ?? candidate.comment ?? "";
     this.drafts.delete(candidate.id);
     this.#say(candidate, label, comment);
     this.select(this.#afterLabel());
+    return true;
   }
 
   /** Saves a comment with the label there is; keeps it for the label to come where there is none. True when sent. */
@@ -211,7 +224,7 @@ export class Inspection extends EventTarget {
   async #readList() {
     this.#savedMeanwhile = [];
     const position = this.position;
-    await this.candidates.load((candidate) => this.#amend(candidate));
+    await this.candidates.load((candidate) => this.#amend(candidate), this.#id);
     if (this.#id !== null && this.position < 0) this.select(position);
     this.#tell("listed");
   }

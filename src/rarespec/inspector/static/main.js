@@ -4,17 +4,22 @@ import * as api from "./api.js";
 import { announce, clearWarning, insist, waitingWords, warn } from "./banner.js";
 import { Candidates } from "./candidates.js";
 import { Comment } from "./comment.js";
+import { copyDegrees, copyId, copySexagesimal } from "./copying.js";
 import { Detail } from "./detail.js";
 import { showDisagreements } from "./disagreements.js";
+import { GoTo } from "./go_to.js";
 import { Grid } from "./grid.js";
 import { fillHelp, showHelp } from "./help.js";
 import { Inspection, isUninspected } from "./inspection.js";
 import { listen } from "./keys.js";
 import { LABELS, wordOf } from "./label_marks.js";
+import { ListBar } from "./list_bar.js";
+import { isSorted } from "./list_choice.js";
+import { listenToMenus } from "./menus.js";
 import { placeInAddress, writePlace } from "./place.js";
 import { Spectra } from "./prefetch.js";
 import { showChange, showProgress } from "./progress.js";
-import { RankList } from "./rank_list.js";
+import { RankList, rankOf } from "./rank_list.js";
 import { Settings } from "./settings.js";
 import { SpeciesChoice } from "./species.js";
 import { byId } from "./text.js";
@@ -36,6 +41,8 @@ class Page {
     this.detail = new Detail(session, this.settings, wavelength);
     this.grid = new Grid(this.inspection, () => this.setView("detail"), (error) => this.onFailure(error));
     this.rankList = new RankList(this.inspection);
+    this.listBar = new ListBar(this.inspection);
+    this.goTo = new GoTo(this.inspection, (id) => this.#open(id));
     this.yieldPlot = new YieldPlot();
     this.comment = new Comment(this.inspection);
     this.species = new SpeciesChoice(session.species, this.settings, () => this.detail.draw());
@@ -73,8 +80,9 @@ class Page {
     const { selected, position, candidates } = this.inspection;
     if (!selected) return;
     writePlace(this.#view, selected.id);
-    document.title = `${selected.rank} · ${selected.id} · rarespec`;
-    byId("position").textContent = `${position + 1} of ${candidates.length}`;
+    const place = position < 0 ? "not among those shown" : `place ${position + 1} of ${candidates.length}`;
+    document.title = `${rankOf(selected)} · ${selected.id} · rarespec`;
+    byId("position").textContent = `${place}, ${rankOf(selected)}`;
     if (!this.isDetail) this.grid.select();
     if (this.isDetail) this.rankList.select();
     this.showFacts(selected);
@@ -162,6 +170,7 @@ class Page {
 
   onListed() {
     if (this.#revision !== this.inspection.candidates.revision) this.#onNewRanking();
+    this.listBar.show();
     if (!this.inspection.selected) return;
     this.grid.show();
     this.showSelected();
@@ -171,6 +180,7 @@ class Page {
   #onNewRanking() {
     this.#revision = this.inspection.candidates.revision;
     this.spectra.outdate();
+    this.grid.outdate();
     this.refreshNumbers();
   }
 
@@ -228,6 +238,7 @@ class Page {
 
   #listenToUser() {
     listen((action) => this.act(action));
+    listenToMenus();
     document.addEventListener("click", (event) => {
       const button = event.target.closest("[data-action]");
       if (!button) return;
@@ -241,8 +252,8 @@ class Page {
   }
 
   act(action) {
-    if (LABELS.includes(action)) this.inspection.label(action);
-    else this.#actions[action]();
+    if (!LABELS.includes(action)) this.#actions[action]();
+    else if (!this.inspection.label(action)) announce("Nothing is shown, so nothing was labelled.");
   }
 
   #actions = {
@@ -255,12 +266,22 @@ class Page {
     "first-page": () => this.grid.firstPage(),
     "next-page": () => this.grid.turn(1),
     "previous-page": () => this.grid.turn(-1),
+    filter: () => this.listBar.focus(),
+    "show-all": () => this.listBar.clear(),
+    "go-to": () => this.goTo.show(),
     grid: () => this.setView("grid"),
     detail: () => this.setView("detail"),
     undo: () => this.inspection.undo(),
     comment: () => {
       this.setView("detail");
       this.comment.focus();
+    },
+    "copy-id": () => copyId(this.inspection.selected),
+    "copy-degrees": () => copyDegrees(this.inspection.selected),
+    "copy-sexagesimal": () => copySexagesimal(this.inspection.selected),
+    "find-column": () => {
+      this.setView("detail");
+      this.detail.findColumn();
     },
     smoother: () => this.#redrawn(() => this.settings.smooth(1)),
     rougher: () => this.#redrawn(() => this.settings.smooth(-1)),
@@ -287,6 +308,7 @@ class Page {
 
   async #changeOrder() {
     const { order } = this.inspection.session;
+    if (isSorted(this.inspection.candidates.choice)) this.listBar.unsort();
     await this.inspection.setOrder(order === "likely" ? "informative" : "likely");
     this.#showOrder();
     announce(`${ORDERS[this.inspection.session.order]}.`);

@@ -1,9 +1,9 @@
-// The list beside the spectrum: ranks, labels and what moved. Only the rows on the screen exist.
+// The list beside the spectrum: rank, label, id, and what matters of each. Only the rows on the screen exist.
 
 import { movedWords, shortMark, wordOf } from "./label_marks.js";
-import { byId, element } from "./text.js";
+import { byId, element, number, percent } from "./text.js";
 
-const ROW = 24; // CSS pixels, as in the style sheet
+const ROW = 40; // CSS pixels, as in the style sheet
 
 export class RankList {
   #inspection;
@@ -31,33 +31,46 @@ export class RankList {
   }
 
   draw() {
+    const { candidates, position } = this.#inspection;
     const first = Math.max(0, Math.floor(this.#list.scrollTop / ROW));
     const last = first + Math.ceil(this.#list.clientHeight / ROW) + 1;
-    const visible = this.#inspection.candidates.slice(first, last);
-    this.#rows.replaceChildren(...visible.map((candidate, i) => this.#row(candidate, first + i)));
-    this.#list.setAttribute("aria-activedescendant", `place-${this.#inspection.position}`);
+    const visible = candidates.slice(first, last).map((candidate, i) => this.#row(candidate, first + i));
+    this.#rows.replaceChildren(...visible);
+    if (!candidates.length) this.#rows.append(element("p", "Nothing matches the filter.", "nothing"));
+    const isDrawn = position >= first && position < first + visible.length;
+    if (isDrawn) this.#list.setAttribute("aria-activedescendant", `place-${position}`);
+    else this.#list.removeAttribute("aria-activedescendant");
   }
 
   #row(candidate, position) {
+    const { class: kind, snr, chance } = candidate;
+    const told = [kind || "–", `S/N ${number(snr, 0)}`, percent(chance)].map((part) => element("span", part));
     const row = element("div", [
-      element("span", String(position + 1), "place"),
+      element("span", candidate.rank ? String(candidate.rank) : "–", candidate.ranked ? "rank" : "rank past"),
       shortMark(candidate),
       element("span", candidate.id, "name"),
       element("span", candidate.disagree ? "≠" : "", "differs"),
       element("span", movedWords(candidate), "moved"),
+      element("span", told, "told"),
     ], "rank-row");
     row.style.top = `${position * ROW}px`;
     row.id = `place-${position}`;
     row.dataset.position = position;
-    row.title = titleOf(candidate);
+    row.title = titleOf(candidate, position, this.#inspection.candidates.length);
     row.setAttribute("role", "option");
     row.setAttribute("aria-selected", String(position === this.#inspection.position));
     return row;
   }
 }
 
-function titleOf(candidate) {
+function titleOf(candidate, position, n) {
   const { id, label, disagree } = candidate;
-  const parts = [id, label && wordOf(label), movedWords(candidate), disagree && "people disagree"];
-  return parts.filter(Boolean).join("\n");
+  const place = `${rankOf(candidate)}, place ${position + 1} of ${n}`;
+  return [id, place, label && wordOf(label), movedWords(candidate), disagree && "people disagree"].filter(Boolean).join("\n");
+}
+
+/** "rank 3", or what it was before a label took it out of the ranking. */
+export function rankOf({ rank, ranked }) {
+  if (!rank) return "no rank";
+  return ranked ? `rank ${rank}` : `rank ${rank} when labelled`;
 }

@@ -6,9 +6,10 @@ import { colours, sharp } from "./sharp_canvas.js";
 
 const AT_ONCE = 100;
 const MOST_KEPT = 2000;
+const FAINT = 0.5; // how much of a known example shows
 
 export class Thumbnails {
-  #kept = new Map(); // id -> Float32Array of binned flux
+  #kept = new Map(); // id -> {flux, known}: Float32Arrays of binned flux, the known example's on the same scale
 
   /** Fetches what is missing of these. */
   async fetch(ids) {
@@ -21,21 +22,33 @@ export class Thumbnails {
     for (const id of this.#kept.keys()) if (this.#kept.size > MOST_KEPT) this.#kept.delete(id);
   }
 
+  outdate() {
+    this.#kept.clear();
+  }
+
   /** Draws the spectrum with this id if it has been fetched. */
   draw(canvas, id) {
-    const values = this.#kept.get(id);
-    if (values && canvas.clientWidth) drawThumbnail(canvas, values);
+    const curves = this.#kept.get(id);
+    if (curves && canvas.clientWidth) drawThumbnail(canvas, curves);
   }
 }
 
-function drawThumbnail(canvas, values) {
-  const { context, width, height } = sharp(canvas);
-  const range = percentiles(values, 0.01, 0.99);
+/** The spectrum, and in a faint colour behind it the known example that it resembles most. */
+function drawThumbnail(canvas, { flux, known }) {
+  const { context, width, height } = sharp(canvas), ink = colours();
+  const range = percentiles(flux, 0.01, 0.99);
   if (!range) return drawNothing(context, width, height);
-  const x = linear([0, values.length - 1], [2, width - 2]);
+  const x = linear([0, flux.length - 1], [2, width - 2]);
   const y = linear(range[0] < range[1] ? range : [range[0] - 1, range[0] + 1], [height - 6, 6]);
-  context.strokeStyle = colours().flux;
-  context.lineWidth = 1;
+  context.globalAlpha = FAINT;
+  drawCurve(context, known, x, y, ink.known, 1.5);
+  context.globalAlpha = 1;
+  drawCurve(context, flux, x, y, ink.flux, 1);
+}
+
+function drawCurve(context, values, x, y, colour, thickness) {
+  context.strokeStyle = colour;
+  context.lineWidth = thickness;
   context.beginPath();
   values.forEach((value, i) => {
     if (!Number.isFinite(value)) return;
