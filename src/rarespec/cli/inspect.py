@@ -49,6 +49,13 @@ def command(
             show_default=False,
         ),
     ] = None,
+    cutouts: Annotated[
+        str | None,
+        typer.Option(
+            help="Show the sky around each candidate, with pictures of this service: dss2, panstarrs, legacy, or an "
+            "https address with {ra} and {dec}. Default: nothing is fetched.",
+        ),
+    ] = None,
 ) -> None:
     """Inspect the best candidates in a browser and label them with the keyboard; the ranking learns from your labels.
 
@@ -57,6 +64,8 @@ def command(
 
     Example: rarespec inspect dr17.survey --known carbon-stars.csv
     """
+    from rarespec.fetching.pictures import service_named
+    from rarespec.inspector.cutouts import Cutouts, folder_beside
     from rarespec.inspector.lines import own_lines
     from rarespec.inspector.page import find_places
     from rarespec.inspector.server import listening, serve
@@ -66,13 +75,16 @@ def command(
 
     own = own_lines(lines) if lines is not None else []
     who = person_named(person)
+    service = service_named(cutouts) if cutouts is not None else None
     opened = Survey.open(options.survey)
     place, kept = find_places(opened, labels)  # before the search; the log is made when there is something to label
     with listening(port) as listener:
         campaign, is_blind = _campaign(opened, options, kept, blind)
         with LabelLog(place, shared=shared) as log:
             _say_what_is_there(campaign, log, who, is_blind)
-            serve(campaign, log, who, listener, not no_browser, own, relearn_every, _tell(no_browser), is_blind)
+            pictures = Cutouts(service, folder_beside(opened.path)) if service is not None else None
+            tell = _tell(no_browser)
+            serve(campaign, log, who, listener, not no_browser, own, relearn_every, tell, is_blind, pictures)
         say(f"stopped; all labels are saved in {place}", err=True)
 
 

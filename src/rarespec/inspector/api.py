@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -11,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rarespec.inspector.answers import PlainJSON, RefusedError
+from rarespec.inspector.cutouts import Cutouts
 from rarespec.inspector.gate import Secrets
 from rarespec.inspector.inspection import Inspection
 from rarespec.inspector.lines import sky_of, species_of
@@ -24,6 +26,8 @@ from rarespec.storage.text import printable
 
 BINARY = "application/octet-stream"
 MOST_THUMBNAILS = 100
+CUTOUT_SECONDS = 25.0
+"""After which the page is told that a picture is slow; it may still come and be kept."""
 LABEL_FIELDS = ("event_id", "id", "label", "comment", "rank", "score", "revision")
 
 
@@ -56,6 +60,7 @@ class Api:
             "species": species_of(inspection.lines),
             "sky": sky_of(inspection.survey),
             "units": column_units(listing.ranking),
+            "cutouts": _cutouts_payload(inspection.cutouts),
         }
         return PlainJSON(told)
 
@@ -85,6 +90,22 @@ class Api:
         """Say where a spectrum is that the list does not have."""
         inspection, id = self._inspection, _one_id(request)
         return PlainJSON({"in_survey": id in inspection.survey, "known": id in inspection.campaign.known_ids})
+
+    async def cutout(self, request: Request) -> Response:
+        """Answer with a picture, or with why there is none; no thread of the server waits for it."""
+        cutouts, id = self._inspection.cutouts, _one_id(request)
+        if cutouts is None:
+            raise RefusedError(404, "cutouts are off; start with --cutouts to see them")
+        place = await run_in_threadpool(self._inspection.position, id)
+        if place is None:
+            return PlainJSON({"why": "The position of this object is not known."})
+        asked = await run_in_threadpool(cutouts.picture, *place)
+        with suppress(TimeoutError):
+            found = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(asked)), CUTOUT_SECONDS)
+            return (
+                Response(found.content, media_type=found.media_type) if found.content else PlainJSON({"why": found.why})
+            )
+        return PlainJSON({"why": f"{cutouts.service.host} is slow."})
 
     def yield_curve(self, request: Request) -> Response:
         return PlainJSON(yield_payload(self._inspection.listing.ranking.yield_curve))
@@ -141,6 +162,12 @@ class Api:
         order = (await body_of(request, ("order",))).one_of("order", ORDERS)
         await run_in_threadpool(self._inspection.set_order, order)
         return PlainJSON({"order": order})
+
+
+def _cutouts_payload(cutouts: Cutouts | None) -> dict[str, Any] | None:
+    if cutouts is None:
+        return None
+    return {"credit": printable(cutouts.service.credit), "size": cutouts.service.size}
 
 
 def _one_id(request: Request) -> str:

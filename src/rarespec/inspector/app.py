@@ -21,6 +21,7 @@ from rarespec.inspector.gate import Gate, Secrets
 from rarespec.inspector.inspection import RELEARN_EVERY, Inspection
 
 if TYPE_CHECKING:
+    from rarespec.inspector.cutouts import Cutouts
     from rarespec.labels.campaign import Campaign
     from rarespec.labels.log import LabelLog
     from rarespec.searching.explain.spectral_features import SpectralFeature
@@ -69,6 +70,7 @@ def app_for(
     lines: Sequence[SpectralFeature] = (),
     relearn_every: int = RELEARN_EVERY,
     blind: bool = False,
+    cutouts: Cutouts | None = None,
 ) -> Starlette:
     """Make the application for this port; `app.state.inspection` is what it shows, to be closed at the end.
 
@@ -90,13 +92,15 @@ def app_for(
         Labels after which the page asks for the ranking to be learned again; 0 for never by itself.
     blind : bool
         Whether the labels of others are hidden until this person has labelled the same spectrum, and not learned from.
+    cutouts : Cutouts, optional
+        Where pictures of the sky come from; by default there are none.
 
     Returns
     -------
     Starlette
         The application.
     """
-    inspection = Inspection(campaign, log, person, lines, relearn_every, blind)
+    inspection = Inspection(campaign, log, person, lines, relearn_every, blind, cutouts)
     app = Starlette(
         routes=[*_page_routes(), *_api_routes(Api(inspection, secrets))],
         middleware=[Middleware(Gate, secrets=secrets, port=port)],
@@ -121,6 +125,7 @@ def _api_routes(api: Api) -> list[Route]:
         "thumbnails": api.thumbnails,
         "spectrum": api.spectrum,
         "place": api.place,
+        "cutout": api.cutout,
         "yield": api.yield_curve,
         "progress": api.progress,
         "disagreements": api.disagreements,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rarespec.errors import UsageError
 from rarespec.inspector.answers import RefusedError
+from rarespec.inspector.cutouts import Cutouts
 from rarespec.inspector.known_thumbnails import known_thumbnails
 from rarespec.inspector.listing import Facts, LabelHistory, LabelsSoFar, Listing, listing_of
 from rarespec.inspector.spectrum_payload import Recent, SpectrumCache, spectrum_payload, thumbnails_of
@@ -21,6 +22,7 @@ from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_progress import CampaignProgress, Change
 from rarespec.labels.event import Label, LabelEvent
 from rarespec.labels.log import LabelLog
+from rarespec.searching.crossmatch import is_position
 from rarespec.searching.explain.spectral_features import SpectralFeature
 from rarespec.searching.ranking import Ranking
 from rarespec.spectrum import Spectrum
@@ -44,10 +46,11 @@ class Inspection:
         lines: Sequence[SpectralFeature] = (),
         relearn_every: int = RELEARN_EVERY,
         blind: bool = False,
+        cutouts: Cutouts | None = None,
     ) -> None:
         """`blind` : what others say is not shown before one's own label, nor learned from."""
         self.campaign, self.person, self.lines, self.relearn_every = campaign, person, lines, relearn_every
-        self.blind = blind
+        self.blind, self.cutouts = blind, cutouts
         self.survey = campaign.ranking.survey
         self._log, self._so_far = log, LabelsSoFar(log)
         self._spectra = SpectrumCache(self.survey)
@@ -78,6 +81,8 @@ class Inspection:
 
     def close(self) -> None:
         """Wait for the learning that is under way; start no more."""
+        if self.cutouts is not None:
+            self.cutouts.close()
         for worker in (self._learner, self._reader):
             worker.shutdown(cancel_futures=True)
 
@@ -151,6 +156,14 @@ class Inspection:
         listing, rows = self._listing, thumbnails_of(self.spectra(ids))
         nearest = [str(listing.facts.get(id, {}).get("nearest_known") or "") for id in ids]
         return np.vstack([rows, known_thumbnails(listing.ranking, self._spectra, rows, nearest)])
+
+    def position(self, id: str) -> tuple[float, float] | None:
+        """Right ascension and declination of a spectrum, degrees; None where they are not known."""
+        facts = self._listing.facts.get(id) or self.spectra([id])[0].catalogue
+        ra, dec = facts.get("ra"), facts.get("dec")
+        if ra is None or dec is None or not is_position(np.array(ra, float), np.array(dec, float)):
+            return None
+        return float(ra), float(dec)
 
     def payload(self, id: str) -> bytes:
         listing = self._listing

@@ -16,7 +16,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from rarespec.errors import UsageError
+from rarespec.fetching.pictures import service_named
 from rarespec.inspector.app import app_for
+from rarespec.inspector.cutouts import Cutouts, folder_beside
 from rarespec.inspector.gate import Secrets
 from rarespec.inspector.inspection import RELEARN_EVERY
 from rarespec.inspector.lines import own_lines
@@ -56,6 +58,8 @@ class InspectionPage:
         Whether other people's labels of a spectrum are hidden until this person has labelled it.
     notes : sequence of str
         What the person should know before labelling.
+    cutouts : Cutouts, optional
+        Where pictures of the sky come from; by default there are none.
 
     Attributes
     ----------
@@ -90,11 +94,12 @@ class InspectionPage:
         relearn_every: int = RELEARN_EVERY,
         blind: bool = False,
         notes: Sequence[str] = (),
+        cutouts: Cutouts | None = None,
     ) -> None:
         self.campaign, self.log, self.notes = campaign, log, list(notes)
         self._listener, self._secrets, port = listener, Secrets.new(), listener.getsockname()[1]
         self.url = address(port, self._secrets.token)
-        app = app_for(campaign, log, person, self._secrets, port, lines, relearn_every, blind)
+        app = app_for(campaign, log, person, self._secrets, port, lines, relearn_every, blind, cutouts)
         self._inspection, self._server = app.state.inspection, server_for(app)
         # A notebook runs an event loop in its own thread already. A daemon: a script that ends does not wait for it.
         self._thread = Thread(target=self._server.run, args=([listener],), name="inspector", daemon=True)
@@ -150,6 +155,7 @@ def inspect_ranking(
     blind: bool = False,
     relearn_every: int = RELEARN_EVERY,
     lines: str | os.PathLike[str] | None = None,
+    cutouts: str | None = None,
 ) -> InspectionPage | None:
     """Open the inspection page on a ranking, as `rarespec inspect` does; `ranking.inspect()` is the same.
 
@@ -179,6 +185,9 @@ def inspect_ranking(
         Rank again after this many labels; 0: only on request.
     lines : path, optional
         File of your own spectral lines, as for `rarespec inspect --lines`.
+    cutouts : str, optional
+        Show the sky around each candidate, with pictures of this service: "dss2", "panstarrs", "legacy", or an
+        address with {ra} and {dec}. By default, nothing is fetched.
 
     Returns
     -------
@@ -207,13 +216,15 @@ def inspect_ranking(
     _refuse_model(ranking)
     who, own, survey = person_named(person), own_lines(lines) if lines is not None else [], ranking.survey
     place, kept = find_places(survey, labels)
+    service = service_named(cutouts) if cutouts is not None else None
     with ExitStack() as opened:  # which closes them where the page does not come to exist
         listener = opened.enter_context(listening(port))
         # The features are there. The cluster that may have computed them may be gone.
         campaign = Campaign.from_request(survey, replace(ranking.request, engine=None))
         log = opened.enter_context(LabelLog(place, shared=shared))
         notes = [*keep_start(campaign, kept, blind), *describe_labels(log, who, blind)]
-        page = InspectionPage(campaign, log, who, listener, own, relearn_every, blind, notes)
+        pictures = Cutouts(service, folder_beside(survey.path)) if service is not None else None
+        page = InspectionPage(campaign, log, who, listener, own, relearn_every, blind, notes, pictures)
         opened.pop_all()
     if open_browser:
         page.open_in_browser()

@@ -24,6 +24,7 @@ from rarespec.inspector.inspection import RELEARN_EVERY
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+    from rarespec.inspector.cutouts import Cutouts
     from rarespec.labels.campaign import Campaign
     from rarespec.labels.log import LabelLog
     from rarespec.searching.explain.spectral_features import SpectralFeature
@@ -108,6 +109,7 @@ def serve(
     relearn_every: int = RELEARN_EVERY,
     say: Callable[[str, int], None] | None = None,
     blind: bool = False,
+    cutouts: Cutouts | None = None,
 ) -> None:
     """Serve the page until Ctrl-C; then finish what was begun and return.
 
@@ -132,9 +134,11 @@ def serve(
         Called with the address of the page, which has the token in it, and with the port.
     blind : bool
         Whether the labels of others are hidden until this person has labelled the same spectrum, and not learned from.
+    cutouts : Cutouts, optional
+        Where pictures of the sky come from; by default there are none.
     """
     secrets, port = Secrets.new(), listener.getsockname()[1]
-    app = app_for(campaign, log, person, secrets, port, lines or (), relearn_every, blind)
+    app = app_for(campaign, log, person, secrets, port, lines or (), relearn_every, blind, cutouts)
     if say is not None:
         say(address(port, secrets.token), port)
     if open_browser:

@@ -45,6 +45,13 @@ export function place(id) {
   return json(`/api/place?id=${encodeURIComponent(id)}`);
 }
 
+/** {blob} of a picture of the sky, or {why} there is none. */
+export async function cutout(id) {
+  const response = await answered(`/api/cutout?id=${encodeURIComponent(id)}`);
+  const isPicture = response.headers.get("Content-Type").startsWith("image/");
+  return isPicture ? { blob: await response.blob() } : response.json();
+}
+
 export async function spectrum(id) {
   return decodedSpectrum(await bytes(`/api/spectrum?id=${encodeURIComponent(id)}`));
 }

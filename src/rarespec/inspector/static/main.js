@@ -5,6 +5,7 @@ import { announce, clearWarning, insist, waitingWords, warn } from "./banner.js"
 import { Candidates } from "./candidates.js";
 import { Comment } from "./comment.js";
 import { copyDegrees, copyId, copySexagesimal } from "./copying.js";
+import { SkyCutout } from "./cutout.js";
 import { Detail } from "./detail.js";
 import { showDisagreements } from "./disagreements.js";
 import { GoTo } from "./go_to.js";
@@ -45,6 +46,7 @@ class Page {
     this.goTo = new GoTo(this.inspection, (id) => this.#open(id));
     this.yieldPlot = new YieldPlot();
     this.comment = new Comment(this.inspection);
+    this.cutout = new SkyCutout(session.cutouts);
     this.species = new SpeciesChoice(session.species, this.settings, () => this.detail.draw());
     this.#describeSession(session);
     this.#listenToInspection();
@@ -92,6 +94,7 @@ class Page {
   showFacts(candidate) {
     this.detail.showCandidate(candidate);
     this.comment.show(candidate);
+    this.cutout.show(candidate, this.isDetail);
     this.yieldPlot.show(candidate.ranked ? candidate.rank : null);
   }
 
