@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from rarespec.errors import UsageError
@@ -83,6 +83,8 @@ class Merged:
         Whether not all say the same.
     comments : dict
         Person -> comment, of those who made one.
+    tags : dict
+        Person -> tags, of those who gave some.
 
     Examples
     --------
@@ -95,6 +97,12 @@ class Merged:
     by: dict[str, Label]
     disagree: bool
     comments: dict[str, str]
+    tags: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def all_tags(self) -> tuple[str, ...]:
+        """The tags that anybody gave, each once."""
+        return tuple(dict.fromkeys(tag for tags in self.tags.values() for tag in tags))
 
 
 def merge_labels(events: Events, rule: str = "majority") -> dict[str, Merged]:
@@ -143,7 +151,8 @@ Rule = Callable[[Sequence[Label]], Label | None]
 def _merge_labels(said: list[LabelEvent], rule: Rule) -> Merged:
     by = {event.person: event.label for event in said if event.label}
     comments = {event.person: event.comment for event in said if event.comment}
-    return Merged(rule(list(by.values())), by, len(set(by.values())) > 1, comments)
+    tags = {event.person: event.tags for event in said if event.tags}
+    return Merged(rule(list(by.values())), by, len(set(by.values())) > 1, comments, tags)
 
 
 def _majority(labels: Sequence[Label]) -> Label | None:
