@@ -1,4 +1,4 @@
-"""Kinds of objects that people look for in one survey: each has its own labels and its own campaign beside the survey."""
+"""Kinds of objects that people look for in one survey: each has its own labels and its own campaign beside it."""
 
 from __future__ import annotations
 

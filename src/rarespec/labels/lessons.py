@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -196,10 +196,9 @@ class _Sorted:
 
 def _in_words(place: Path, found: _Sorted, n_of_campaign: int) -> str:
     tagged = f" with the tag {found.tag}" if found.tag else ""
-    refused = [
-        f"{len(found.no)} no",
-        *([f"{len(found.by_tag)} with the tag {_or(found.not_tags)}"] if found.not_tags else []),
-    ]
+    refused = [f"{len(found.no)} no"]
+    if found.not_tags:
+        refused.append(f"{len(found.by_tag)} with the tag {' or '.join(found.not_tags)}")
     counts = {
         f"yes without the tag {found.tag}": len(found.without_tag),
         "unsure": len(found.unsure),
@@ -210,10 +209,6 @@ def _in_words(place: Path, found: _Sorted, n_of_campaign: int) -> str:
     left = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     words = f"labels of {place.name}: {len(found.members)} yes{tagged} known, {' and '.join(refused)} refused"
     return f"{words}; left out: {left}" if left else words
-
-
-def _or(words: Iterable[str]) -> str:
-    return " or ".join(words)
 
 
 def _about(survey: Any, place: Path, found: _Sorted) -> dict[str, Any]:
