@@ -163,6 +163,7 @@ class Api:
                 "n_no": change.n_no,
                 "moved": change.moved,
                 "problems": self._inspection.listing.ranking.problems,
+                "relearn_due": self._inspection.is_learning_due,
             }
         )
 

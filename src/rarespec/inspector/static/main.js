@@ -6,9 +6,10 @@ import { Candidates } from "./candidates.js";
 import { Comment } from "./comment.js";
 import { Detail } from "./detail.js";
 import { showDisagreements } from "./disagreements.js";
+import { ExportDialog } from "./export_dialog.js";
 import { Grid } from "./grid.js";
 import { fillHelp, showHelp } from "./help.js";
-import { Inspection, isUninspected } from "./inspection.js";
+import { Inspection, isUninspected, placeOf } from "./inspection.js";
 import { listen } from "./keys.js";
 import { LABELS, wordOf } from "./label_marks.js";
 import { placeInAddress, writePlace } from "./place.js";
@@ -17,6 +18,7 @@ import { showChange, showProgress } from "./progress.js";
 import { RankList } from "./rank_list.js";
 import { Settings } from "./settings.js";
 import { SpeciesChoice } from "./species.js";
+import { TagBar } from "./tag_bar.js";
 import { byId } from "./text.js";
 import { YieldPlot } from "./yield_plot.js";
 
@@ -38,6 +40,8 @@ class Page {
     this.rankList = new RankList(this.inspection);
     this.yieldPlot = new YieldPlot();
     this.comment = new Comment(this.inspection);
+    this.tagBar = new TagBar(this.inspection);
+    this.exportDialog = new ExportDialog(this.inspection);
     this.species = new SpeciesChoice(session.species, this.settings, () => this.detail.draw());
     this.#describeSession(session);
     this.#listenToInspection();
@@ -56,6 +60,7 @@ class Page {
     const isThere = place && this.inspection.selectId(place.id);
     if (!isThere && !this.inspection.bestUninspected()) this.inspection.select(0);
     this.inspection.queue.start();
+    this.inspection.learnIfDue();
     document.body.dataset.ready = "true";
   }
 
@@ -84,6 +89,7 @@ class Page {
   showFacts(candidate) {
     this.detail.showCandidate(candidate);
     this.comment.show(candidate);
+    this.tagBar.show(candidate);
     this.yieldPlot.show(candidate.ranked ? candidate.rank : null);
   }
 
@@ -120,7 +126,7 @@ class Page {
   }
 
   #describeSession(session) {
-    byId("survey").textContent = session.survey;
+    byId("survey").textContent = placeOf(session);
     byId("person").textContent = session.person;
     byId("blind").hidden = !session.blind;
     fillHelp(session);
@@ -227,7 +233,7 @@ class Page {
   // -- what is pressed --
 
   #listenToUser() {
-    listen((action) => this.act(action));
+    listen((action, key) => this.act(action, key));
     document.addEventListener("click", (event) => {
       const button = event.target.closest("[data-action]");
       if (!button) return;
@@ -240,9 +246,9 @@ class Page {
     });
   }
 
-  act(action) {
+  act(action, key) {
     if (LABELS.includes(action)) this.inspection.label(action);
-    else this.#actions[action]();
+    else this.#actions[action](key);
   }
 
   #actions = {
@@ -262,6 +268,12 @@ class Page {
       this.setView("detail");
       this.comment.focus();
     },
+    tag: (key) => this.tagBar.toggleNumber(Number(key)),
+    "new-tag": () => {
+      this.setView("detail");
+      this.tagBar.focus();
+    },
+    export: () => this.exportDialog.show().catch((error) => this.onFailure(error)),
     smoother: () => this.#redrawn(() => this.settings.smooth(1)),
     rougher: () => this.#redrawn(() => this.settings.smooth(-1)),
     known: () => this.#redrawn(() => this.settings.toggle("known")),

@@ -43,6 +43,7 @@ export class RankList {
       element("span", String(position + 1), "place"),
       shortMark(candidate),
       element("span", candidate.id, "name"),
+      element("span", (candidate.tags ?? []).join(" "), "tag-words"),
       element("span", candidate.disagree ? "≠" : "", "differs"),
       element("span", movedWords(candidate), "moved"),
     ], "rank-row");
@@ -58,6 +59,7 @@ export class RankList {
 
 function titleOf(candidate) {
   const { id, label, disagree } = candidate;
-  const parts = [id, label && wordOf(label), movedWords(candidate), disagree && "people disagree"];
+  const tags = (candidate.tags ?? []).join(", ");
+  const parts = [id, label && wordOf(label), tags, movedWords(candidate), disagree && "people disagree"];
   return parts.filter(Boolean).join("\n");
 }
