@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from rarespec._version import __version__
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rarespec.inspector import inspect_ranking as inspect_ranking
     from rarespec.labels import Campaign as Campaign
     from rarespec.labels import Label as Label
+    from rarespec.labels.lessons import AnyLog
     from rarespec.mock import MockSky as MockSky
     from rarespec.plots import plot_candidate as plot_candidate
     from rarespec.plots import plot_spectra as plot_spectra
@@ -88,12 +90,12 @@ __all__ = ["__version__", "search", *_names]
 
 
 @overload
-def search(survey: Survey, known: Any, *args: Any, **settings: Any) -> Ranking: ...
+def search(survey: Survey, known: Any = None, *args: Any, **settings: Any) -> Ranking: ...
 @overload
-def search(survey: Any, known: Any, *args: Any, **settings: Any) -> Any: ...
+def search(survey: Any, known: Any = None, *args: Any, **settings: Any) -> Any: ...
 def search(
     survey: Any,
-    known: Any,
+    known: Any = None,
     method: str = "auto",
     top: int = 1000,
     seed: int = 0,
@@ -107,6 +109,10 @@ def search(
     engine: AnyEngine = None,
     device: str | None = None,
     known_resolution: float | str | None = None,
+    labels: AnyLog | None = None,
+    kind: str | None = None,
+    tag: str | None = None,
+    not_tags: Sequence[str] = (),
 ) -> Any:
     """Rank the spectra of a survey, or of a HATS catalogue, by how much they resemble the known examples.
 
@@ -116,7 +122,7 @@ def search(
         A Survey or its directory; or a HATS catalogue, opened by LSDB or by its directory or URL.
     known : ids, table, positions, spectra or files
         The known examples: ids; a table, or a file with one, of ids or positions; spectra, or files of spectra of any
-        survey.
+        survey. With labels it may be left out: then those count with which the inspection was started.
     method : str
         Name of the ranker; "auto" chooses and combines rankers by how well each finds the known examples again.
     top : int
@@ -145,6 +151,15 @@ def search(
     known_resolution : float or str, optional
         Resolving power of spectra that are given as examples, 5000, or the width of their lines, ``"1.8A"``; by default
         as their files say. Sharper ones are smoothed to the resolution of the survey, where that is known.
+    labels : bool, path or LabelLog, optional
+        Learn from labels: True for the log beside the survey, or a log. Spectra labelled yes join the known examples,
+        those labelled no are refused, and no spectrum with a label is listed.
+    kind : str, optional
+        Which labels beside the survey, if several kinds are kept apart.
+    tag : str, optional
+        Of the spectra labelled yes, only those with this tag are known.
+    not_tags : sequence of str
+        Spectra with one of these tags are refused.
 
     Returns
     -------
@@ -175,24 +190,31 @@ def search(
     >>> len(set(ranking.table["id"]) & set(carbon[4:])) > 2
     True
     """
+    from rarespec.errors import UsageError
     from rarespec.hats.catalogue import is_catalogue
     from rarespec.searching.request import EVERYTHING, SearchRequest
 
-    listed = EVERYTHING if selection is None else selection
-    request = SearchRequest(
-        known,
-        method,
-        top,
-        seed,
-        non_members,
-        params or {},
-        recipe,
-        listed,
-        radius_arcsec,
-        engine,
-        device,
-        known_resolution=known_resolution,
-    )
+    settings: dict[str, Any] = {
+        "known": known,
+        "method": method,
+        "top": top,
+        "seed": seed,
+        "non_members": non_members,
+        "params": params or {},
+        "recipe": recipe,
+        "selection": EVERYTHING if selection is None else selection,
+        "radius_arcsec": radius_arcsec,
+        "engine": engine,
+        "device": device,
+        "known_resolution": known_resolution,
+    }
+    if labels is not None and labels is not False:
+        from rarespec.labels.lessons import with_lessons
+
+        settings = with_lessons(survey, settings, labels, kind=kind, tag=tag, not_tags=not_tags)
+    elif kind is not None or tag is not None or not_tags:
+        raise UsageError("kind, tag and not_tags say which labels to use; add labels=True")
+    request = SearchRequest(**settings)
     if is_catalogue(survey):
         from rarespec.hats.search import rank_catalogue
 

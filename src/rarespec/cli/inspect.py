@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @report_failures
-@with_search_options("model")
+@with_search_options("model", "labels", "tag", "not_tags")
 def command(
     options: SearchOptions,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to serve on; 0 picks a free one.")] = 0,
@@ -35,10 +35,13 @@ def command(
     relearn_every: Annotated[
         int, typer.Option(min=0, help="Rank again after this many labels; 0: only on request.")
     ] = 10,
-    labels: Annotated[Path | None, typer.Option(help="File of labels. Default: next to the survey.")] = None,
+    tag: Annotated[
+        str | None,
+        typer.Option(help="Start the search for a new kind: the spectra labelled yes that have this tag are known."),
+    ] = None,
     shared: Annotated[
         bool,
-        typer.Option("--shared", help="Let your group read and write a new file of labels. Default: only you."),
+        typer.Option("--shared", help="Let your group read and write a new label log. Default: only you."),
     ] = False,
     blind: Annotated[
         bool | None,
@@ -59,7 +62,8 @@ def command(
 ) -> None:
     """Inspect the best candidates in a browser and label them with the keyboard; the ranking learns from your labels.
 
-    Every label is saved at once, next to the survey. Without --known, the last campaign continues.
+    Every label is saved at once, next to the survey, and labels that are there count from the start. Without --known,
+    the last campaign continues. --kind keeps the labels and the campaigns of several kinds of objects apart.
     The page is served to this machine only, and only to whoever has the address with its token.
 
     Example: rarespec inspect dr17.survey --known carbon-stars.csv
@@ -67,7 +71,7 @@ def command(
     from rarespec.fetching.pictures import service_named
     from rarespec.inspector.cutouts import Cutouts, folder_beside
     from rarespec.inspector.lines import own_lines
-    from rarespec.inspector.page import find_places
+    from rarespec.inspector.page import find_places, known_before
     from rarespec.inspector.server import listening, serve
     from rarespec.labels.event import person_named
     from rarespec.labels.log import LabelLog
@@ -77,11 +81,14 @@ def command(
     who = person_named(person)
     service = service_named(cutouts) if cutouts is not None else None
     opened = Survey.open(options.survey)
-    place, kept = find_places(opened, labels)  # before the search; the log is made when there is something to label
+    if tag is not None:
+        options = _with_tag(options, tag)
+    place, kept = find_places(opened, options.log, options.kind)  # before the search
     with listening(port) as listener:
+        before = known_before(kept)
         campaign, is_blind = _campaign(opened, options, kept, blind)
-        with LabelLog(place, shared=shared) as log:
-            _say_what_is_there(campaign, log, who, is_blind)
+        with LabelLog(place, shared=shared) as log:  # made only now, when there is something to label
+            _say_what_is_there(campaign, log, who, is_blind, before)
             pictures = Cutouts(service, folder_beside(opened.path)) if service is not None else None
             tell = _tell(no_browser)
             serve(campaign, log, who, listener, not no_browser, own, relearn_every, tell, is_blind, pictures)
@@ -104,7 +111,7 @@ def _campaign(survey: Survey, options: SearchOptions, kept: Path, blind: bool | 
             if blind in (None, was_blind):
                 return campaign, was_blind
         else:
-            campaign = Campaign.from_request(survey, options.request(), show)
+            campaign = Campaign.from_request(survey, replace(options, kind=None, log=None).request(), show)
     for problem in keep_start(campaign, kept, bool(blind)):
         say(problem, err=True)
     return campaign, bool(blind)
@@ -113,17 +120,33 @@ def _campaign(survey: Survey, options: SearchOptions, kept: Path, blind: bool | 
 def _refuse_other_settings(options: SearchOptions, kept: Path) -> None:
     from rarespec.errors import UsageError
 
-    if replace(options, scheduler=None, device=None) != SearchOptions(options.survey):
+    if replace(options, scheduler=None, device=None, kind=None, log=None) != SearchOptions(options.survey):
         raise UsageError(
             f"{kept}: this campaign keeps its settings; to start a new one with other settings, add --known"
         )
 
 
-def _say_what_is_there(campaign: Campaign, log: LabelLog, who: str, blind: bool) -> None:
+def _with_tag(options: SearchOptions, tag: str) -> SearchOptions:
+    """A search for the kind that this tag names: known are the spectra that have it; its labels are kept apart."""
+    from rarespec.errors import UsageError
+    from rarespec.labels.kinds import kind_named
+    from rarespec.labels.lessons import read_lessons
+
+    lessons = read_lessons(options.survey, options.log or True, kind=options.kind, tag=tag)
+    say(lessons.said[0], err=True)
+    known = [*(options.known or []), *lessons.members]
+    if not known:
+        raise UsageError(f"{lessons.about['log']}: no spectrum is labelled yes and has the tag {tag}")
+    refused = [*(options.non_members or []), *lessons.refused]
+    return replace(options, known=known, non_members=refused or None, kind=kind_named(tag), log=None)
+
+
+def _say_what_is_there(campaign: Campaign, log: LabelLog, who: str, blind: bool, known_before: tuple[str, ...]) -> None:
     from rarespec.inspector.page import describe_labels
 
     ranking = campaign.ranking
-    for line in (*ranking.problems, ranking.yield_curve.why, *describe_labels(log, who, blind)):
+    told = describe_labels(log, who, blind, known_before, campaign.known_ids)
+    for line in (*ranking.problems, ranking.yield_curve.why, *told):
         say(line, err=True)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,56 +12,103 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rarespec.cli.exits import Exit, report_failures
+from rarespec.cli.search_options import Kind, Log
 from rarespec.cli.terminal import console, print_rows, say, say_json
 
 if TYPE_CHECKING:
-    from rarespec.labels.event import LabelEvent
+    from rarespec.labels.event import Label, LabelEvent
     from rarespec.labels.log import LabelLog
-    from rarespec.labels.merging import Events, Merged
+    from rarespec.labels.merging import ChosenLabels, Merged
     from rarespec.survey import Survey
 
 
 @report_failures
 def command(
     survey: Annotated[Path, typer.Argument(help="Survey directory.")],
-    export: Annotated[Path | None, typer.Option(help="Write the current labels to a .csv or .ecsv table.")] = None,
-    import_: Annotated[Path | None, typer.Option("--import", help="Add the labels of a .csv or .ecsv table.")] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write the current labels to a .csv, .ecsv, .vot or .fits table.")
+    ] = None,
+    import_: Annotated[Path | None, typer.Option("--import", help="Add the labels of such a table.")] = None,
     merge: Annotated[Path | None, typer.Option(help="Add all labels of another label log.")] = None,
     form: Annotated[str, typer.Option("--format", help="Table columns: rarespec or prospect.")] = "rarespec",
     rule: Annotated[
         str, typer.Option(help="How to combine labels: majority, latest, unanimous or any_yes.")
     ] = "majority",
     only: Annotated[str | None, typer.Option(help="List or export only spectra with this combined label.")] = None,
+    tag: Annotated[str | None, typer.Option(help="List or export only spectra with this tag.")] = None,
+    send: Annotated[bool, typer.Option("--send", help="Send the labels to TOPCAT or Aladin via SAMP.")] = False,
     person: Annotated[
         str | None, typer.Option(help="Person who gave the imported labels. Default: your user name.")
     ] = None,
-    log: Annotated[Path | None, typer.Option(help="Label log. Default: SURVEY.labels.sqlite.")] = None,
+    kind: Kind = None,
+    log: Log = None,
     shared: Annotated[
         bool, typer.Option("--shared", help="Let your group read and write a new log. Default: only you.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """List, export, import or merge the labels of a survey.
+    """List, export, send, import or merge the labels of a survey.
 
-    Example: rarespec labels dr17.survey --export found.csv --only yes
+    Example: rarespec labels dr17.survey --export found.vot --only yes
     """
-    from rarespec.labels.log import path_beside
+    from rarespec.labels.event import label_named
+    from rarespec.labels.exchange import write_labels
+    from rarespec.labels.kinds import path_of_log
+    from rarespec.labels.merging import choose_labels
     from rarespec.survey import Survey
 
     opened = Survey.open(survey)
-    place = path_beside(survey) if log is None else log
+    place = path_of_log(survey, log, kind)
     complete = True
     if import_ is not None or merge is not None:
         complete = _add_labels(opened, place, import_, merge, form, person, shared)
     events = _events(place)
+    wanted = None if only is None else label_named(only)
+    chosen = choose_labels(events, rule, wanted, tag)
     if export is not None:
-        _export(export, events, form, rule, only, opened)
+        with _telling_warnings():
+            n_rows = write_labels(export, events, form, rule, wanted, opened, tag)
+        say(f"{_count(n_rows, 'label')} written to {export}", err=True)
+    if send:
+        with _telling_warnings():
+            say(f"sent to {', '.join(_send(chosen, opened, place, rule, wanted, tag))}", err=True)
     if as_json:
-        say_json(_as_json(place, events, rule, only))
-    elif not (export or import_ or merge):
-        show(place, events, rule, only)
+        say_json(_as_json(survey, place, chosen, rule))
+    elif not (export or import_ or merge or send):
+        show(place, chosen, only, tag)
+        _say_other_kinds(survey, place)
     if not complete:
         raise typer.Exit(Exit.DEFECTS)
+
+
+@contextmanager
+def _telling_warnings() -> Iterator[None]:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        yield
+    for warning in found:
+        say(str(warning.message), err=True)
+
+
+def _send(
+    chosen: ChosenLabels, survey: Survey, place: Path, rule: str, only: Label | None, tag: str | None
+) -> list[str]:
+    from rarespec.labels.exchange import provenance_of, table_of_labels
+    from rarespec.searching.samp import send_table
+
+    table = table_of_labels(chosen, survey)
+    return send_table(table, f"rarespec: {place.name}", provenance=provenance_of(rule, only, tag))
+
+
+def _say_other_kinds(survey: Path, place: Path) -> None:
+    from rarespec.labels.kinds import kind_of_log, kinds_beside, path_beside
+
+    here = kind_of_log(survey, place)
+    others = [kind for kind in kinds_beside(survey) if kind != here]
+    if others:
+        say(f"kinds that have labels of their own here (--kind): {', '.join(others)}", err=True)
+    if here is not None and path_beside(survey).exists():
+        say("there are labels without a kind too; leave out --kind to see them", err=True)
 
 
 def _events(place: Path) -> list[tuple[int, LabelEvent]]:
@@ -133,39 +182,14 @@ def _strangers(events: list[LabelEvent], survey: Survey) -> list[str]:
     return [id for id, row in zip(ids, survey.rows_of(ids), strict=True) if row < 0]
 
 
-def _export(path: Path, events: Events, form: str, rule: str, only: str | None, survey: Survey) -> None:
-    from rarespec.labels.event import label_named
-    from rarespec.labels.exchange import write_labels
-
-    wanted = None if only is None else label_named(only)
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        n_rows = write_labels(path, events, form, rule, wanted, survey)
-    for warning in found:
-        say(str(warning.message), err=True)
-    say(f"{_count(n_rows, 'label')} written to {path}", err=True)
-
-
-def _choose_labels(events: Events, rule: str, only: str | None) -> tuple[list[LabelEvent], dict[str, Merged]]:
-    """The labels that stand, spectrum by spectrum, and what they say together, of the spectra asked for."""
-    from rarespec.labels.event import label_named
-    from rarespec.labels.merging import find_standing_labels, merge_labels
-
-    wanted = None if only is None else label_named(only)
-    together = {id: said for id, said in merge_labels(events, rule).items() if wanted in (None, said.label)}
-    place = {id: number for number, id in enumerate(together)}
-    labels = [event for event in find_standing_labels(events).values() if event.spectrum in together]
-    return sorted(labels, key=lambda event: place[event.spectrum]), together
-
-
-def show(place: Path, events: Events, rule: str, only: str | None) -> None:
+def show(place: Path, chosen: ChosenLabels, only: str | None = None, tag: str | None = None) -> None:
     """The labels that stand, for a person at a terminal."""
-    labels, together = _choose_labels(events, rule, only)
+    labels, together = chosen.rows, chosen.together
     out = console()
     if not labels:
-        out.print(
-            f"{place}: no labels yet" if only is None else f"{place}: no spectrum is labelled {only}", soft_wrap=True
-        )
+        asked = [f"is labelled {only}" if only else "", f"has the tag {tag}" if tag else ""]
+        what = " and ".join(filter(None, asked))
+        out.print(f"{place}: no spectrum {what}" if what else f"{place}: no labels yet", soft_wrap=True)
         return
     rows = (
         (
@@ -173,14 +197,17 @@ def show(place: Path, events: Events, rule: str, only: str | None) -> None:
             event.person,
             str(event.label),
             f"{event.at[:10]} {event.at[11:16]}",
+            ", ".join(event.tags),
             event.comment,
             _dispute(together[event.spectrum]),
         )
         for event in labels
     )
-    headings = ("id", "who", "label", "when (UTC)", "comment", "disagreement")
+    headings = ("id", "who", "label", "when (UTC)", "tags", "comment", "disagreement")
     print_rows(out, headings, rows, spare=("when (UTC)", "comment"))
     out.print(_summary(labels, together), soft_wrap=True)
+    if tags := chosen.count_tags():
+        out.print("tags: " + ", ".join(f"{count} {name}" for name, count in tags.most_common()), soft_wrap=True)
 
 
 def _dispute(said: Merged) -> str:
@@ -202,7 +229,15 @@ def _count(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
-def _as_json(place: Path, events: Events, rule: str, only: str | None) -> dict[str, Any]:
-    labels, together = _choose_labels(events, rule, only)
-    spectra = [{"id": id} | asdict(said) for id, said in together.items()]
-    return {"log": str(place), "rule": rule, "labels": list(map(asdict, labels)), "spectra": spectra}
+def _as_json(survey: Path, place: Path, chosen: ChosenLabels, rule: str) -> dict[str, Any]:
+    from rarespec.labels.kinds import kinds_beside
+
+    spectra = [{"id": id} | asdict(said) for id, said in chosen.together.items()]
+    return {
+        "log": str(place),
+        "rule": rule,
+        "kinds": kinds_beside(survey),
+        "tags": dict(chosen.count_tags()),
+        "labels": list(map(asdict, chosen.rows)),
+        "spectra": spectra,
+    }

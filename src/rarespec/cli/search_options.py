@@ -22,6 +22,17 @@ SurveyPath = Annotated[Path, typer.Argument(help="Survey directory or URL.")]
 Known = Annotated[
     list[str] | None, typer.Option("--known", help="Ids separated by commas, a table of ids or positions, or spectra.")
 ]
+Labels = Annotated[
+    bool, typer.Option("--labels", help="Learn from the labels of the survey: yes is known, no is refused.")
+]
+Kind = Annotated[str | None, typer.Option(help="Kind of object, if you keep the labels of several kinds apart.")]
+Log = Annotated[
+    Path | None, typer.Option(help="Label log. Default: SURVEY.labels.sqlite, or SURVEY.KIND.labels.sqlite.")
+]
+Tag = Annotated[str | None, typer.Option(help="Of the spectra labelled yes, take only those with this tag as known.")]
+NotTags = Annotated[
+    list[str] | None, typer.Option("--not-tag", help="Refuse the spectra with this tag; may be repeated.")
+]
 NonMembers = Annotated[
     list[str] | None, typer.Option("--not", help="Objects known not to be of this kind; same forms as --known.")
 ]
@@ -52,6 +63,7 @@ class SearchOptions:
 
     survey: SurveyPath
     known: Known = None
+    labels: Labels = False
     method: Method = "auto"
     top: Top = 1000
     non_members: NonMembers = None
@@ -67,34 +79,52 @@ class SearchOptions:
     model: Model = None
     scheduler: Scheduler = None
     device: Device = None
+    kind: Kind = None
+    log: Log = None
+    tag: Tag = None
+    not_tags: NotTags = None
 
     def request(self) -> SearchRequest:
         """What is asked for; a UsageError before anything is computed when that cannot be."""
         from rarespec.searching.request import SearchRequest
 
         with arguments():
-            if (self.known is None) == (self.model is None):
+            if self.known is None and self.model is None and not self.labels:
+                raise ValueError("give --known IDS_OR_FILE, --labels, or --model FILE from an earlier search")
+            if self.known is not None and self.model is not None:
                 raise ValueError("give either --known IDS_OR_FILE or --model FILE from an earlier search")
             selection, params = _selection(self), _params(self.params or [])
-        return SearchRequest(
-            known=self.known,
-            method=self.method,
-            top=self.top,
-            seed=self.seed,
-            non_members=self.non_members,
-            params=params,
-            recipe=self.recipe,
-            selection=selection,
-            radius_arcsec=self.radius,
-            engine=self.scheduler,
-            device=self.device,
-            model=self.model,
-            known_resolution=self.known_resolution,
-        )
+        settings: dict[str, Any] = {
+            "known": self.known,
+            "method": self.method,
+            "top": self.top,
+            "seed": self.seed,
+            "non_members": self.non_members,
+            "params": params,
+            "recipe": self.recipe,
+            "selection": selection,
+            "radius_arcsec": self.radius,
+            "engine": self.scheduler,
+            "device": self.device,
+            "model": self.model,
+            "known_resolution": self.known_resolution,
+        }
+        return SearchRequest(**self._with_labels(settings))
+
+    def _with_labels(self, settings: dict[str, Any]) -> dict[str, Any]:
+        from rarespec.errors import UsageError
+        from rarespec.labels.lessons import with_lessons
+
+        if self.labels:
+            log = True if self.log is None else self.log
+            return with_lessons(self.survey, settings, log, kind=self.kind, tag=self.tag, not_tags=self.not_tags or ())
+        if self.kind or self.log or self.tag or self.not_tags:
+            raise UsageError("--kind, --log, --tag and --not-tag say which labels to use; add --labels")
+        return settings
 
 
-N_FIRST = 4
-"""Options of a search that `--help` lists before those of the verb: survey, known, method, top."""
+FIRST = ("survey", "known", "labels", "method", "top")
+"""Options of a search that `--help` lists before those of the verb."""
 
 
 def with_search_options(*without: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -110,7 +140,8 @@ def with_search_options(*without: str) -> Callable[[Callable[..., Any]], Callabl
             return verb(options, **given)
 
         _, *own = inspect.signature(verb, eval_str=True).parameters.values()
-        parameters = [*shared[:N_FIRST], *own, *shared[N_FIRST:]]
+        first = [one for one in shared if one.name in FIRST]
+        parameters = [*first, *own, *(one for one in shared if one.name not in FIRST)]
         # Typer reads the signature; by keyword, since an option without a default may follow one with
         shown = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
         command.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]

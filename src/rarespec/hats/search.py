@@ -192,7 +192,9 @@ def _learn_and_rank(
     model = SearchModel.of(lesson)
     if plan.is_kept:
         model.save(plan.save_model or folder / MODEL)
-    scoring = Scoring(model, layout, request.top, frozenset((*model.known_ids, *lesson.rows.refused_ids)))
+    labelled = frozenset() if request.lessons is None else request.lessons.ids
+    not_listed = labelled.union(model.known_ids, lesson.rows.refused_ids)
+    scoring = Scoring(model, layout, request.top, not_listed)
     return _rank(catalogue, scoring, lesson, request.settings | {"n_sample": len(survey)}, progress)
 
 

@@ -182,7 +182,8 @@ def training_survey(
     Survey
         The survey to learn from.
     """
-    given = [request.known] if request.non_members is None else [request.known, request.non_members]
+    labelled = [] if request.lessons is None else [sorted(request.lessons.ids)]
+    given = [request.known, *([] if request.non_members is None else [request.non_members]), *labelled]
     words = frozenset[str]().union(*map(words_in, given))
     light: Any = catalogue[light_columns(catalogue.columns)] if light_columns(catalogue.columns) else catalogue
     each = over_partitions(light, look_for, words, progress)

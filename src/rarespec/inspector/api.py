@@ -15,6 +15,7 @@ from rarespec.inspector.answers import PlainJSON, RefusedError
 from rarespec.inspector.cutouts import Cutouts
 from rarespec.inspector.gate import Secrets
 from rarespec.inspector.inspection import Inspection
+from rarespec.inspector.label_export import FILE_TYPES, file_name, label_file, send_labels, wanted_labels
 from rarespec.inspector.lines import sky_of, species_of
 from rarespec.inspector.listing import MOST as MOST_CANDIDATES
 from rarespec.inspector.listing import candidates_payload, column_units, disagreements_payload, others_payload
@@ -28,7 +29,7 @@ BINARY = "application/octet-stream"
 MOST_THUMBNAILS = 100
 CUTOUT_SECONDS = 25.0
 """After which the page is told that a picture is slow; it may still come and be kept."""
-LABEL_FIELDS = ("event_id", "id", "label", "comment", "rank", "score", "revision")
+LABEL_FIELDS = ("event_id", "id", "label", "comment", "tags", "rank", "score", "chance", "revision")
 
 
 class Api:
@@ -57,6 +58,10 @@ class Api:
             "examples_lost": listing.ranking.examples_lost,
             "blind": inspection.blind,
             "relearn_every": inspection.relearn_every,
+            "relearn_due": inspection.is_learning_due,
+            "log": printable(inspection.log_path.name),
+            "kind": inspection.kind,
+            "tags": inspection.visible_history().tags,
             "species": species_of(inspection.lines),
             "sky": sky_of(inspection.survey),
             "units": column_units(listing.ranking),
@@ -116,6 +121,30 @@ class Api:
     def disagreements(self, request: Request) -> Response:
         return PlainJSON(disagreements_payload(self._inspection.visible_history()))
 
+    def export(self, request: Request) -> Response:
+        """Give the labels as a file; nothing is changed."""
+        asked = request.query_params
+        if unknown := set(asked) - {"format", "only", "tag"}:
+            raise RefusedError(400, f"unknown parameter {min(unknown)[:40]!a}")
+        if any(len(asked.getlist(name)) > 1 for name in asked):
+            raise RefusedError(400, "give each parameter once")
+        inspection, form = self._inspection, asked.get("format", "csv")
+        wanted = wanted_labels(asked.get("only"), asked.get("tag"))
+        file = label_file(inspection.visible_history().events, inspection.survey, form, wanted)
+        name = file_name(inspection.log_path, form, wanted)
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(file, media_type=FILE_TYPES[form], headers=headers)
+
+    async def send(self, request: Request) -> Response:
+        """Send the labels to the programs on the SAMP hub of this machine."""
+        body = await body_of(request, ("only", "tag"))
+        only, tag = (body.text(name, 100, otherwise="") or None for name in ("only", "tag"))
+        inspection, wanted = self._inspection, wanted_labels(only, tag)
+        programs = await run_in_threadpool(
+            send_labels, inspection.visible_history().events, inspection.survey, inspection.log_path.name, wanted
+        )
+        return PlainJSON(programs)
+
     async def label(self, request: Request) -> Response:
         body = await body_of(request, LABEL_FIELDS)
         event = LabelEvent(
@@ -127,6 +156,8 @@ class Api:
             score=body.number_or_none("score"),
             revision=body.whole_or_none("revision", 0),
             comment=body.text("comment", MAX_COMMENT, otherwise=""),
+            tags=body.tags("tags"),
+            chance=body.share_or_none("chance"),
         )
         stored = await run_in_threadpool(self._inspection.label, event)
         return await run_in_threadpool(self._store, stored)
@@ -142,7 +173,8 @@ class Api:
         others = others_payload(
             self._inspection.visible_history(event.spectrum), self._inspection.person, event.spectrum
         )
-        return PlainJSON({"event": asdict(event), "id": event.spectrum, **others})
+        due = {"relearn_due": self._inspection.is_learning_due}
+        return PlainJSON({"event": asdict(event), "id": event.spectrum, **others, **due})
 
     async def relearn(self, request: Request) -> Response:
         await body_of(request, ())
@@ -155,6 +187,7 @@ class Api:
                 "n_no": change.n_no,
                 "moved": change.moved,
                 "problems": self._inspection.listing.ranking.problems,
+                "relearn_due": self._inspection.is_learning_due,
             }
         )
 

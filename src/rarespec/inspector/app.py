@@ -129,8 +129,9 @@ def _api_routes(api: Api) -> list[Route]:
         "yield": api.yield_curve,
         "progress": api.progress,
         "disagreements": api.disagreements,
+        "export": api.export,
     }
-    changed = {"labels": api.label, "undo": api.undo, "relearn": api.relearn, "order": api.order}
+    changed = {"send": api.send, "labels": api.label, "undo": api.undo, "relearn": api.relearn, "order": api.order}
     return [Route(f"/api/{name}", answer, methods=["GET"]) for name, answer in shown.items()] + [
         Route(f"/api/{name}", answer, methods=["POST"]) for name, answer in changed.items()
     ]

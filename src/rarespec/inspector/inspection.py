@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -21,6 +22,7 @@ from rarespec.inspector.spectrum_payload import Recent, SpectrumCache, spectrum_
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_progress import CampaignProgress, Change
 from rarespec.labels.event import Label, LabelEvent
+from rarespec.labels.kinds import kind_of_log
 from rarespec.labels.log import LabelLog
 from rarespec.searching.crossmatch import is_position
 from rarespec.searching.explain.spectral_features import SpectralFeature
@@ -31,6 +33,8 @@ logger = logging.getLogger("uvicorn.error")
 
 RELEARN_EVERY = 10
 """Labels after which the page asks for the ranking to be learned again."""
+TEACHING = frozenset({Label.YES, Label.NO, Label.BAD})
+"""Labels that a ranking learns from, or that change the list."""
 KEPT_PAYLOADS = 64
 """Spectra as they were sent, 70 kB each."""
 
@@ -57,7 +61,8 @@ class Inspection:
         self._payloads: Recent[tuple[Any, ...], bytes] = Recent(KEPT_PAYLOADS)
         self._learner = ThreadPoolExecutor(1, "relearn")  # one thread: one learning at a time, in the order asked for
         self._reader = ThreadPoolExecutor(1, "read-ahead")
-        self._undoing, self._showing = Lock(), Lock()
+        self._undoing, self._showing, self._counting = Lock(), Lock(), Lock()
+        self._n_taught = 0
         self._learned = self._recall_labels()
         self._listing = self._make_listing("likely", {}, {})
         self.read_ahead = self._reader.submit(self._read_ahead)
@@ -86,10 +91,37 @@ class Inspection:
         for worker in (self._learner, self._reader):
             worker.shutdown(cancel_futures=True)
 
+    @property
+    def log_path(self) -> Path:
+        return self._log.path
+
+    @property
+    def kind(self) -> str | None:
+        """What is looked for, where the labels of several kinds are kept apart."""
+        return kind_of_log(self.survey.path, self._log.path)
+
+    @property
+    def is_learning_due(self) -> bool:
+        """Whether enough labels and undos came since the last learning, from all pages of this inspection together."""
+        return 0 < self.relearn_every <= self._n_taught
+
     def label(self, event: LabelEvent) -> LabelEvent:
         """Store a label; when this returns, it is on the disk."""
         self._require([event.spectrum])
-        return self._log.append(event)
+        with self._counting:
+            before = self._own_label(event.spectrum)
+            stored = self._log.append(event)
+            self._count(before, event.spectrum)
+        return stored
+
+    def _own_label(self, spectrum: str) -> Label | None:
+        own = self.history().about(spectrum).standing.get((spectrum, self.person))
+        return own.label if own else None
+
+    def _count(self, before: Label | None, spectrum: str) -> None:
+        """Count what teaches: not a comment or a tag, and not an event that came twice."""
+        now = self._own_label(spectrum)
+        self._n_taught += now != before and bool(TEACHING & {now, before})
 
     def undo(self, event_id: str, undoes: str | None) -> LabelEvent:
         """Take back a label of this person: the one of this id, or the last one. Asked again, it answers the same."""
@@ -101,7 +133,11 @@ class Inspection:
             target = said.last_of(self.person) if undoes is None else said.left_of(self.person, undoes)
             if target is None:
                 raise RefusedError(404, "you have no label left to undo")
-            return self._log.append(LabelEvent(event_id, target.spectrum, None, target.event_id, self.person))
+            with self._counting:
+                before = self._own_label(target.spectrum)
+                stored = self._log.append(LabelEvent(event_id, target.spectrum, None, target.event_id, self.person))
+                self._count(before, target.spectrum)
+            return stored
 
     def set_order(self, order: str | None = None) -> None:
         """Show the newest revision in this order; by default in the present one."""
@@ -114,6 +150,8 @@ class Inspection:
         return self._learner.submit(self._relearn)
 
     def _relearn(self) -> Change:
+        with self._counting:
+            self._n_taught = 0
         labels = self.labels()
         if labels == self._learned[0]:
             return self._learned[1]  # asked again

@@ -136,6 +136,11 @@ class LabelHistory:
         """Spectrum -> the label to learn from; without those on which people disagree."""
         return {spectrum: one.label for spectrum, one in self.merged.items() if one.label is not None}
 
+    @property
+    def tags(self) -> list[str]:
+        """Every tag that somebody has given, in the order of their first use, which does not change."""
+        return list(dict.fromkeys(tag for event in self.events for tag in event.tags))
+
     def about(self, spectrum: str) -> LabelHistory:
         return LabelHistory(tuple(event for event in self.events if event.spectrum == spectrum))
 
@@ -221,6 +226,7 @@ def _candidate(listing: Listing, said: LabelHistory, person: str, id: str, posit
         "moved": listing.moved.get(id),
         "label": own.label if own else None,
         "comment": own.comment if own else "",
+        "tags": list(own.tags) if own else [],
         **others_payload(said, person, id),
     }
 
@@ -240,14 +246,16 @@ def others_payload(said: LabelHistory, person: str, id: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        Labels (`others`) and comments (`remarks`) by person, and `disagree`: whether not all say the same.
+        Labels (`others`), comments (`remarks`) and tags (`others_tags`) by person, and `disagree`: whether not all say
+        the same.
     """
     together = said.merged.get(id)
     if together is None:
-        return {"others": {}, "remarks": {}, "disagree": False}
+        return {"others": {}, "remarks": {}, "others_tags": {}, "disagree": False}
     others = {who: label for who, label in together.by.items() if who != person}
     remarks = {who: comment for who, comment in together.comments.items() if who != person}
-    return {"others": others, "remarks": remarks, "disagree": together.disagree}
+    tags = {who: given for who, given in together.tags.items() if who != person}
+    return {"others": others, "remarks": remarks, "others_tags": tags, "disagree": together.disagree}
 
 
 def disagreements_payload(said: LabelHistory) -> list[dict[str, Any]]:

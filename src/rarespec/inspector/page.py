@@ -24,10 +24,13 @@ from rarespec.inspector.inspection import RELEARN_EVERY
 from rarespec.inspector.lines import own_lines
 from rarespec.inspector.server import address, listening, open_in_browser, server_for
 from rarespec.labels.campaign import Campaign
-from rarespec.labels.campaign_start import start_beside
+from rarespec.labels.campaign_start import CampaignStart
 from rarespec.labels.event import person_named
-from rarespec.labels.log import LabelLog, check_place, path_beside
+from rarespec.labels.kinds import path_of_log, start_of_log
+from rarespec.labels.lessons import ids_at_the_start
+from rarespec.labels.log import LabelLog, check_place
 from rarespec.labels.merging import merge_labels
+from rarespec.searching.lessons import other_examples
 from rarespec.searching.ranking import Ranking
 from rarespec.survey import Survey
 
@@ -150,7 +153,8 @@ def inspect_ranking(
     block: bool | None = None,
     open_browser: bool = True,
     port: int = 0,
-    labels: str | os.PathLike[str] | None = None,
+    log: str | os.PathLike[str] | None = None,
+    kind: str | None = None,
     shared: bool = False,
     blind: bool = False,
     relearn_every: int = RELEARN_EVERY,
@@ -175,10 +179,12 @@ def inspect_ranking(
         Open the page in the browser of this machine.
     port : int
         Port to serve on; 0 picks a free one.
-    labels : path, optional
-        File of labels. Default: next to the survey.
+    log : path, optional
+        Label log. Default: next to the survey.
+    kind : str, optional
+        Kind of object, if you keep the labels of several kinds apart.
     shared : bool
-        Let your group read and write a new file of labels.
+        Let your group read and write a new label log.
     blind : bool
         Hide other people's labels of a spectrum until you have labelled it, and learn only from yours.
     relearn_every : int
@@ -215,16 +221,18 @@ def inspect_ranking(
     """
     _refuse_model(ranking)
     who, own, survey = person_named(person), own_lines(lines) if lines is not None else [], ranking.survey
-    place, kept = find_places(survey, labels)
     service = service_named(cutouts) if cutouts is not None else None
+    place, kept = find_places(survey, log, kind)
+    before = known_before(kept)
     with ExitStack() as opened:  # which closes them where the page does not come to exist
         listener = opened.enter_context(listening(port))
         # The features are there. The cluster that may have computed them may be gone.
         campaign = Campaign.from_request(survey, replace(ranking.request, engine=None))
-        log = opened.enter_context(LabelLog(place, shared=shared))
-        notes = [*keep_start(campaign, kept, blind), *describe_labels(log, who, blind)]
+        labels = opened.enter_context(LabelLog(place, shared=shared))
+        notes = keep_start(campaign, kept, blind)
+        notes += describe_labels(labels, who, blind, before, campaign.known_ids)
         pictures = Cutouts(service, folder_beside(survey.path)) if service is not None else None
-        page = InspectionPage(campaign, log, who, listener, own, relearn_every, blind, notes, pictures)
+        page = InspectionPage(campaign, labels, who, listener, own, relearn_every, blind, notes, pictures)
         opened.pop_all()
     if open_browser:
         page.open_in_browser()
@@ -234,11 +242,41 @@ def inspect_ranking(
     return None
 
 
-def find_places(survey: Survey, labels: str | os.PathLike[str] | None) -> tuple[Path, Path]:
-    """Where the labels go and where the start of the campaign is kept; a UsageError where no label can be saved."""
-    place = path_beside(survey.path) if labels is None else Path(labels)
+def find_places(
+    survey: Survey, log: str | os.PathLike[str] | None = None, kind: str | None = None
+) -> tuple[Path, Path]:
+    """Find where the labels go, and where the start of the campaign is kept.
+
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    log : path, optional
+        The log, if it is not beside the survey.
+    kind : str, optional
+        Which log beside the survey.
+
+    Returns
+    -------
+    tuple of Path
+        The log and the start.
+
+    Raises
+    ------
+    UsageError
+        If no label can be saved there.
+    """
+    place = path_of_log(survey.path, log, kind)
     check_place(place)
-    return place, start_beside(survey) if labels is None else place.with_name(f"{place.name}.campaign.json")
+    return place, start_of_log(place)
+
+
+def known_before(kept: Path) -> tuple[str, ...]:
+    """Ids of the known examples of the campaign that was kept here; none if there was none, or they were files."""
+    try:
+        return ids_at_the_start(CampaignStart.read(kept))
+    except UsageError:
+        return ()
 
 
 def keep_start(campaign: Campaign, place: Path, blind: bool) -> list[str]:
@@ -250,19 +288,39 @@ def keep_start(campaign: Campaign, place: Path, blind: bool) -> list[str]:
     return []
 
 
-def describe_labels(log: LabelLog, person: str, blind: bool) -> list[str]:
-    """Who labels and where it is saved, and which labels are there: they may have been about something else."""
+def describe_labels(
+    log: LabelLog, person: str, blind: bool, before: tuple[str, ...] = (), known: Sequence[str] = ()
+) -> list[str]:
+    """Say who labels and where it is saved, and which labels are there: they may have been about something else.
+
+    Parameters
+    ----------
+    log : LabelLog
+        The labels.
+    person : str
+        Who labels.
+    blind : bool
+        Whether the labels of others are hidden.
+    before : tuple of str
+        Ids of the known examples of the campaign before.
+    known : sequence of str
+        Ids of those of this campaign.
+
+    Returns
+    -------
+    list of str
+        A line each.
+    """
     lines = [f"labelling as {person}; labels are saved in {log.path}"]
     if blind:
         lines.append("blind: other people's labels of a spectrum are hidden until you have labelled it")
-    events = [event for _, event in log.events() if not blind or event.person == person]
-    counts = Counter(one.label for one in merge_labels(events).values() if one.label is not None)
+    merged = merge_labels(event for _, event in log.events() if not blind or event.person == person)
+    counts = Counter(one.label for one in merged.values() if one.label is not None)
     if counts:
         counted = ", ".join(f"{count} {label}" for label, count in counts.items())
-        lines.append(
-            f"using the labels already there: {counted}; "
-            "to label another kind of object, use another file (labels, --labels)"
-        )
+        lines.append(f"using the labels already there: {counted}; --kind NAME keeps another kind of object apart")
+    if counts and before and set(before).isdisjoint((*known, *merged)):
+        lines.append(other_examples(before, log.path.name))
     return lines
 
 

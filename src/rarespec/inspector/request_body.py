@@ -10,8 +10,10 @@ from uuid import UUID
 
 from starlette.requests import ClientDisconnect, Request
 
+from rarespec.errors import UsageError
 from rarespec.inspector.answers import RefusedError
 from rarespec.inspector.gate import MOST_BYTES
+from rarespec.labels.event import tags_named
 
 LARGEST = 2**53
 """Whole numbers up to here are exact in every language."""
@@ -92,6 +94,17 @@ class Body:
             raise RefusedError(400, f"{name} has invalid characters")
         return value
 
+    def tags(self, name: str) -> tuple[str, ...]:
+        """Read a field that holds tags; none if it is missing or null."""
+        value = self._content.get(name)
+        words = [] if value is None else value
+        if not isinstance(words, list) or not all(isinstance(word, str) and _can_be_written(word) for word in words):
+            raise RefusedError(400, f"{name} must be a list of text")
+        try:
+            return tags_named(words)
+        except UsageError as error:
+            raise RefusedError(400, str(error)) from None
+
     def event_id(self, name: str) -> str:
         text = self.text(name, 36)
         try:
@@ -115,6 +128,12 @@ class Body:
         value = self._content.get(name)
         if value is not None and (type(value) is not int or not least <= value <= LARGEST):
             raise RefusedError(400, f"{name} must be a whole number of at least {least}, or null")
+        return value
+
+    def share_or_none(self, name: str) -> float | None:
+        value = self.number_or_none(name)
+        if value is not None and not 0 <= value <= 1:
+            raise RefusedError(400, f"{name} must be between 0 and 1, or null")
         return value
 
     def number_or_none(self, name: str) -> float | None:

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from rarespec.labels.event import new_event_id as new_event_id
     from rarespec.labels.exchange import read_labels as read_labels
     from rarespec.labels.exchange import write_labels as write_labels
+    from rarespec.labels.kinds import kinds_beside as kinds_beside
+    from rarespec.labels.kinds import path_beside as path_beside
+    from rarespec.labels.lessons import read_lessons as read_lessons
     from rarespec.labels.log import LabelLog as LabelLog
-    from rarespec.labels.log import path_beside as path_beside
     from rarespec.labels.merging import Merged as Merged
     from rarespec.labels.merging import find_standing_labels as find_standing_labels
     from rarespec.labels.merging import merge_labels as merge_labels
@@ -34,10 +36,12 @@ __getattr__, __dir__, __all__ = hand_out(
         "LabelLog": "log",
         "Merged": "merging",
         "Revision": "campaign",
+        "kinds_beside": "kinds",
         "merge_labels": "merging",
         "new_event_id": "event",
-        "path_beside": "log",
+        "path_beside": "kinds",
         "read_labels": "exchange",
+        "read_lessons": "lessons",
         "simulate_looks": "simulated_inspector",
         "find_standing_labels": "merging",
         "write_labels": "exchange",

@@ -12,16 +12,16 @@ from typing import Any
 
 from rarespec.errors import UsageError
 from rarespec.features.recipe import Recipe
+from rarespec.labels.kinds import path_beside, start_of_log
 from rarespec.searching.request import SearchRequest, name_of_recipe, recipe_named
 from rarespec.searching.search import PreparedSearch
 from rarespec.searching.selection import Selection
 from rarespec.storage.whole_file import write_whole
 from rarespec.survey import Survey
-from rarespec.survey.store.location import local_neighbour
 
 FORMAT, VERSION = "rarespec-campaign", 1
-NOT_KEPT = ("engine", "device", "model")
-"""Where a campaign is computed may be another place when it goes on; it has no model."""
+NOT_KEPT = ("engine", "device", "model", "lessons")
+"""Where a campaign is computed may be another place when it goes on; it has no model, and labels are in their log."""
 KEPT = tuple(one.name for one in fields(SearchRequest) if one.name not in NOT_KEPT)
 
 
@@ -75,9 +75,9 @@ class CampaignStart:
         raise UsageError(f"{path}: {found[0]} {found[1]}, but this version reads {FORMAT} {VERSION}; start a new one")
 
 
-def start_beside(survey: Survey) -> Path:
+def start_beside(survey: Survey, kind: str | None = None) -> Path:
     """Name the file: `<survey directory>.campaign.json`, next to the survey's directory as its labels are."""
-    return local_neighbour(survey.path, ".campaign.json")
+    return start_of_log(path_beside(survey.path, kind))
 
 
 def _to_json(request: SearchRequest) -> dict[str, Any]:

@@ -18,13 +18,15 @@ from rarespec.labels.place import check_plain, check_writable, is_network, make_
 
 APPLICATION = 0x52535031
 """Marks the file as a log of labels, for `file` and for ourselves."""
-VERSION = 1
+VERSION = 2
 
-COLUMNS = ("event_id", "spectrum", "label", "undoes", "person", "at", "rank", "score", "revision", "comment")
+FIRST_COLUMNS = ("event_id", "spectrum", "label", "undoes", "person", "at", "rank", "score", "revision", "comment")
+"""Those of version 1."""
+COLUMNS = (*FIRST_COLUMNS, "tags", "chance")
 
 _LABELS = ", ".join(f"'{label}'" for label in Label)
 _REFUSED = "RAISE(ABORT, 'labels are only ever added')"
-SCHEMA = (
+FIRST_SCHEMA = (
     f"""CREATE TABLE events (
         sequence INTEGER PRIMARY KEY,
         event_id TEXT NOT NULL UNIQUE,
@@ -47,13 +49,31 @@ SCHEMA = (
         WHEN EXISTS (SELECT 1 FROM events WHERE event_id = NEW.event_id OR sequence = NEW.sequence)
         BEGIN SELECT {_REFUSED}; END""",
     f"PRAGMA application_id = {APPLICATION}",
-    f"PRAGMA user_version = {VERSION}",
+    "PRAGMA user_version = 1",
 )
+SECOND_SCHEMA = (
+    "ALTER TABLE events ADD COLUMN tags TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE events ADD COLUMN chance REAL",
+    "PRAGMA user_version = 2",
+)
+"""What makes version 2 of version 1. New logs are made in the same two steps, so that both have the same schema; a
+rarespec that knows version 1 alone and has the log open can go on adding to it."""
 
 
-def create(connection: sqlite3.Connection) -> None:
-    for statement in SCHEMA:
+def create(connection: sqlite3.Connection, version: int = VERSION) -> None:
+    for statement in FIRST_SCHEMA if version == 1 else FIRST_SCHEMA + SECOND_SCHEMA:
         connection.execute(statement)
+
+
+def bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """Make a log of version 1, which was checked to be one, a log of this version."""
+    if version_of(connection) == 1:
+        for statement in SECOND_SCHEMA:
+            connection.execute(statement)
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    return _number(connection, "user_version")
 
 
 def is_new(connection: sqlite3.Connection) -> bool:
@@ -64,10 +84,10 @@ def check_ours(connection: sqlite3.Connection, path: Path) -> None:
     """Check the schema before any query: a stranger's view, trigger or column would run when the table is read."""
     if _number(connection, "application_id") != APPLICATION:
         raise UsageError(f"{path}: an SQLite database, but not a label log; choose another file")
-    version = _number(connection, "user_version")
-    if version != VERSION:
+    version = version_of(connection)
+    if version not in range(1, VERSION + 1):
         raise UsageError(f"{path}: labels in format {version}; this rarespec reads {VERSION}, use a newer one")
-    odd = _describe(connection) ^ _ours()
+    odd = _describe(connection) ^ _ours(version)
     if odd:
         kind, name, *_ = min(odd, key=repr)
         raise UsageError(
@@ -75,9 +95,9 @@ def check_ours(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _ours() -> set[tuple[object, ...]]:
+def _ours(version: int) -> set[tuple[object, ...]]:
     with sqlite3.connect(":memory:") as empty:
-        create(empty)
+        create(empty, version)
         found = _describe(empty)
     empty.close()
     return found
@@ -136,6 +156,7 @@ def open_to_write(path: Path, file_system: str | None, shared: bool = False) -> 
                 if is_new(connection):
                     create(connection)
                 check_ours(connection, path)
+                bring_up_to_date(connection)
     except BaseException:
         connection.close()
         raise

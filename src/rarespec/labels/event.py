@@ -6,6 +6,7 @@ import getpass
 import math
 import operator
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -66,9 +67,42 @@ def _system_user() -> str:
         raise UsageError("cannot find your user name; give a name with --person") from None
 
 
+# ---- Tags of one's own beside the label: a few short words, such as dC or CH.
+
+
+MAX_TAG, MAX_TAGS = 20, 10
+BETWEEN_TAGS = ","
+"""How tags are written in one text; no tag contains it."""
+
+
+def tag_named(word: str) -> str:
+    """Bring a tag to one form. Case counts: dC is a dwarf carbon star, DC a white dwarf without lines."""
+    tag = unicodedata.normalize("NFC", " ".join(word.split()))
+    if not tag:
+        raise UsageError("the tag is empty; give a short word, for example dC")
+    if len(tag) > MAX_TAG or not tag.isprintable() or any(sign in tag for sign in ",;"):
+        raise UsageError(
+            f"the tag {tag[:MAX_TAG]!r} must have at most {MAX_TAG} characters, all printable, no comma or semicolon"
+        )
+    return tag
+
+
+def tags_named(words: Iterable[str]) -> tuple[str, ...]:
+    """Bring tags to one form, each once, in the order given."""
+    tags = tuple(dict.fromkeys(map(tag_named, words)))
+    if len(tags) > MAX_TAGS:
+        raise UsageError(f"{len(tags)} tags for one spectrum, more than the limit of {MAX_TAGS}")
+    return tags
+
+
+def tags_in(text: str) -> tuple[str, ...]:
+    """Read tags that were written in one text."""
+    return tags_named(word for word in text.split(BETWEEN_TAGS) if word.strip())
+
+
 MAX_SPECTRUM = 1000
 MAX_COMMENT = 4000
-"""Characters. As JSON, each of them escaped, they fit into 64 KiB."""
+"""Characters. As JSON, each of them escaped, they and the tags fit into 64 KiB."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +131,10 @@ class LabelEvent:
         In which ranking of the campaign they saw it.
     comment : str
         What else they say.
+    tags : tuple of str
+        Tags of their own, such as dC; a label of the same spectrum later has its own tags.
+    chance : float, optional
+        Chance that the person saw.
 
     Examples
     --------
@@ -116,6 +154,8 @@ class LabelEvent:
     score: float | None = None
     revision: int | None = None
     comment: str = ""
+    tags: tuple[str, ...] = ()
+    chance: float | None = None
 
 
 def new_event_id() -> str:
@@ -146,14 +186,18 @@ def check_event(event: LabelEvent) -> LabelEvent:
         raise UsageError(f"event {event.event_id}: a label needs the id of a spectrum")
     _check_text("id of the spectrum", event.spectrum, MAX_SPECTRUM)
     _check_text("comment", event.comment, MAX_COMMENT)
+    if event.tags and event.label is None:
+        raise UsageError(f"event {event.event_id}: an undo has no tags")
     return replace(
         event,
         label=None if event.label is None else label_named(event.label),
         person=person_named(event.person),
         at=in_utc(event.at) if event.at else "",
         rank=_whole("rank", event.rank),
-        score=_finite(event.score),
+        score=_finite("score", event.score),
         revision=_whole("revision", event.revision),
+        tags=tags_named(event.tags),
+        chance=_share("chance", event.chance),
     )
 
 
@@ -210,10 +254,17 @@ def _whole(what: str, value: Any) -> int | None:
     return number
 
 
-def _finite(score: Any) -> float | None:
+def _finite(what: str, value: Any) -> float | None:
     """Check that a number is finite: SQLite would keep NaN as nothing."""
-    if score is None:
+    if value is None:
         return None
-    if isinstance(score, str) or not math.isfinite(score):
-        raise UsageError(f"the score {score!r} is not a finite number; leave it out if unknown")
-    return float(score)
+    if isinstance(value, str) or not math.isfinite(value):
+        raise UsageError(f"the {what} {value!r} is not a finite number; leave it out if unknown")
+    return float(value)
+
+
+def _share(what: str, value: Any) -> float | None:
+    number = _finite(what, value)
+    if number is not None and not 0 <= number <= 1:
+        raise UsageError(f"the {what} {number} is not between 0 and 1")
+    return number

@@ -12,10 +12,19 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from rarespec.errors import DifferentEventError, LabelLogError, UsageError
-from rarespec.labels.database import COLUMNS, explain_errors, journal_of, open_to_read, open_to_write, writing
-from rarespec.labels.event import LabelEvent, check_event, now
+from rarespec.labels.database import (
+    COLUMNS,
+    FIRST_COLUMNS,
+    explain_errors,
+    journal_of,
+    open_to_read,
+    open_to_write,
+    version_of,
+    writing,
+)
+from rarespec.labels.event import BETWEEN_TAGS, LabelEvent, check_event, now, tags_in
+from rarespec.labels.kinds import path_beside
 from rarespec.labels.place import check_writable, file_system_of
-from rarespec.survey.store.location import local_neighbour
 
 if TYPE_CHECKING:
     from rarespec.survey import Survey
@@ -23,33 +32,13 @@ if TYPE_CHECKING:
 __all__ = ["DifferentEventError", "LabelLog", "LabelLogError", "check_place", "path_beside"]
 
 _INSERT = f"INSERT INTO events ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
-_SELECT = f"SELECT sequence, {', '.join(COLUMNS)} FROM events"
+_SELECT = {
+    1: f"SELECT sequence, {', '.join(FIRST_COLUMNS)}, '', NULL FROM events",
+    2: f"SELECT sequence, {', '.join(COLUMNS)} FROM events",
+}
+"""Version of the log -> how events are read; a log that is only read stays as it is."""
 
 RESTORE = "restore it from a backup"
-
-
-def path_beside(survey: str | os.PathLike[str]) -> Path:
-    """Say where the labels of a survey are kept by default: beside its directory, whatever link led there.
-
-    A database cannot live on an object store: the labels of a survey under a URL are kept in the current directory.
-
-    Parameters
-    ----------
-    survey : path or str
-        The directory or URL of the survey.
-
-    Returns
-    -------
-    Path
-        The file, which need not exist.
-
-    Examples
-    --------
-    >>> from rarespec.labels import path_beside
-    >>> path_beside("sdss.survey").name
-    'sdss.survey.labels.sqlite'
-    """
-    return local_neighbour(survey, ".labels.sqlite")
 
 
 def check_place(path: Path) -> None:
@@ -115,24 +104,27 @@ class LabelLog:
             open_to_read(self.path) if read_only else open_to_write(self.path, file_system(self.path), shared)
         )
         self.read_only = read_only
+        self._select = _SELECT[version_of(self._connection)]
         self.journal = journal_of(self._connection)
         """`wal`, or `delete` (a rollback journal) on network file systems."""
 
     @classmethod
-    def beside(cls, survey: Survey) -> LabelLog:
+    def beside(cls, survey: Survey, kind: str | None = None) -> LabelLog:
         """Open the log next to the directory of a survey, `<survey directory>.labels.sqlite`.
 
         Parameters
         ----------
         survey : Survey
             The survey.
+        kind : str, optional
+            What is looked for, if several kinds are kept apart; see `path_beside`.
 
         Returns
         -------
         LabelLog
             The log, created when there is none.
         """
-        return cls(path_beside(survey.path))
+        return cls(path_beside(survey.path, kind))
 
     def append(self, event: LabelEvent) -> LabelEvent:
         """Store an event; when this returns, the event is on the disk.
@@ -206,7 +198,7 @@ class LabelLog:
             If the log is damaged.
         """
         with self._using():
-            rows = self._connection.execute(f"{_SELECT} WHERE sequence > ? ORDER BY sequence", (after,))
+            rows = self._connection.execute(f"{self._select} WHERE sequence > ? ORDER BY sequence", (after,))
             return list(self._check_rows(after, rows))
 
     def _check_rows(self, after: int, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[int, LabelEvent]]:
@@ -219,12 +211,13 @@ class LabelLog:
 
     def _event(self, sequence: int, values: Iterable[Any]) -> LabelEvent:
         """As stored; whoever can write the file may have put anything there."""
-        event = LabelEvent(*values)
+        *others, tags, chance = values
         try:
+            event = LabelEvent(*others, tags=tags_in(tags), chance=chance)
             same = check_event(event)
         except (UsageError, TypeError, AttributeError, ValueError) as error:
             raise LabelLogError(f"{self.path}: event {sequence} is not valid ({error}); {RESTORE}") from None
-        if same != event or not (event.spectrum and event.at):
+        if same != event or BETWEEN_TAGS.join(event.tags) != tags or not (event.spectrum and event.at):
             raise LabelLogError(f"{self.path}: event {sequence} was not written by rarespec; {RESTORE}")
         return same
 
@@ -263,7 +256,7 @@ class LabelLog:
         if event.undoes is not None:
             event = self._check_undo(event, event.undoes)
         event = replace(event, at=event.at or self._time_for(event.person))
-        self._connection.execute(_INSERT, astuple(event))
+        self._connection.execute(_INSERT, _row_of(event))
         return event, True
 
     def _check_undo(self, undo: LabelEvent, undoes: str) -> LabelEvent:
@@ -282,8 +275,14 @@ class LabelLog:
         return max(now(), last or "")
 
     def _find(self, event_id: str) -> LabelEvent | None:
-        row = self._connection.execute(f"{_SELECT} WHERE event_id = ?", (event_id,)).fetchone()
+        row = self._connection.execute(f"{self._select} WHERE event_id = ?", (event_id,)).fetchone()
         return None if row is None else self._event(row[0], row[1:])
+
+
+def _row_of(event: LabelEvent) -> tuple[Any, ...]:
+    """In the order of COLUMNS; tags in one text."""
+    *others, tags, chance = astuple(event)
+    return *others, BETWEEN_TAGS.join(tags), chance
 
 
 def _check_same(event: LabelEvent, known: LabelEvent) -> None:

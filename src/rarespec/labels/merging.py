@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from rarespec.errors import UsageError
-from rarespec.labels.event import Label, LabelEvent
+from rarespec.labels.event import Label, LabelEvent, tag_named
 
 # ---- Which labels stand: the last of each person about each spectrum that no undo has taken back.
 
@@ -83,6 +83,8 @@ class Merged:
         Whether not all say the same.
     comments : dict
         Person -> comment, of those who made one.
+    tags : dict
+        Person -> tags, of those who gave some.
 
     Examples
     --------
@@ -95,6 +97,12 @@ class Merged:
     by: dict[str, Label]
     disagree: bool
     comments: dict[str, str]
+    tags: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def all_tags(self) -> tuple[str, ...]:
+        """The tags that anybody gave, each once."""
+        return tuple(dict.fromkeys(tag for tags in self.tags.values() for tag in tags))
 
 
 def merge_labels(events: Events, rule: str = "majority") -> dict[str, Merged]:
@@ -143,7 +151,8 @@ Rule = Callable[[Sequence[Label]], Label | None]
 def _merge_labels(said: list[LabelEvent], rule: Rule) -> Merged:
     by = {event.person: event.label for event in said if event.label}
     comments = {event.person: event.comment for event in said if event.comment}
-    return Merged(rule(list(by.values())), by, len(set(by.values())) > 1, comments)
+    tags = {event.person: event.tags for event in said if event.tags}
+    return Merged(rule(list(by.values())), by, len(set(by.values())) > 1, comments, tags)
 
 
 def _majority(labels: Sequence[Label]) -> Label | None:
@@ -169,3 +178,59 @@ RULES: dict[str, Rule] = {
     "unanimous": _unanimous,
     "any_yes": _any_yes,
 }
+
+
+# ---- Some of the labels: those with a combined label, or a tag.
+
+
+@dataclass(frozen=True)
+class ChosenLabels:
+    """The labels that were asked for.
+
+    Parameters
+    ----------
+    rows : list of LabelEvent
+        Labels that stand, spectrum by spectrum.
+    together : dict
+        Spectrum -> what people say together.
+    """
+
+    rows: list[LabelEvent]
+    together: dict[str, Merged]
+
+    def count_tags(self) -> Counter[str]:
+        """Tag -> spectra to which somebody gave it."""
+        return Counter(tag for said in self.together.values() for tag in said.all_tags)
+
+
+def choose_labels(
+    events: Events, rule: str = "majority", only: Label | None = None, tag: str | None = None
+) -> ChosenLabels:
+    """Choose labels that stand.
+
+    Parameters
+    ----------
+    events : iterable of LabelEvent or (int, LabelEvent)
+        In the order of the log.
+    rule : str
+        A rule of `merge_labels`.
+    only : Label, optional
+        Only of spectra that have this label by the rule.
+    tag : str, optional
+        Only of spectra to which somebody gave this tag.
+
+    Returns
+    -------
+    ChosenLabels
+        The labels, and what they say together.
+    """
+    events = list(events)
+    wanted = None if tag is None else tag_named(tag)
+    together = {
+        id: said
+        for id, said in merge_labels(events, rule).items()
+        if only in (None, said.label) and (wanted is None or wanted in said.all_tags)
+    }
+    place = {id: number for number, id in enumerate(together)}
+    rows = [event for event in find_standing_labels(events).values() if event.spectrum in together]
+    return ChosenLabels(sorted(rows, key=lambda event: place[event.spectrum]), together)

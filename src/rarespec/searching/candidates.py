@@ -184,13 +184,13 @@ def make_table(ids: Any, catalogue: Columns, scores: Any, judged: Columns | None
 
     n = len(ids)
     columns: dict[str, Any] = {"rank": np.arange(1, n + 1), "id": np.array(ids, dtype=str)}
-    columns |= {name: _common(name, catalogue.get(name, [None] * n)) for name in FROM_CATALOGUE}
+    columns |= {name: common_column(name, catalogue.get(name, [None] * n)) for name in FROM_CATALOGUE}
     columns |= {"score": np.array(scores, np.float64)} | dict(judged or {})
     columns |= {name: _own(values) for name, values in catalogue.items() if name not in columns}
     return describe_columns(Table(columns))
 
 
-def _common(name: str, values: Any) -> NDArray[Any]:
+def common_column(name: str, values: Any) -> NDArray[Any]:
     """Bring a common column to an array; unknown text is empty, an unknown number NaN."""
     if isinstance(values, np.ndarray):
         return values
@@ -309,7 +309,7 @@ class CandidateTables:
         there = [name for name in FROM_CATALOGUE if name in self._survey.catalogue]
         found = self._survey.catalogue_at(survey_rows, ["id", *there])
         nothing = [None] * len(survey_rows)
-        return {"id": found["id"]} | {name: _common(name, found.get(name, nothing)) for name in FROM_CATALOGUE}
+        return {"id": found["id"]} | {name: common_column(name, found.get(name, nothing)) for name in FROM_CATALOGUE}
 
     def _whole(self, name: str) -> NDArray[Any]:
         """A column of the catalogue, (n,) in the survey's order."""

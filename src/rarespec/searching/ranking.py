@@ -208,8 +208,8 @@ class Ranking:
         person : str, optional
             Who labels. Default: your user name.
         **options : dict
-            Those of `rarespec.inspect_ranking`: block, open_browser, port, labels, shared, blind, relearn_every, lines,
-            cutouts.
+            Those of `rarespec.inspect_ranking`: block, open_browser, port, log, kind, shared, blind, relearn_every,
+            lines, cutouts.
 
         Returns
         -------

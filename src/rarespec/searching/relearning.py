@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from rarespec.errors import UsageError
 from rarespec.rankers.ranker import best_first
 from rarespec.searching.candidates import CandidateTables
 from rarespec.searching.fitting import prepare
+from rarespec.searching.lessons import Lessons
 from rarespec.searching.listing import Listing, list_rows
 from rarespec.searching.ranking import Ranking, build_ranking
 from rarespec.searching.search import PreparedSearch
@@ -35,13 +37,15 @@ class Relearning:
     ----------
     start : PreparedSearch
         The search with the examples given at the start.
+    again_and_again : bool
+        Whether to keep whole columns of the catalogue in memory, which pays for many rankings.
     """
 
-    def __init__(self, start: PreparedSearch) -> None:
+    def __init__(self, start: PreparedSearch, again_and_again: bool = True) -> None:
         self.start = start
         self._preparation = prepare(start.ranker, start.rows, start.device)
         self._listed_first = start.rows.may_be_listed(start.chosen.mask)
-        self._tables = CandidateTables(self.survey, whole_columns=True)
+        self._tables = CandidateTables(self.survey, whole_columns=again_and_again)
         self._row_of: dict[str, int] = {}
         self._hidden: NDArray[np.int64] | None = None
 
@@ -49,7 +53,7 @@ class Relearning:
     def survey(self) -> Survey:
         return self.start.rows.survey
 
-    def ranking(self, members: Ids = (), refused: Ids = (), unusable: Ids = ()) -> Ranking:
+    def ranking(self, members: Ids = (), refused: Ids = (), unusable: Ids = (), left_out: Ids = ()) -> Ranking:
         """Rank with further known members and non-members.
 
         These lists go before what was given at the start: a known example that is refused here is known no longer.
@@ -64,6 +68,8 @@ class Relearning:
             Ids labelled no.
         unusable : sequence of str
             Ids labelled as bad data: not listed, and nothing is learned from them.
+        left_out : sequence of str
+            Ids that are not listed, and otherwise as they were.
 
         Returns
         -------
@@ -78,14 +84,16 @@ class Relearning:
             If no known example is left.
         """
         labelled = {"a member": members, "a non-member": refused, "bad data": unusable}
-        if self._hidden is None and any(labelled.values()):
+        if self._hidden is None and (any(labelled.values()) or left_out):
             self.ranking()  # where examples stand before the first look
         problems = [line for said, ids in labelled.items() for line in self._problems(said, ids)]
         known, non_members = self._marks(*map(self._places, labelled.values()))
         refused_or_bad = non_members.copy()
         refused_or_bad[self._places(unusable)] = True
+        refused_or_bad[self._places(left_out)] = True
+        refused_or_bad &= ~known
         rows, start = self.start.rows.relabel(known, refused_or_bad), self.start
-        if any(labelled.values()) and not rows.may_be_listed(self.start.chosen.mask).any():
+        if (any(labelled.values()) or left_out) and not rows.may_be_listed(self.start.chosen.mask).any():
             raise NothingLeftError(
                 f"{self.survey.path}: every spectrum in the list has a label; there is nothing left to rank"
             )
@@ -170,3 +178,33 @@ class Relearning:
         n_found = int((looked & listing.rows.known).sum())
         n_known = int(self.start.rows.known.sum())
         return yield_after_looks(listing.falling_scores(), self._hidden, n_known, int(looked.sum()), n_found)
+
+
+def rank_with_lessons(search: PreparedSearch, lessons: Lessons) -> Ranking:
+    """Rank as a campaign does that has learned these labels, and list none of the spectra that have one.
+
+    So the number that remain is estimated as in a campaign: members that were found by looking at the top of a list are
+    no random sample of their kind.
+
+    Parameters
+    ----------
+    search : PreparedSearch
+        The search with the examples given.
+    lessons : Lessons
+        What people said.
+
+    Returns
+    -------
+    Ranking
+        The candidates without a label, best first.
+
+    Raises
+    ------
+    UsageError
+        If every spectrum has a label, or no known example is left.
+    """
+    told = [*lessons.said, *lessons.doubts(search.rows.known_ids)]
+    relearning = Relearning(replace(search, problems=[*told, *search.problems]), again_and_again=False)
+    ranking = relearning.ranking(lessons.members, lessons.refused, lessons.bad, lessons.left_out)
+    relearning.examine(ranking)
+    return ranking

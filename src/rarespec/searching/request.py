@@ -15,6 +15,7 @@ from rarespec.features import PaperFeatures, SkyFeatures
 from rarespec.features.recipe import Recipe
 from rarespec.gpu.device import check_device_name
 from rarespec.rankers.by_name import NAMES, by_name
+from rarespec.searching.lessons import Lessons
 from rarespec.searching.selection import Selection
 from rarespec.spectrum import Resolution
 from rarespec.storage.text import choose_from
@@ -61,6 +62,8 @@ class SearchRequest:
     known_resolution : float or str, optional
         Resolving power of spectra that are given as examples, 5000, or the width of their lines, ``"1.8A"``; by default
         as their files say. Sharper ones are smoothed to the resolution of the survey, where that is known.
+    lessons : Lessons, optional
+        What people said of spectra: `rarespec.labels.read_lessons` reads it from a log of labels.
 
     Raises
     ------
@@ -89,6 +92,7 @@ class SearchRequest:
     device: str | None = None
     model: str | os.PathLike[str] | SearchModel | None = None
     known_resolution: float | str | None = None
+    lessons: Lessons | None = None
 
     def __post_init__(self) -> None:
         self._replace_nothing()
@@ -97,6 +101,7 @@ class SearchRequest:
         _check_kind("params", self.params, Mapping)
         _check_kind("selection", self.selection, Selection)
         _check_kind("recipe", self.recipe, Recipe | str)
+        _check_kind("lessons", self.lessons, Lessons | None)
         _check_whole("top", self.top, 1)
         _check_whole("seed", self.seed, 0)
         check_radius(self.radius_arcsec)
@@ -149,11 +154,23 @@ class SearchRequest:
         """What the provenance of a ranking says of the request."""
         if self.model is not None:
             return {"model": Path(self.model).name if isinstance(self.model, str | os.PathLike) else str(self.model)}
-        return {"method": self.method, "params": dict(self.params), "seed": self.seed, "selection": str(self.selection)}
+        labels = {} if self.lessons is None else {"labels": dict(self.lessons.about)}
+        return {
+            "method": self.method,
+            "params": dict(self.params),
+            "seed": self.seed,
+            "selection": str(self.selection),
+            **labels,
+        }
 
     def _check_model(self) -> None:
         """A model has learned already; what would have it learn otherwise is refused, not ignored."""
-        given = {"method": self.method != "auto", "non_members": self.non_members is not None, "params": self.params}
+        given = {
+            "method": self.method != "auto",
+            "non_members": self.non_members is not None,
+            "params": self.params,
+            "labels": self.lessons is not None,
+        }
         if any(given.values()):
             names = ", ".join(name for name, is_given in given.items() if is_given)
             raise UsageError(f"{self.model}: a model has learned already; leave out {names}")

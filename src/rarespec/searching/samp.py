@@ -62,16 +62,40 @@ def send_table(
     >>> send_table(Table({"rank": [1], "id": ["a"]}), "candidates", to="topcat")  # doctest: +SKIP
     ['topcat']
     """
+    answers = offer_table(table, name, to, provenance)
+    for program, problem in answers:
+        if problem:
+            warnings.warn(f"{program} did not load the table: {problem}", stacklevel=2)
+    return [program for program, problem in answers if not problem]
+
+
+def offer_table(
+    table: Table, name: str, to: str | None = None, provenance: Mapping[str, Any] | None = None
+) -> list[tuple[str, str]]:
+    """Send a table as `send_table` does; give (program, why it did not load the table), empty where it did.
+
+    Parameters
+    ----------
+    table : astropy.table.Table
+        As for `write_table`.
+    name : str
+        The name under which the programs show it.
+    to : str, optional
+        Name of one program.
+    provenance : mapping, optional
+        As for `write_table`.
+
+    Returns
+    -------
+    list of (str, str)
+        One for each program.
+    """
     with _connect() as client:
         receivers = _receivers(client, to)
         url = _keep_file(table, provenance or {}).as_uri()
         content = {"url": url, "table-id": url, "name": escape_text(name, _NOT_IN_SAMP)}
         message = {"samp.mtype": LOAD_TABLE, "samp.params": content}
-        answers = [(program, _problem(client, key, message)) for key, program in receivers.items()]
-    for program, problem in answers:
-        if problem:
-            warnings.warn(f"{program} did not load the table: {problem}", stacklevel=2)
-    return [program for program, problem in answers if not problem]
+        return [(program, _problem(client, key, message)) for key, program in receivers.items()]
 
 
 @contextmanager

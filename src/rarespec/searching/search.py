@@ -57,6 +57,10 @@ def rank_survey(
     if request.model is not None:
         return _rank_with_model(survey, request, progress)
     search = prepare_search(survey, request, progress)
+    if request.lessons is not None:
+        from rarespec.searching.relearning import rank_with_lessons  # which begins with a search prepared here
+
+        return rank_with_lessons(search, request.lessons)
     fit = prepare(search.ranker, search.rows, search.device).fit(search.rows.known, search.rows.refused)
     give_back_freed()
     listing = list_rows(search.rows, fit, search.chosen)

@@ -62,6 +62,16 @@ export const disagreements = () => json("/api/disagreements");
 export const relearn = () => post("/api/relearn", {});
 export const setOrder = (order) => post("/api/order", { order });
 
+export const sendLabels = (wanted) => post("/api/send", wanted);
+
+/** {name, content}: a file of labels, and what the server calls it. */
+export async function exportLabels(format, { only, tag }) {
+  const chosen = Object.entries({ format, only, tag }).filter(([, value]) => value);
+  const response = await answered(`/api/export?${new URLSearchParams(chosen)}`);
+  const [, name] = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition"));
+  return { name, content: await response.blob() };
+}
+
 export async function post(path, body) {
   const headers = { "Content-Type": "application/json", "X-Rarespec-Xsrf": xsrf };
   return (await answered(path, { method: "POST", headers, body: JSON.stringify(body) })).json();

@@ -123,12 +123,13 @@ export class Detail {
 function standing(candidate) {
   if (!candidate.label) return ["Not inspected yet"];
   const comment = candidate.comment ? ` “${candidate.comment}”` : "";
-  return [mark(candidate), candidate.saving ? " saving" : " saved", comment];
+  const tags = candidate.tags?.length ? ` [${candidate.tags.join(", ")}]` : "";
+  return [mark(candidate), candidate.saving ? " saving" : " saved", tags, comment];
 }
 
-function othersWords({ label, others, remarks, disagree }, isBlind) {
+function othersWords({ label, others, remarks, others_tags: tags, disagree }, isBlind) {
   if (isBlind && !label) return "Hidden until you label this spectrum.";
-  return (opinions(others ?? {}, remarks) || "Nobody else has labelled this spectrum.") + (disagree ? ". People disagree (≠)." : "");
+  return (opinions(others ?? {}, remarks, tags) || "Nobody else has labelled this spectrum.") + (disagree ? ". People disagree (≠)." : "");
 }
 
 function factsOf(candidate) {

@@ -22,9 +22,10 @@ function item({ id, labels, remarks, merged }, onChoose) {
   return element("li", [button, ` ${opinions(labels, remarks)}; together: ${merged ? wordOf(merged) : "undecided"}`]);
 }
 
-/** "ada ✓ yes “C₂ bands”, li ✗ no" */
-export function opinions(labels, remarks = {}) {
+/** "ada ✓ yes [dC] “C₂ bands”, li ✗ no" */
+export function opinions(labels, remarks = {}, tags = {}) {
+  const tagged = (person) => (tags[person]?.length ? ` [${tags[person].join(", ")}]` : "");
   const remark = (person) => (remarks[person] ? ` “${remarks[person]}”` : "");
-  const said = ([person, label]) => `${person} ${SIGNS[label] ?? "•"} ${wordOf(label)}${remark(person)}`;
+  const said = ([person, label]) => `${person} ${SIGNS[label] ?? "•"} ${wordOf(label)}${tagged(person)}${remark(person)}`;
   return Object.entries(labels).map(said).join(", ");
 }

@@ -25,8 +25,8 @@ function grouped(entries) {
 }
 
 function section(group, entries) {
-  const rows = entries.flatMap(({ keys, says }) => [
-    element("dt", keys.flatMap((key) => [element("kbd", writtenKey(key)), " "])),
+  const rows = entries.flatMap(({ keys, written = keys, says }) => [
+    element("dt", written.flatMap((key) => [element("kbd", writtenKey(key)), " "])),
     element("dd", says),
   ]);
   return element("section", [element("h3", group), element("dl", rows)]);

@@ -5,8 +5,6 @@ import { LabelQueue } from "./labels.js";
 import { isSorted } from "./list_choice.js";
 import { Unsaved } from "./unsaved.js";
 
-/** Labels that a ranking learns from or that change the list. */
-const TEACHES = new Set(["yes", "no", "bad"]);
 const AHEAD = 5;
 
 /**
@@ -16,9 +14,8 @@ const AHEAD = 5;
  */
 export class Inspection extends EventTarget {
   #id = null;
-  #history = []; // labels given in this page, for undo: {event_id, id, before, teaches}
+  #history = []; // labels given in this page, for undo: {event_id, id, before}
   #looked = new Set(); // ids that have been on the screen
-  #taught = 0; // labels and undos saved since the last re-rank
   #isRelearning = false;
   #isWanted = false; // another re-rank
   #reading = Promise.resolve(); // of the list
@@ -28,8 +25,10 @@ export class Inspection extends EventTarget {
     super();
     this.session = session;
     this.candidates = candidates;
-    this.drafts = new Unsaved("draft", session.survey, session.person);
-    this.queue = new LabelQueue(new Unsaved("label", session.survey, session.person), () => this.#sameServer());
+    const place = placeOf(session);
+    this.drafts = new Unsaved("draft", place, session.person);
+    this.tagDrafts = new Unsaved("tags", place, session.person);
+    this.queue = new LabelQueue(new Unsaved("label", place, session.person), () => this.#sameServer());
     this.queue.addEventListener("saved", ({ detail }) => this.#onSaved(detail));
     this.queue.addEventListener("refused", ({ detail }) => this.#onRefused(detail));
     this.queue.addEventListener("waiting", ({ detail }) => this.#tell("waiting", detail));
@@ -47,6 +46,11 @@ export class Inspection extends EventTarget {
   /** What is written but not said with a label yet; null when nothing is. */
   draftOf(id) {
     return this.drafts.get(id);
+  }
+
+  /** Tags of a candidate as they will be saved: those that wait for a label go before those that are saved. */
+  tagsOf(candidate) {
+    return this.tagDrafts.get(candidate.id) ?? candidate.tags ?? [];
   }
 
   // -- moving --
@@ -124,8 +128,10 @@ export class Inspection extends EventTarget {
     const candidate = this.selected;
     if (!candidate || this.position < 0) return false;
     const comment = this.draftOf(candidate.id) ?? candidate.comment ?? "";
+    const tags = this.tagsOf(candidate);
     this.drafts.delete(candidate.id);
-    this.#say(candidate, label, comment);
+    this.tagDrafts.delete(candidate.id);
+    this.#say(candidate, label, comment, tags);
     this.select(this.#afterLabel());
     return true;
   }
@@ -140,30 +146,39 @@ export class Inspection extends EventTarget {
       this.#tell("changed", candidate.id);
       return false;
     }
-    if (text !== (candidate.comment ?? "")) this.#say(candidate, candidate.label, text);
+    if (text !== (candidate.comment ?? "")) this.#say(candidate, candidate.label, text, this.tagsOf(candidate));
     return true;
+  }
+
+  /** Saves tags with the label there is; keeps them for the label to come where there is none. */
+  tag(tags) {
+    const candidate = this.selected;
+    if (!candidate) return;
+    if (candidate.label) return this.#say(candidate, candidate.label, candidate.comment ?? "", tags);
+    if (tags.length) this.tagDrafts.set(candidate.id, tags);
+    else this.tagDrafts.delete(candidate.id);
+    this.#tell("changed", candidate.id);
   }
 
   /** Takes back the last label of this page, or of this person before the page was opened. */
   undo() {
     const last = this.#history.pop();
     const body = { event_id: crypto.randomUUID(), undoes: last?.event_id ?? null };
-    const shown = { id: last?.id ?? null, shows: last?.before ?? null, teaches: last?.teaches ?? true };
-    this.queue.add({ path: "/api/undo", body, ...shown });
+    this.queue.add({ path: "/api/undo", body, id: last?.id ?? null, shows: last?.before ?? null });
     if (!last) return;
     this.#show(last.id, last.before);
     this.selectId(last.id);
   }
 
-  #say(candidate, label, comment) {
-    const { id, rank, score, label: labelBefore = null, comment: commentBefore = "" } = candidate;
-    const before = { label: labelBefore, comment: commentBefore };
+  #say(candidate, label, comment, tags) {
+    const { id, rank, score, chance, label: labelBefore = null, comment: commentBefore = "" } = candidate;
+    const before = { label: labelBefore, comment: commentBefore, tags: candidate.tags ?? [] };
     const { revision } = this.candidates;
-    const body = { event_id: crypto.randomUUID(), id, label, comment, rank, score, revision };
-    const teaches = label !== labelBefore && (TEACHES.has(label) || TEACHES.has(labelBefore)); // a comment does not
-    this.#history.push({ event_id: body.event_id, id, before, teaches });
-    this.queue.add({ path: "/api/labels", body, id, shows: { label, comment }, before, teaches });
-    this.#show(id, { label, comment });
+    const body = { event_id: crypto.randomUUID(), id, label, comment, tags, rank, score, chance, revision };
+    const shows = { label, comment, tags };
+    this.#history.push({ event_id: body.event_id, id, before });
+    this.queue.add({ path: "/api/labels", body, id, shows, before });
+    this.#show(id, shows);
   }
 
   #show(id, shows) {
@@ -180,12 +195,12 @@ export class Inspection extends EventTarget {
 
   #onSaved({ entry, answer }) {
     const id = entry.id ?? answer.id;
-    const { others, remarks, disagree } = answer;
-    this.#savedMeanwhile.push({ ...entry, shows: { ...entry.shows, others, remarks, disagree } });
-    this.#show(id, { others, remarks, disagree });
+    const { others, remarks, others_tags, disagree } = answer;
+    this.#savedMeanwhile.push({ ...entry, shows: { ...entry.shows, others, remarks, others_tags, disagree } });
+    this.#show(id, { others, remarks, others_tags, disagree });
     this.#tell("saved", { entry, answer, id });
     if (entry.id === null) this.#showUndone(id);
-    if (entry.teaches) this.#teach();
+    if (answer.relearn_due && !this.#isRelearning) this.#relearn(); // the server counts, over all pages
   }
 
   #onRefused({ entry, error }) {
@@ -198,6 +213,7 @@ export class Inspection extends EventTarget {
   /** What was written is kept, for another try. */
   #takeBack({ id, body, before }) {
     if (body.comment !== before.comment) this.drafts.set(id, body.comment);
+    if (body.tags?.join() !== before.tags?.join()) this.tagDrafts.set(id, body.tags);
     this.#show(id, before);
   }
 
@@ -205,12 +221,6 @@ export class Inspection extends EventTarget {
   async #showUndone(id) {
     await this.reload();
     this.selectId(id);
-  }
-
-  #teach() {
-    this.#taught += 1;
-    const { relearn_every: every } = this.session;
-    if (every > 0 && this.#taught >= every) this.#relearn();
   }
 
   // -- learning --
@@ -236,6 +246,11 @@ export class Inspection extends EventTarget {
     return isOutdated;
   }
 
+  /** Re-ranks if enough labels came that no page has waited for to be learned. */
+  async learnIfDue() {
+    if (this.session.relearn_due && !this.#isRelearning) await this.#relearn();
+  }
+
   /** Re-ranks with every label given so far. */
   async relearn() {
     await this.queue.drained();
@@ -253,13 +268,12 @@ export class Inspection extends EventTarget {
     this.#isWanted = this.#isRelearning; // once more, when this one is done
     if (this.#isRelearning) return;
     this.#isRelearning = true;
-    this.#taught = 0;
     this.#tell("relearning");
     const change = await this.#attempted(() => api.relearn());
     this.#isRelearning = false;
     if (change) await this.reload();
     this.#tell("reranked", change);
-    if (change && this.#isWanted) await this.#relearn();
+    if (change && (this.#isWanted || change.relearn_due)) await this.#relearn();
   }
 
   /** Puts what was said since the server wrote its list onto a candidate as the server knows it. */
@@ -281,9 +295,10 @@ export class Inspection extends EventTarget {
 
   /** After a restart the server has new secrets, and may be that of another survey or person. */
   async #sameServer() {
-    const { survey, person } = await api.session();
-    if (survey === this.session.survey && person === this.session.person) return;
-    throw new Error(`this address now serves ${survey} to ${person}; these labels belong to ${this.session.survey}`);
+    const now = await api.session();
+    const place = placeOf(now), mine = placeOf(this.session);
+    if (place === mine && now.person === this.session.person) return;
+    throw new Error(`this address now serves ${place} to ${now.person}; these labels belong to ${mine}`);
   }
 
   #tell(kind, detail = null) {
@@ -293,4 +308,9 @@ export class Inspection extends EventTarget {
 
 export function isUninspected(candidate) {
   return !candidate.label;
+}
+
+/** To which survey and kind labels belong. */
+export function placeOf({ survey, kind }) {
+  return kind ? `${survey} (${kind})` : survey;
 }

@@ -1,6 +1,6 @@
 // Which key does what, and when a key press is meant for the page at all.
 
-/** `once`: holding the key down does it one time only. */
+/** `once`: holding the key down does it one time only. `written`: how the help writes the keys, where not each of them. */
 export const KEYS = [
   { group: "Label", keys: ["y"], action: "yes", says: "yes, it is one", once: true },
   { group: "Label", keys: ["n"], action: "no", says: "no, it is not", once: true },
@@ -8,6 +8,9 @@ export const KEYS = [
   { group: "Label", keys: ["b"], action: "bad", says: "bad data", once: true },
   { group: "Label", keys: ["z", "Ctrl+z"], action: "undo", says: "undo the last label", once: true },
   { group: "Label", keys: ["c"], action: "comment", says: "write a comment (Enter to save)", once: true },
+  { group: "Label", keys: [..."123456789"], written: ["1", "…", "9"], action: "tag", says: "tag: on or off", once: true },
+  { group: "Label", keys: ["t"], action: "new-tag", says: "a new tag (Enter to add)", once: true },
+  { group: "Label", keys: ["Shift+e"], action: "export", says: "export or send the labels", once: true },
   { group: "Rank", keys: ["r"], action: "relearn", says: "re-rank now with the labels so far", once: true },
   { group: "Rank", keys: ["m"], action: "order", says: "most likely first, or most informative first", once: true },
   { group: "Rank", keys: ["d"], action: "disagreements", says: "where people disagree", once: true },
@@ -41,13 +44,13 @@ export const KEYS = [
 
 const BY_NAME = new Map(KEYS.flatMap((entry) => entry.keys.map((key) => [key, entry])));
 
-/** Calls `act(action)` for each key press that means one. */
+/** Calls `act(action, key)` for each key press that means one. */
 export function listen(act) {
   document.addEventListener("keydown", (event) => {
     const entry = BY_NAME.get(keyName(event));
     if (!entry || belongsElsewhere(event)) return;
     event.preventDefault();
-    if (!(entry.once && event.repeat)) act(entry.action);
+    if (!(entry.once && event.repeat)) act(entry.action, event.key);
   });
 }
 

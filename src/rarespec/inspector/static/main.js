@@ -8,10 +8,11 @@ import { copyDegrees, copyId, copySexagesimal } from "./copying.js";
 import { SkyCutout } from "./cutout.js";
 import { Detail } from "./detail.js";
 import { showDisagreements } from "./disagreements.js";
+import { ExportDialog } from "./export_dialog.js";
 import { GoTo } from "./go_to.js";
 import { Grid } from "./grid.js";
 import { fillHelp, showHelp } from "./help.js";
-import { Inspection, isUninspected } from "./inspection.js";
+import { Inspection, isUninspected, placeOf } from "./inspection.js";
 import { listen } from "./keys.js";
 import { LABELS, wordOf } from "./label_marks.js";
 import { ListBar } from "./list_bar.js";
@@ -23,6 +24,7 @@ import { showChange, showProgress } from "./progress.js";
 import { RankList, rankOf } from "./rank_list.js";
 import { Settings } from "./settings.js";
 import { SpeciesChoice } from "./species.js";
+import { TagBar } from "./tag_bar.js";
 import { byId } from "./text.js";
 import { YieldPlot } from "./yield_plot.js";
 
@@ -47,6 +49,8 @@ class Page {
     this.yieldPlot = new YieldPlot();
     this.comment = new Comment(this.inspection);
     this.cutout = new SkyCutout(session.cutouts);
+    this.tagBar = new TagBar(this.inspection);
+    this.exportDialog = new ExportDialog(this.inspection);
     this.species = new SpeciesChoice(session.species, this.settings, () => this.detail.draw());
     this.#describeSession(session);
     this.#listenToInspection();
@@ -65,6 +69,7 @@ class Page {
     const isThere = place && this.inspection.selectId(place.id);
     if (!isThere && !this.inspection.bestUninspected()) this.inspection.select(0);
     this.inspection.queue.start();
+    this.inspection.learnIfDue();
     document.body.dataset.ready = "true";
   }
 
@@ -95,6 +100,7 @@ class Page {
     this.detail.showCandidate(candidate);
     this.comment.show(candidate);
     this.cutout.show(candidate, this.isDetail);
+    this.tagBar.show(candidate);
     this.yieldPlot.show(candidate.ranked ? candidate.rank : null);
   }
 
@@ -131,7 +137,7 @@ class Page {
   }
 
   #describeSession(session) {
-    byId("survey").textContent = session.survey;
+    byId("survey").textContent = placeOf(session);
     byId("person").textContent = session.person;
     byId("blind").hidden = !session.blind;
     fillHelp(session);
@@ -240,7 +246,7 @@ class Page {
   // -- what is pressed --
 
   #listenToUser() {
-    listen((action) => this.act(action));
+    listen((action, key) => this.act(action, key));
     listenToMenus();
     document.addEventListener("click", (event) => {
       const button = event.target.closest("[data-action]");
@@ -254,8 +260,8 @@ class Page {
     });
   }
 
-  act(action) {
-    if (!LABELS.includes(action)) this.#actions[action]();
+  act(action, key) {
+    if (!LABELS.includes(action)) this.#actions[action](key);
     else if (!this.inspection.label(action)) announce("Nothing is shown, so nothing was labelled.");
   }
 
@@ -286,6 +292,12 @@ class Page {
       this.setView("detail");
       this.detail.findColumn();
     },
+    tag: (key) => this.tagBar.toggleNumber(Number(key)),
+    "new-tag": () => {
+      this.setView("detail");
+      this.tagBar.focus();
+    },
+    export: () => this.exportDialog.show().catch((error) => this.onFailure(error)),
     smoother: () => this.#redrawn(() => this.settings.smooth(1)),
     rougher: () => this.#redrawn(() => this.settings.smooth(-1)),
     known: () => this.#redrawn(() => this.settings.toggle("known")),

@@ -49,6 +49,7 @@ export class RankList {
       element("span", candidate.rank ? String(candidate.rank) : "–", candidate.ranked ? "rank" : "rank past"),
       shortMark(candidate),
       element("span", candidate.id, "name"),
+      element("span", (candidate.tags ?? []).join(" "), "tag-words"),
       element("span", candidate.disagree ? "≠" : "", "differs"),
       element("span", movedWords(candidate), "moved"),
       element("span", told, "told"),
@@ -64,9 +65,10 @@ export class RankList {
 }
 
 function titleOf(candidate, position, n) {
-  const { id, label, disagree } = candidate;
+  const { id, label, disagree, tags = [] } = candidate;
   const place = `${rankOf(candidate)}, place ${position + 1} of ${n}`;
-  return [id, place, label && wordOf(label), movedWords(candidate), disagree && "people disagree"].filter(Boolean).join("\n");
+  const parts = [id, place, label && wordOf(label), tags.join(", "), movedWords(candidate), disagree && "people disagree"];
+  return parts.filter(Boolean).join("\n");
 }
 
 /** "rank 3", or what it was before a label took it out of the ranking. */

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rarespec.errors import UsageError
-from rarespec.labels.event import LabelEvent, label_named, person_named
+from rarespec.labels.event import BETWEEN_TAGS, LabelEvent, label_named, person_named, tags_in
 from rarespec.labels.exchange.text_rows import LabelTable, Row, TextRows, labels_of, rows_in, with_one_more
 from rarespec.labels.merging import Merged
+from rarespec.searching.candidates import FROM_CATALOGUE, common_column
+from rarespec.searching.candidates import TEXTS as CLASSES
 from rarespec.searching.export import unescape_text
 
 if TYPE_CHECKING:
@@ -25,15 +30,22 @@ TEXTS = {
     "person": "Person who gave the label",
     "at": "Time of the label, in UTC",
     "comment": "Comment",
+    "tags": "Tags of the person, separated by commas",
     "event_id": "Identifier of the event in the label log",
     "merged": "Combined label of all people; empty if the rule does not decide",
 }
 NUMBERS = {
     "rank": (int, "Rank that the person saw; 1 is the best"),
+    "chance": (float, "Chance that the person saw"),
     "score": (float, "Score that the person saw"),
     "revision": (int, "Ranking of the campaign that the person saw"),
 }
-ORDER = ("id", "label", "person", "at", "comment", "rank", "score", "revision", "event_id", "merged", "disagree")
+ORDER = (
+    *("id", "label", "person", "at", "comment", "tags"),
+    *("ra", "dec", "z", "class", "subclass", "snr"),
+    *("rank", "chance", "score", "revision", "event_id", "merged", "disagree"),
+)
+"""Positions and rank are there so that the table can be matched with others at once."""
 
 
 def table_of(rows: list[LabelEvent], together: Mapping[str, Merged], survey: Survey | None, guard: bool) -> Table:
@@ -46,7 +58,7 @@ def table_of(rows: list[LabelEvent], together: Mapping[str, Merged], survey: Sur
     together : mapping
         Spectrum -> what people say together.
     survey : Survey or None
-        Not used here; prospect's columns need it.
+        Its catalogue gives position, redshift, class and S/N; without it they are unknown.
     guard : bool
         Whether the texts will be written as CSV.
 
@@ -66,6 +78,9 @@ def table_of(rows: list[LabelEvent], together: Mapping[str, Merged], survey: Sur
         values = [getattr(event, name) for event in rows]
         missing = [value is None for value in values]
         table[name] = MaskedColumn([value or 0 for value in values], mask=missing, dtype=kind, description=meaning)
+    for name, values in catalogue_columns([event.spectrum for event in rows], survey).items():
+        # An expression of a spreadsheet in a catalogue is no better than one in a comment.
+        table[name] = [with_one_more(text) for text in values.tolist()] if guard and name in CLASSES else values
     table["disagree"] = Column(
         [together[event.spectrum].disagree for event in rows], dtype=bool, description="Whether people disagree"
     )
@@ -75,7 +90,24 @@ def table_of(rows: list[LabelEvent], together: Mapping[str, Merged], survey: Sur
 def _text(name: str, event: LabelEvent, together: Mapping[str, Merged]) -> str:
     if name == "merged":
         return str(together[event.spectrum].label or "")
+    if name == "tags":
+        return BETWEEN_TAGS.join(event.tags)
     return str(getattr(event, "spectrum" if name == "id" else name) or "")
+
+
+def catalogue_columns(ids: list[str], survey: Survey | None) -> dict[str, NDArray[Any]]:
+    """Look up what the catalogue of the survey says of these spectra; text is empty and a number NaN if unknown."""
+    found = np.full(len(ids), -1) if survey is None or not ids else survey.rows_of(ids)
+    here = np.flatnonzero(found >= 0)
+    there = [name for name in FROM_CATALOGUE if survey is not None and name in survey.catalogue]
+    said = survey.catalogue_at(found[here], there) if survey is not None and len(here) and there else {}
+    columns: dict[str, NDArray[Any]] = {}
+    for name in FROM_CATALOGUE:
+        values: list[Any] = [None] * len(ids)
+        for number, value in zip(here.tolist(), said.get(name, ()), strict=False):
+            values[number] = value
+        columns[name] = common_column(name, values)
+    return columns
 
 
 def labels_in(path: Path, person: str | None) -> LabelTable:
@@ -112,6 +144,8 @@ def _event(row: Row, person: str | None) -> LabelEvent | None:
         score=_number("score", row, float),
         revision=_number("revision", row, int),
         comment=row.get("comment", ""),
+        tags=tags_in(row.get("tags", "")),
+        chance=_number("chance", row, float),
     )
 
 

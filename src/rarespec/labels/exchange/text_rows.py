@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from rarespec.errors import UsageError
+from rarespec.formats.columns import python_values
 from rarespec.labels.event import LabelEvent, check_event
 
 # ---- The apostrophes that keep a spreadsheet from running a cell of CSV, undone exactly.
@@ -60,7 +61,9 @@ class TextRows:
 
 
 def rows_in(path: Path) -> TextRows:
-    return _ecsv(path) if path.suffix.lower() == ".ecsv" else csv_rows(path, decode_file(path))
+    if path.suffix.lower() == ".csv":
+        return csv_rows(path, decode_file(path))
+    return _ecsv(path) if path.suffix.lower() == ".ecsv" else _binary(path)
 
 
 def decode_file(path: Path) -> str:
@@ -124,8 +127,32 @@ def _ecsv(path: Path) -> TextRows:
     return TextRows(table.colnames, [dict(zip(table.colnames, row, strict=True)) for row in zip(*columns, strict=True)])
 
 
+def _binary(path: Path) -> TextRows:
+    """VOTable or FITS, with the readers of the tables of known examples, which take nothing on trust."""
+    from rarespec.formats import Source
+    from rarespec.searching.known.example_file import tables_in
+    from rarespec.spectrum import DefectError
+
+    try:
+        with Source(path) as source:
+            first = next(table for table in tables_in(source) if "id" in map(str.lower, table.names))
+            columns = {name: python_values(values) for name, values in first.read(first.names).items()}
+    except (DefectError, OSError, StopIteration) as error:
+        why = str(error) or "no table with a column id"
+        raise UsageError(f"{path}: cannot be read as a table of labels ({why})") from None
+    names = list(columns)
+    _check_apart(path, names)
+    cells = zip(*(map(_text, values) for values in columns.values()), strict=True)
+    return TextRows(names, [dict(zip(names, row, strict=True)) for row in cells])
+
+
+MISSING_BELOW = -(2**62)
+"""Our FITS tables have the lowest whole number for one that is missing."""
+
+
 def _text(value: Any) -> str:
-    return "" if value is None else str(value)
+    is_missing = value is None or (isinstance(value, int) and value < MISSING_BELOW)
+    return "" if is_missing else str(value)
 
 
 # ---- Labels read from a table, and what of the table was left out.
@@ -204,5 +231,7 @@ def labels_of(
 
 def with_id(event: LabelEvent) -> LabelEvent:
     """Give an event without an id one that is made from its content, so that a table read twice counts once."""
-    content = json.dumps(astuple(event)[1:], ensure_ascii=True)
+    said = astuple(event)[1:]
+    # Without tags and chance as before there were any: a table that an earlier version read is still the same.
+    content = json.dumps(said if event.tags or event.chance is not None else said[:-2], ensure_ascii=True)
     return check_event(event if event.event_id else replace(event, event_id=str(uuid5(ROWS, content))))
