@@ -91,7 +91,11 @@ def sky_features(first: float, last: float) -> tuple[SpectralFeature, ...]:
 
 
 def telling_features(
-    wavelength: Vector, weights: Vector, known: Vector, redshift: float = 0.0
+    wavelength: Vector,
+    weights: Vector,
+    known: Vector,
+    redshift: float = 0.0,
+    sides: Sequence[int] | None = None,
 ) -> tuple[SpectralFeature, ...]:
     """Choose the features that known spectra have and weights on the flux ask for; at most 8, well apart.
 
@@ -108,6 +112,8 @@ def telling_features(
         Mean flux of the known examples.
     redshift : float
         By which the features are moved.
+    sides : sequence of int, optional
+        Only lines (LINE), or only bands that absorb on these sides. Default: all.
 
     Returns
     -------
@@ -115,7 +121,9 @@ def telling_features(
         At the wavelengths where they are observed.
     """
     observed = [
-        feature._replace(wavelength=feature.wavelength * (1 + redshift)) for feature in list_spectral_features()
+        feature._replace(wavelength=feature.wavelength * (1 + redshift))
+        for feature in list_spectral_features()
+        if sides is None or feature.side in sides
     ]
     first, last = wavelength[0] + 2 * REACH, wavelength[-1] - 2 * REACH
     inside = [one for one in observed if first <= one.wavelength <= last]
