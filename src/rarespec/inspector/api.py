@@ -13,9 +13,10 @@ from starlette.responses import Response
 from rarespec.inspector.answers import PlainJSON, RefusedError
 from rarespec.inspector.gate import Secrets
 from rarespec.inspector.inspection import Inspection
-from rarespec.inspector.lines import sky_of, species_of
+from rarespec.inspector.lines import presets, sky_of, species_of
 from rarespec.inspector.listing import MOST as MOST_CANDIDATES
 from rarespec.inspector.listing import candidates_payload, disagreements_payload, others_payload
+from rarespec.inspector.overlays import TEMPLATES
 from rarespec.inspector.request_body import body_of
 from rarespec.inspector.spectrum_payload import POINTS, thumbnails_of, yield_payload
 from rarespec.labels.campaign_progress import ORDERS
@@ -55,6 +56,10 @@ class Api:
             "relearn_every": inspection.relearn_every,
             "species": species_of(inspection.lines),
             "sky": sky_of(inspection.survey),
+            "telling_species": inspection.telling_lines().species(),
+            "presets": presets(),
+            "templates": TEMPLATES,
+            "redshifts": inspection.redshifts.of(inspection.person),
         }
         return PlainJSON(told)
 

@@ -12,19 +12,23 @@ from typing import Any
 from rarespec.errors import UsageError
 from rarespec.inspector.answers import RefusedError
 from rarespec.inspector.listing import Facts, LabelHistory, LabelsSoFar, Listing, listing_of
+from rarespec.inspector.same_object import SameObject
 from rarespec.inspector.spectrum_payload import Recent, SpectrumCache, spectrum_payload
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_progress import CampaignProgress, Change
 from rarespec.labels.event import Label, LabelEvent
 from rarespec.labels.log import LabelLog
+from rarespec.labels.redshifts import RedshiftLog, redshifts_beside
+from rarespec.searching.explain.portrait import TellingLines
 from rarespec.searching.explain.spectral_features import SpectralFeature
-from rarespec.searching.ranking import Ranking
 from rarespec.spectrum import Spectrum
 
 logger = logging.getLogger("uvicorn.error")
 
 RELEARN_EVERY = 10
 """Labels after which the page asks for the ranking to be learned again."""
+GROUP_WRITES = 0o020
+"""In the mode of a file: its group may write."""
 KEPT_PAYLOADS = 64
 """Spectra as they were sent, 70 kB each."""
 
@@ -46,7 +50,9 @@ class Inspection:
         self.blind = blind
         self.survey = campaign.ranking.survey
         self._log, self._so_far = log, LabelsSoFar(log)
-        self._spectra = SpectrumCache(self.survey)
+        self.redshifts = RedshiftLog(redshifts_beside(log.path), bool(log.path.stat().st_mode & GROUP_WRITES))
+        self.cache = SpectrumCache(self.survey)
+        self._telling: Recent[int, TellingLines] = Recent(2)
         self._payloads: Recent[tuple[Any, ...], bytes] = Recent(KEPT_PAYLOADS)
         self._learner = ThreadPoolExecutor(1, "relearn")  # one thread: one learning at a time, in the order asked for
         self._reader = ThreadPoolExecutor(1, "read-ahead")
@@ -55,6 +61,7 @@ class Inspection:
         self._listing = self._make_listing("likely", {}, {})
         self.read_ahead = self._reader.submit(self._read_ahead)
         """Done when the spectra of the list are at hand."""
+        self._same_object = self._reader.submit(SameObject, self.survey)
 
     def history(self) -> LabelHistory:
         return self._so_far.now()
@@ -76,6 +83,7 @@ class Inspection:
         """Wait for the learning that is under way; start no more."""
         for worker in (self._learner, self._reader):
             worker.shutdown(cancel_futures=True)
+        self.redshifts.close()
 
     def label(self, event: LabelEvent) -> LabelEvent:
         """Store a label; when this returns, it is on the disk."""
@@ -132,7 +140,7 @@ class Inspection:
         """Read what the page will ask for: spectra, the template, flags of candidates that are new to the list."""
         try:
             _ = self._listing.ranking.template  # it is kept with the ranking
-            self._spectra.fill(self._listing.ids)
+            self.cache.fill(self._listing.ids)
             self.campaign.examine()
             self.set_order()  # with the flags
         except Exception:  # a request for it gets the error; this thread has to live on
@@ -140,16 +148,31 @@ class Inspection:
 
     def spectra(self, ids: Sequence[str]) -> list[Spectrum]:
         self._require(ids)
-        return self._spectra.fetch(ids)
+        return self.cache.fetch(ids)
 
     def payload(self, id: str) -> bytes:
         listing = self._listing
         facts = listing.facts.get(id, {})
         key = listing.revision, id, facts.get("flags")  # which may come later than the revision
-        return self._payloads.or_made(key, lambda: self._make_payload(listing.ranking, id, facts))
+        return self._payloads.or_made(key, lambda: self._make_payload(listing, id, facts))
 
-    def _make_payload(self, ranking: Ranking, id: str, facts: Facts) -> bytes:
-        return spectrum_payload(ranking, self._spectra, self.spectra([id])[0], facts)
+    def _make_payload(self, listing: Listing, id: str, facts: Facts) -> bytes:
+        return spectrum_payload(listing.ranking, self.cache, self.spectra([id])[0], facts, self.telling_lines(listing))
+
+    def telling_lines(self, listing: Listing | None = None) -> TellingLines:
+        """Return the lines that known examples show, by the ranking of this list or of the newest."""
+        listing = listing or self._listing
+        return self._telling.or_made(listing.revision, lambda: TellingLines(listing.ranking))
+
+    def same_object(self, id: str) -> dict[str, Any]:
+        """Describe other spectra of the same object; the first to ask may wait until the positions are read."""
+        self._require([id])
+        return self._same_object.result().others(int(self.survey.rows_of([id])[0]))
+
+    def set_redshift(self, id: str, z: float | None) -> None:
+        """Store the redshift that this person sets; when this returns, it is on the disk."""
+        self._require([id])
+        self.redshifts.set(id, z, self.person)
 
     def progress(self) -> CampaignProgress:
         return self.campaign.progress(self.labels())

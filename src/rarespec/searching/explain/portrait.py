@@ -252,7 +252,8 @@ def _known_redshifts(ranking: Ranking) -> NDArray[np.float64]:
     """Redshifts of the known examples, in the order of their ids; NaN where unknown."""
     ids, given = ranking.rows.known_ids, ranking.rows.elsewhere
     rows = ranking.survey.rows_of(ids)
-    here = iter(ranking.survey.catalogue.take(rows[rows >= 0]).get("z", []))
+    catalogue = ranking.survey.catalogue.take(rows[rows >= 0])
+    here = iter(catalogue["z"].tolist()) if "z" in catalogue else iter(())
     elsewhere = dict(zip(given.ids, given.catalogue.get("z", []), strict=False)) if given else {}
     told = [next(here, None) if row >= 0 else elsewhere.get(id) for id, row in zip(ids, rows, strict=True)]
     return np.array(told, dtype=np.float64)

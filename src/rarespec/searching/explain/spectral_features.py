@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -77,9 +77,14 @@ NOT_OF_THE_OBJECT = (("sky", 5577.3), ("O₂", 6867.2), ("O₂", 7594.0))
 
 
 def list_spectral_features() -> list[SpectralFeature]:
+    return in_vacuum(IN_AIR)
+
+
+def in_vacuum(table: Iterable[tuple[str, int, tuple[float, ...]]]) -> list[SpectralFeature]:
+    """List the features of a table like `IN_AIR`."""
     return [
         SpectralFeature(name, float(wavelength), side)
-        for name, side, wavelengths in IN_AIR
+        for name, side, wavelengths in table
         for wavelength in air_to_vacuum(np.array(wavelengths))
     ]
 
