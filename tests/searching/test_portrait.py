@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rarespec.features import median_filter
-from rarespec.searching.explain.portrait import on_scale_of, portraits_of
-from rarespec.searching.explain.spectral_features import list_spectral_features
+from rarespec.mock import MockSky
+from rarespec.searching.explain.portrait import AT_REST, TellingLines, names_in, on_scale_of, portraits_of
+from rarespec.searching.explain.spectral_features import LINE, list_spectral_features
+from rarespec.searching.explain.template import NoTemplate
 from rarespec.searching.ranking import Ranking
 from rarespec.spectrum import Spectra
 from rarespec.survey import Survey
@@ -89,6 +91,44 @@ def test_marks_follow_the_redshift_where_the_known_are_far_away(tmp_path: Path) 
     marks = portraits_of(ranking_of(far), 1)[0].marks
     at_rest = {(one.name, round(one.wavelength, 3)) for one in list_spectral_features()}
     assert marks and all((one.name, round(one.wavelength / 1.05, 3)) in at_rest for one in marks)
+
+
+def test_no_molecule_of_stars_is_named_in_a_galaxy(tmp_path: Path) -> None:
+    """One of the candidates with bands at 5165 A as observed is a galaxy at 0.18, where C2 is not at 5165 A."""
+    among_stars = survey_with_bands(tmp_path / "a.survey", z=[0.18 if i == 12 else 1e-4 for i in range(N)])
+    portraits = {str(one.facts["id"]): one for one in portraits_of(ranking_of(among_stars), 12)}
+    galaxy, stars = portraits.pop("s012"), [one for one in portraits.values() if one.facts["class"] == "<b>C</b>"]
+    assert stars and all({mark.name for mark in one.marks} == {"C₂"} and not one.is_far for one in stars)
+    assert galaxy.is_far and "C₂" not in {mark.name for mark in galaxy.marks}
+    lines = {(one.name, round(one.wavelength * 1.18, 3)) for one in list_spectral_features() if one.side == LINE}
+    assert {(one.name, round(one.wavelength, 3)) for one in galaxy.marks} <= lines
+    assert any(names_in(band, stars[0].marks) for band in stars[0].bands)
+    assert not any("C₂" in names_in(band, galaxy.marks) for band in galaxy.bands)
+
+
+def test_a_galaxy_is_explained_by_its_own_lines(tmp_path: Path) -> None:
+    """Ca II at 0.2 falls on C2 at 4737: that is why the galaxy is on the list."""
+    sky = MockSky(60, {"carbon": 8, "galaxy": 20}, seed=5, median_snr=40)
+    survey = Survey.create(tmp_path / "mock.survey")
+    survey.append(sky)
+    kind, z = survey.catalogue["class"], survey.catalogue["z"]
+    known = survey.ids[kind == "CARBON"][:4].tolist()
+    portraits = portraits_of(ranking_of(survey, known=known, top=80), 80)
+    far = [one for one in portraits if abs(one.facts["z"]) > AT_REST]
+    assert len(far) > 15 and max(abs(z[kind == "CARBON"])) < AT_REST
+    bands = {one.name for one in list_spectral_features() if one.side != LINE}
+    assert not any(mark.name in bands for one in far for mark in one.marks)
+    assert any("Ca II" in {mark.name for mark in one.marks} for one in far)
+
+
+def test_species_are_those_that_the_known_show(ranking: Ranking, tmp_path: Path) -> None:
+    assert TellingLines(ranking).species() == ["C₂"]
+    far = survey_with_bands(tmp_path / "far.survey", z=[0.05] * (N - 1) + [None])
+    lines = TellingLines(ranking_of(far))
+    assert not lines.known_at_rest and lines.species()
+    without = replace(ranking, rows=replace(ranking.rows, elsewhere=None))
+    without.__dict__["template"] = NoTemplate("none")
+    assert TellingLines(without).species() == []
 
 
 @given(st.floats(-50, 50), st.floats(0.1, 10), st.booleans())

@@ -16,9 +16,10 @@ from rarespec.inspector.cutouts import Cutouts
 from rarespec.inspector.gate import Secrets
 from rarespec.inspector.inspection import Inspection
 from rarespec.inspector.label_export import FILE_TYPES, file_name, label_file, send_labels, wanted_labels
-from rarespec.inspector.lines import sky_of, species_of
+from rarespec.inspector.lines import presets, sky_of, species_of
 from rarespec.inspector.listing import MOST as MOST_CANDIDATES
 from rarespec.inspector.listing import candidates_payload, column_units, disagreements_payload, others_payload
+from rarespec.inspector.overlays import TEMPLATES
 from rarespec.inspector.request_body import body_of
 from rarespec.inspector.spectrum_payload import POINTS, yield_payload
 from rarespec.labels.campaign_progress import ORDERS
@@ -66,6 +67,10 @@ class Api:
             "sky": sky_of(inspection.survey),
             "units": column_units(listing.ranking),
             "cutouts": _cutouts_payload(inspection.cutouts),
+            "telling_species": inspection.telling_lines().species(),
+            "presets": presets(),
+            "templates": TEMPLATES,
+            "redshifts": inspection.redshifts.of(inspection.person),
         }
         return PlainJSON(told)
 

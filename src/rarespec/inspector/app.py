@@ -19,6 +19,7 @@ from rarespec.inspector.answers import SECURITY_HEADERS, RefusedError, error_res
 from rarespec.inspector.api import Api
 from rarespec.inspector.gate import Gate, Secrets
 from rarespec.inspector.inspection import RELEARN_EVERY, Inspection
+from rarespec.inspector.plot_api import PlotApi
 
 if TYPE_CHECKING:
     from rarespec.inspector.cutouts import Cutouts
@@ -102,7 +103,7 @@ def app_for(
     """
     inspection = Inspection(campaign, log, person, lines, relearn_every, blind, cutouts)
     app = Starlette(
-        routes=[*_page_routes(), *_api_routes(Api(inspection, secrets))],
+        routes=[*_page_routes(), *_api_routes(Api(inspection, secrets), PlotApi(inspection))],
         middleware=[Middleware(Gate, secrets=secrets, port=port)],
         exception_handlers={
             RefusedError: _answer_refusal,
@@ -117,7 +118,7 @@ def app_for(
     return app
 
 
-def _api_routes(api: Api) -> list[Route]:
+def _api_routes(api: Api, plot: PlotApi) -> list[Route]:
     shown = {
         "session": api.session,
         "wavelength": api.wavelength,
@@ -130,8 +131,17 @@ def _api_routes(api: Api) -> list[Route]:
         "progress": api.progress,
         "disagreements": api.disagreements,
         "export": api.export,
+        "overlay": plot.overlay,
+        "same-object": plot.same_object,
     }
-    changed = {"send": api.send, "labels": api.label, "undo": api.undo, "relearn": api.relearn, "order": api.order}
+    changed = {
+        "labels": api.label,
+        "undo": api.undo,
+        "relearn": api.relearn,
+        "order": api.order,
+        "send": api.send,
+        "redshift": plot.set_redshift,
+    }
     return [Route(f"/api/{name}", answer, methods=["GET"]) for name, answer in shown.items()] + [
         Route(f"/api/{name}", answer, methods=["POST"]) for name, answer in changed.items()
     ]

@@ -18,15 +18,17 @@ from rarespec.inspector.answers import RefusedError
 from rarespec.inspector.cutouts import Cutouts
 from rarespec.inspector.known_thumbnails import known_thumbnails
 from rarespec.inspector.listing import Facts, LabelHistory, LabelsSoFar, Listing, listing_of
+from rarespec.inspector.same_object import SameObject
 from rarespec.inspector.spectrum_payload import Recent, SpectrumCache, spectrum_payload, thumbnails_of
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_progress import CampaignProgress, Change
 from rarespec.labels.event import Label, LabelEvent
 from rarespec.labels.kinds import kind_of_log
 from rarespec.labels.log import LabelLog
+from rarespec.labels.redshifts import RedshiftLog, redshifts_beside
 from rarespec.searching.crossmatch import is_position
+from rarespec.searching.explain.portrait import TellingLines
 from rarespec.searching.explain.spectral_features import SpectralFeature
-from rarespec.searching.ranking import Ranking
 from rarespec.spectrum import Spectrum
 
 logger = logging.getLogger("uvicorn.error")
@@ -35,6 +37,8 @@ RELEARN_EVERY = 10
 """Labels after which the page asks for the ranking to be learned again."""
 TEACHING = frozenset({Label.YES, Label.NO, Label.BAD})
 """Labels that a ranking learns from, or that change the list."""
+GROUP_WRITES = 0o020
+"""In the mode of a file: its group may write."""
 KEPT_PAYLOADS = 64
 """Spectra as they were sent, 70 kB each."""
 
@@ -57,7 +61,9 @@ class Inspection:
         self.blind, self.cutouts = blind, cutouts
         self.survey = campaign.ranking.survey
         self._log, self._so_far = log, LabelsSoFar(log)
-        self._spectra = SpectrumCache(self.survey)
+        self.redshifts = RedshiftLog(redshifts_beside(log.path), bool(log.path.stat().st_mode & GROUP_WRITES))
+        self.cache = SpectrumCache(self.survey)
+        self._telling: Recent[int, TellingLines] = Recent(2)
         self._payloads: Recent[tuple[Any, ...], bytes] = Recent(KEPT_PAYLOADS)
         self._learner = ThreadPoolExecutor(1, "relearn")  # one thread: one learning at a time, in the order asked for
         self._reader = ThreadPoolExecutor(1, "read-ahead")
@@ -67,6 +73,7 @@ class Inspection:
         self._listing = self._make_listing("likely", {}, {})
         self.read_ahead = self._reader.submit(self._read_ahead)
         """Done when the spectra of the list are at hand."""
+        self._same_object = self._reader.submit(SameObject, self.survey)
 
     def history(self) -> LabelHistory:
         return self._so_far.now()
@@ -90,6 +97,7 @@ class Inspection:
             self.cutouts.close()
         for worker in (self._learner, self._reader):
             worker.shutdown(cancel_futures=True)
+        self.redshifts.close()
 
     @property
     def log_path(self) -> Path:
@@ -179,7 +187,7 @@ class Inspection:
         """Read what the page will ask for: spectra, the template, flags of candidates that are new to the list."""
         try:
             _ = self._listing.ranking.template  # it is kept with the ranking
-            self._spectra.fill(self._listing.ids)
+            self.cache.fill(self._listing.ids)
             self.campaign.examine()
             self.set_order()  # with the flags
         except Exception:  # a request for it gets the error; this thread has to live on
@@ -187,13 +195,13 @@ class Inspection:
 
     def spectra(self, ids: Sequence[str]) -> list[Spectrum]:
         self._require(ids)
-        return self._spectra.fetch(ids)
+        return self.cache.fetch(ids)
 
     def thumbnails(self, ids: Sequence[str]) -> NDArray[np.float32]:
         """(2 n, 160): these spectra, then the known example that each of them resembles most."""
         listing, rows = self._listing, thumbnails_of(self.spectra(ids))
         nearest = [str(listing.facts.get(id, {}).get("nearest_known") or "") for id in ids]
-        return np.vstack([rows, known_thumbnails(listing.ranking, self._spectra, rows, nearest)])
+        return np.vstack([rows, known_thumbnails(listing.ranking, self.cache, rows, nearest)])
 
     def position(self, id: str) -> tuple[float, float] | None:
         """Right ascension and declination of a spectrum, degrees; None where they are not known."""
@@ -207,10 +215,25 @@ class Inspection:
         listing = self._listing
         facts = listing.facts.get(id, {})
         key = listing.revision, id, facts.get("flags")  # which may come later than the revision
-        return self._payloads.or_made(key, lambda: self._make_payload(listing.ranking, id, facts))
+        return self._payloads.or_made(key, lambda: self._make_payload(listing, id, facts))
 
-    def _make_payload(self, ranking: Ranking, id: str, facts: Facts) -> bytes:
-        return spectrum_payload(ranking, self._spectra, self.spectra([id])[0], facts)
+    def _make_payload(self, listing: Listing, id: str, facts: Facts) -> bytes:
+        return spectrum_payload(listing.ranking, self.cache, self.spectra([id])[0], facts, self.telling_lines(listing))
+
+    def telling_lines(self, listing: Listing | None = None) -> TellingLines:
+        """Return the lines that known examples show, by the ranking of this list or of the newest."""
+        listing = listing or self._listing
+        return self._telling.or_made(listing.revision, lambda: TellingLines(listing.ranking))
+
+    def same_object(self, id: str) -> dict[str, Any]:
+        """Describe other spectra of the same object; the first to ask may wait until the positions are read."""
+        self._require([id])
+        return self._same_object.result().others(int(self.survey.rows_of([id])[0]))
+
+    def set_redshift(self, id: str, z: float | None) -> None:
+        """Store the redshift that this person sets; when this returns, it is on the disk."""
+        self._require([id])
+        self.redshifts.set(id, z, self.person)
 
     def progress(self) -> CampaignProgress:
         return self.campaign.progress(self.labels())

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from rarespec.errors import UsageError
-from rarespec.searching.explain.spectral_features import LINE, SpectralFeature, list_spectral_features, sky_features
+from rarespec.searching.explain.spectral_features import (
+    LINE,
+    REDWARDS,
+    SpectralFeature,
+    in_vacuum,
+    list_spectral_features,
+    sky_features,
+)
 from rarespec.spectrum.grid import air_to_vacuum
 from rarespec.storage.text import printable
 from rarespec.survey import Survey
@@ -93,9 +100,41 @@ def _number(word: str) -> float | None:
 # ---- Lines and band heads that can be laid over a spectrum, by atom or molecule.
 
 
+MORE_IN_AIR: tuple[tuple[str, int, tuple[float, ...]], ...] = (
+    ("N V", LINE, (1240.1,)),
+    ("Si IV", LINE, (1396.8,)),
+    ("[Ne III]", LINE, (3868.8,)),
+    ("[N II]", LINE, (6548.1, 6583.5)),
+    ("[S II]", LINE, (6716.4, 6730.8)),
+    ("Mg I", LINE, (3835.3,)),
+    ("Fe I", LINE, (3734.9, 4383.5, 5269.5)),
+    ("Ba II", LINE, (4554.0, 4934.1, 6141.7, 6496.9)),
+    ("Li I", LINE, (6707.8,)),
+    ("Rb I", LINE, (7800.3, 7947.6)),
+    ("Cs I", LINE, (8521.1, 8943.5)),
+    ("CrH", REDWARDS, (8611.0,)),
+)
+"""Lines for the eye alone: no explanation names them. In air; in vacuum below 2000 Angstrom."""
+
+PRESETS: dict[str, tuple[str, ...]] = {
+    "Carbon": ("C₂", "CN", "CH", "Ba II", "Na I", "H"),
+    "White dwarf": ("H", "He I", "He II", "Ca II", "Mg I", "Mg b", "Fe I", "Na I", "C₂"),
+    "Quasar": ("Lyα", "N V", "Si IV", "C IV", "C III]", "Mg II", "[O II]", "[O III]", "H"),
+    "M and L dwarfs": ("TiO", "VO", "FeH", "CrH", "MgH", "Ca I", "Na I", "K I", "Rb I", "Cs I", "Li I", "H"),
+    "Galaxy": ("Ca II", "CH", "Mg b", "Na I", "H", "[O II]", "[O III]", "[N II]", "[S II]"),
+    "Emission lines": ("H", "He I", "He II", "[O II]", "[O III]", "[N II]", "[S II]", "[Ne III]"),
+}
+"""Name -> the species that are worth marking in this kind of object."""
+
+
+def presets() -> list[dict[str, Any]]:
+    """List the presets of species as the page needs them."""
+    return [{"name": name, "species": list(species)} for name, species in PRESETS.items()]
+
+
 def species_of(own: Sequence[SpectralFeature]) -> list[dict[str, Any]]:
     """List atoms and molecules: rarespec's own, then the user's; wavelengths at rest, vacuum Angstrom."""
-    return [*_by_name(list_spectral_features(), False), *_by_name(own, True)]
+    return [*_by_name([*list_spectral_features(), *in_vacuum(MORE_IN_AIR)], False), *_by_name(own, True)]
 
 
 def _by_name(features: Iterable[SpectralFeature], own: bool) -> list[dict[str, Any]]:

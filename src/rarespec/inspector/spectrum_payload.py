@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from rarespec.errors import UsageError
 from rarespec.features import median_filter
 from rarespec.searching.explain.explanation import Band, explain_score
-from rarespec.searching.explain.portrait import from_elsewhere, from_features, on_scale_of
+from rarespec.searching.explain.portrait import TellingLines, from_elsewhere, from_features, names_in, on_scale_of
+from rarespec.searching.explain.spectral_features import SpectralFeature
 from rarespec.searching.explain.template import NoTemplate
 from rarespec.searching.links import object_links
 from rarespec.searching.ranking import Ranking
@@ -22,6 +23,7 @@ from rarespec.searching.yields.yield_curve import YieldCurve
 from rarespec.spectrum import Spectrum
 from rarespec.storage.text import as_json
 from rarespec.survey import Survey
+from rarespec.survey.export import KNOWN_UNIT
 
 # ---- How much each pixel of a spectrum is worth, and how uncertain it is.
 
@@ -207,15 +209,15 @@ def known_curve(ranking: Ranking, cache: SpectrumCache, spectrum: Spectrum, know
     nothing = np.full(len(spectrum.flux), np.nan)
     if not known_id:
         return nothing, ""
-    known, note = _filter_known(ranking, cache, known_id)
+    known, note = filter_known(ranking, cache, known_id)
     if known is None:
         return nothing, note
     curve = on_scale_of(filter_flux(ranking, spectrum), known, offset_is_free=bool(note))
     return (nothing, NO_SCALE) if curve is None else (curve, note)
 
 
-def _filter_known(ranking: Ranking, cache: SpectrumCache, id: str) -> tuple[Vector | None, str]:
-    """Filter a known example of the survey, or as it was given; with neither, reconstruct it from its features."""
+def filter_known(ranking: Ranking, cache: SpectrumCache, id: str) -> tuple[Vector | None, str]:
+    """Filter a spectrum of the survey, or an example as it was given; else reconstruct this from its features."""
     if id in ranking.survey:
         return filter_flux(ranking, cache.fetch([id])[0]), ""
     if (given := from_elsewhere(ranking, [id])) is not None:
@@ -237,7 +239,14 @@ def filter_flux(ranking: Ranking, spectrum: Spectrum) -> Vector:
 ALIGNMENT = 8
 
 
-def spectrum_payload(ranking: Ranking, cache: SpectrumCache, spectrum: Spectrum, facts: Mapping[str, Any]) -> bytes:
+UNITS = dict.fromkeys(KNOWN_UNIT, "10⁻¹⁷ erg s⁻¹ cm⁻² Å⁻¹") | {"LAMOST": "relative", "mock": "relative"}
+"""Name of a survey in the catalogue -> unit of the flux in its files."""
+UNKNOWN_UNIT = "unit not known"
+
+
+def spectrum_payload(
+    ranking: Ranking, cache: SpectrumCache, spectrum: Spectrum, facts: Mapping[str, Any], lines: TellingLines
+) -> bytes:
     """Pack header and curves of a spectrum, seen by this ranking.
 
     Parameters
@@ -250,6 +259,8 @@ def spectrum_payload(ranking: Ranking, cache: SpectrumCache, spectrum: Spectrum,
         The spectrum.
     facts : mapping
         Its row of the table of candidates, as far as there is one.
+    lines : TellingLines
+        Of the ranking: they name what is in the ranges that count.
 
     Returns
     -------
@@ -258,7 +269,7 @@ def spectrum_payload(ranking: Ranking, cache: SpectrumCache, spectrum: Spectrum,
     """
     nearest = str(facts.get("nearest_known") or "")
     known, note = known_curve(ranking, cache, spectrum, nearest)
-    contribution, bands, why_none = _contribution(ranking, spectrum)
+    contribution, bands, marks, why_none = _contribution(ranking, spectrum, lines)
     curves = {
         "flux": np.where(np.isfinite(spectrum.flux), spectrum.flux, 0),
         "sigma": sigma_of(spectrum),
@@ -271,7 +282,8 @@ def spectrum_payload(ranking: Ranking, cache: SpectrumCache, spectrum: Spectrum,
         "n": len(spectrum.flux),
         "known_id": nearest or None,
         "known_note": note,
-        "bands": [_band(band) for band in bands],
+        "bands": [_band(band, marks) for band in bands],
+        "flux_unit": UNITS.get(str(spectrum.catalogue.get("survey")), UNKNOWN_UNIT),
         "facts": {**spectrum.catalogue, **facts},
         "links": [{"name": name, "url": url} for name, url in object_links({**spectrum.catalogue, **facts}).items()],
         "has_errors": has_errors(spectrum),
@@ -291,19 +303,28 @@ def pack_payload(header: Mapping[str, Any], curves: Mapping[str, Vector]) -> byt
     return b"".join([struct.pack("<I", len(text)), text, *(curve.astype("<f4").tobytes() for curve in curves.values())])
 
 
-def _contribution(ranking: Ranking, spectrum: Spectrum) -> tuple[Vector, tuple[Band, ...], str | None]:
-    """What each pixel adds to the score, the ranges that add most, and why there is none."""
+def _contribution(
+    ranking: Ranking, spectrum: Spectrum, lines: TellingLines
+) -> tuple[Vector, tuple[Band, ...], tuple[SpectralFeature, ...], str | None]:
+    """What each pixel adds to the score, the ranges that add most, the lines there, and why there is none."""
     nothing = np.full(len(spectrum.flux), np.nan)
     template = ranking.template
     if isinstance(template, NoTemplate):
-        return nothing, (), template.said
+        return nothing, (), (), template.said
     try:
         found = explain_score(template, spectrum, ranking.rows.features)
     except UsageError as error:
-        return nothing, (), str(error)
-    return found.contribution, found.bands, None
+        return nothing, (), (), str(error)
+    return found.contribution, found.bands, lines.of(found.flux, redshift_of(spectrum)), None
 
 
-def _band(band: Band) -> dict[str, float]:
+def redshift_of(spectrum: Spectrum) -> float:
+    """Of the catalogue; NaN where it is not known."""
+    z = spectrum.catalogue.get("z")
+    return float(z) if isinstance(z, int | float) else np.nan
+
+
+def _band(band: Band, marks: Sequence[SpectralFeature]) -> dict[str, Any]:
     """`share` is of all that speaks for or against; `contribution` is below 0 where it speaks against."""
-    return {"first": band.start, "last": band.stop, "share": band.share, "contribution": band.contribution}
+    at = {"first": band.start, "last": band.stop, "names": names_in(band, marks)}
+    return {**at, "share": band.share, "contribution": band.contribution}

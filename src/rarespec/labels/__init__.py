@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rarespec.labels.merging import Merged as Merged
     from rarespec.labels.merging import find_standing_labels as find_standing_labels
     from rarespec.labels.merging import merge_labels as merge_labels
+    from rarespec.labels.redshifts import RedshiftLog as RedshiftLog
+    from rarespec.labels.redshifts import redshift_table as redshift_table
     from rarespec.labels.simulated_inspector import simulate_looks as simulate_looks
 
 __getattr__, __dir__, __all__ = hand_out(
@@ -35,6 +37,7 @@ __getattr__, __dir__, __all__ = hand_out(
         "LabelEvent": "event",
         "LabelLog": "log",
         "Merged": "merging",
+        "RedshiftLog": "redshifts",
         "Revision": "campaign",
         "kinds_beside": "kinds",
         "merge_labels": "merging",
@@ -42,6 +45,7 @@ __getattr__, __dir__, __all__ = hand_out(
         "path_beside": "kinds",
         "read_labels": "exchange",
         "read_lessons": "lessons",
+        "redshift_table": "redshifts",
         "simulate_looks": "simulated_inspector",
         "find_standing_labels": "merging",
         "write_labels": "exchange",

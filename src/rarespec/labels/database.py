@@ -145,7 +145,7 @@ def open_to_write(path: Path, file_system: str | None, shared: bool = False) -> 
     """
     check_writable(path)
     make_own(path, shared)
-    connection = _connect(path, "mode=rwc")
+    connection = connect(path, "mode=rwc")
     try:
         with explain_errors(path):
             _settle_journal(connection, path, is_network(file_system))
@@ -168,7 +168,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise UsageError(f"{path}: there is no label log here")
     check_plain(path)
-    connection = _connect(path, _how_to_read(path))
+    connection = connect(path, _how_to_read(path))
     try:
         with explain_errors(path):
             connection.execute("PRAGMA query_only = ON")
@@ -240,7 +240,7 @@ FAILURES: dict[str, tuple[type[RarespecError], str]] = {
 """Start of the name of SQLite's error -> what it means here; the first match counts."""
 
 
-def _connect(path: Path, how: str) -> sqlite3.Connection:
+def connect(path: Path, how: str) -> sqlite3.Connection:
     """Connect to the file. Do not open it by other means meanwhile: closing it would release SQLite's locks."""
     with explain_errors(path):
         uri = f"{path.absolute().as_uri()}?{how}"

@@ -82,6 +82,35 @@ class Sky:
         arcsec = np.where(np.isfinite(chords), _arcsec_of(chords), np.inf)
         return Nearest(rows[places[:, 0]], arcsec[:, 0], arcsec[:, 1])
 
+    def within(self, ra: float, dec: float, arcsec: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Find the spectra around a position in degrees.
+
+        Parameters
+        ----------
+        ra : float
+            Right ascension.
+        dec : float
+            Declination.
+        arcsec : float
+            How far around it, in arcsec.
+
+        Returns
+        -------
+        rows : (k,) intp array
+            Rows of the survey, the nearest first.
+        arcsec : (k,) float64 array
+            Their distances.
+        """
+        rows = np.flatnonzero(self.placed)
+        if not len(rows):
+            return rows, np.empty(0)
+        here = directions(np.array(ra), np.array(dec))
+        near = np.array(self._tree.query_ball_point(here, 2 * np.sin(arcsec * ARCSEC / 2)), dtype=np.intp)
+        found = rows[near]
+        away = _arcsec_of(np.linalg.norm(directions(self.ra[found], self.dec[found]) - here, axis=-1))
+        order = np.argsort(away, kind="stable")
+        return found[order], away[order]
+
 
 def directions(ra: NDArray[np.float64], dec: NDArray[np.float64]) -> NDArray[np.float64]:
     """Turn positions into unit vectors, (n, 3), which have neither poles nor a jump at 360 degrees."""

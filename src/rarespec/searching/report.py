@@ -11,7 +11,7 @@ import numpy as np
 from rarespec.pages.html import STYLE as PAGE_STYLE
 from rarespec.pages.html import Html, contents, element, join_html, sections_of
 from rarespec.searching.explain.explanation import Band
-from rarespec.searching.explain.portrait import Portrait
+from rarespec.searching.explain.portrait import Portrait, names_in
 from rarespec.searching.explain.spectral_features import MOST, SpectralFeature
 from rarespec.searching.explain.template import NoTemplate
 from rarespec.searching.flags.flags import FLAG_MEANINGS
@@ -67,8 +67,6 @@ dl.settings { font-size: .85rem; } dl.settings dd { overflow-wrap: anywhere; }
 
 NOTHING_FROM_OUTSIDE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """A browser that follows it loads and runs nothing, whatever a name in a catalogue holds."""
-NEAR = 25.0
-"""Angstrom within which a feature belongs to a range of wavelengths."""
 LONG_LIST = 20
 """Settings with more values are folded."""
 COLOURS = (
@@ -179,10 +177,12 @@ def _template(ranking: Ranking, pictures: Pictures) -> list[Html]:
 
 def _how_to_read(portraits: Sequence[Portrait]) -> Html:
     keys = (join_html(element("i", class_=f"key {kind}"), f" {words};") for kind, words in COLOURS)
-    marked = _where([one for portrait in portraits for one in portrait.marks])
+    marked, far = _where([one for portrait in portraits if not portrait.is_far for one in portrait.marks]), ""
     dashed = f" Dashed: lines and band heads of the known examples that the ranking uses{marked}." if marked else ""
+    if any(portrait.is_far and portrait.marks for portrait in portraits):
+        far = " For a galaxy or quasar: lines of its own that the ranking uses, at its redshift."
     dotted = " Dotted: the sky line at 5579 Å and telluric O₂ bands." if any(p.sky for p in portraits) else ""
-    said = f" gaps are bad pixels.{dashed}{dotted}"
+    said = f" gaps are bad pixels.{dashed}{far}{dotted}"
     return element("p", f"Flux ({FLUX}) against vacuum wavelength in Å:", join_html(*keys), said, class_="note")
 
 
@@ -244,8 +244,7 @@ def _because(portrait: Portrait) -> Iterator[Html]:
 
 def _in_words(band: Band, marks: Sequence[SpectralFeature]) -> Html:
     """Its range, the marked features in it, and its share."""
-    here = [one.name for one in marks if band.start - NEAR <= one.wavelength <= band.stop + NEAR]
-    words = [f"{band.start:.0f}–{band.stop:.0f} Å", *dict.fromkeys(here), f"({100 * band.share:.0f} %)"]
+    words = [f"{band.start:.0f}–{band.stop:.0f} Å", *names_in(band, marks), f"({100 * band.share:.0f} %)"]
     return element("span", " ".join(words), class_="range")
 
 

@@ -72,6 +72,14 @@ export async function exportLabels(format, { only, tag }) {
   return { name, content: await response.blob() };
 }
 
+/** A curve to lay over a spectrum, {wavelength, flux, z, note, ...}; kind: "id" or "template". */
+export async function overlay(kind, name) {
+  return decodedSpectrum(await bytes(`/api/overlay?${kind}=${encodeURIComponent(name)}`));
+}
+
+export const sameObject = (id) => json(`/api/same-object?id=${encodeURIComponent(id)}`);
+export const setRedshift = (id, z) => post("/api/redshift", { id, z });
+
 export async function post(path, body) {
   const headers = { "Content-Type": "application/json", "X-Rarespec-Xsrf": xsrf };
   return (await answered(path, { method: "POST", headers, body: JSON.stringify(body) })).json();

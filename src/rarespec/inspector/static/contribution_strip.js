@@ -4,6 +4,7 @@ import { shown } from "./curves.js";
 import { percentiles } from "./scale.js";
 
 const SPREAD = 2; // columns on each side
+const ROOM = 30; // CSS pixels by which the names of lines may be wider than their band
 
 /** frame : that of the spectrum, with `top` and `bottom` of the strip */
 export function drawContribution(frame, spectrum) {
@@ -25,13 +26,14 @@ function drawBar({ context, top, bottom, colours }, place, share, middle) {
   context.fillRect(place, share > 0 ? middle - height : middle, 1, height);
 }
 
-/** The share of a band at the end of its side. */
-function drawShare({ context, x, left, right, top, bottom, colours }, { first, last, share, contribution }) {
+/** The share of a band at the end of its side, and the lines in it where they have room. */
+function drawShare({ context, x, left, right, top, bottom, colours }, { first, last, names, share, contribution }) {
   const place = x((first + last) / 2);
   if (place < left + 16 || place > right - 16) return;
-  const words = `${contribution > 0 ? "+" : "−"}${Math.round(100 * share)} %`;
-  const y = contribution > 0 ? top + 10 : bottom - 4;
+  const amount = `${contribution > 0 ? "+" : "−"}${Math.round(100 * share)} %`, y = contribution > 0 ? top + 10 : bottom - 4;
   Object.assign(context, { font: "600 10px system-ui, sans-serif", textAlign: "center", fillStyle: colours.ink });
+  const named = [amount, ...names].join(" "), hasRoom = context.measureText(named).width < x(last) - x(first) + ROOM;
+  const words = hasRoom ? named : amount;
   Object.assign(context, { strokeStyle: colours.surface, lineWidth: 4, lineJoin: "round" });
   context.strokeText(words, place, y);
   context.fillText(words, place, y);

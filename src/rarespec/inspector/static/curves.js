@@ -1,4 +1,6 @@
-// The curves of a spectrum: flux with its error, masked pixels, the known example.
+// The curves of a spectrum: flux with its error, masked pixels, what is laid over it.
+
+const HATCH = 6; // CSS pixels between two lines of a hatch
 
 /** A line through finite values (p,); it breaks where a value is missing. */
 export function drawCurve(frame, values, colour, width = 1, dashes = []) {
@@ -34,14 +36,32 @@ export function drawErrorBand(frame, { flux, sigma }, colour) {
 /** Masked pixels are hatched from top to bottom, and what was measured there is dotted. */
 export function drawMasked(frame, flux, ivar) {
   const { context, x, wavelength, top, bottom, colours } = frame;
-  const hatch = hatched(context, colours.masked);
-  for (const [from, to] of runs(frame, (i) => !(ivar[i] > 0))) {
+  const masked = [...runs(frame, (i) => !(ivar[i] > 0))];
+  if (!masked.length) return;
+  context.save();
+  context.beginPath();
+  for (const [from, to] of masked) {
     const left = x(edgeBefore(wavelength, from)), right = x(edgeBefore(wavelength, to));
-    context.fillStyle = hatch;
-    context.fillRect(left, top, Math.max(1, right - left), bottom - top);
-    context.fillStyle = colours.faint;
-    for (let i = from; i < to; i++) context.fillRect(...edge(frame, i, flux[i]).map((at) => at - 0.75), 1.5, 1.5);
+    context.rect(left, top, Math.max(1, right - left), bottom - top);
   }
+  context.clip();
+  drawHatch(context, colours.masked, [frame.left, top, frame.right, bottom]);
+  context.restore();
+  context.fillStyle = colours.faint;
+  for (const [from, to] of masked)
+    for (let i = from; i < to; i++) context.fillRect(...edge(frame, i, flux[i]).map((at) => at - 0.75), 1.5, 1.5);
+}
+
+/** Oblique lines from [left, top, right, bottom]. */
+export function drawHatch(context, colour, [left, top, right, bottom]) {
+  Object.assign(context, { strokeStyle: colour, lineWidth: 1 });
+  const height = bottom - top;
+  context.beginPath();
+  for (let start = left - height; start < right; start += HATCH) {
+    context.moveTo(start, bottom);
+    context.lineTo(start + height, top);
+  }
+  context.stroke();
 }
 
 /** Neighbouring pixels on the screen for which the condition holds: [from, to) each. */
@@ -84,17 +104,4 @@ function edgeBefore(wavelength, i) {
   const last = wavelength.length - 1;
   const step = i < last ? wavelength[i + 1] - wavelength[i] : wavelength[last] - wavelength[last - 1];
   return (i <= last ? wavelength[i] : wavelength[last] + step) - step / 2;
-}
-
-function hatched(context, colour) {
-  const tile = document.createElement("canvas");
-  tile.width = tile.height = 6;
-  const pen = tile.getContext("2d");
-  pen.strokeStyle = colour;
-  for (const shift of [-6, 0, 6]) {
-    pen.moveTo(shift, 6);
-    pen.lineTo(shift + 6, 0);
-  }
-  pen.stroke();
-  return context.createPattern(tile, "repeat");
 }

@@ -3,39 +3,50 @@
 import { CataloguePanel } from "./catalogue.js";
 import { opinions } from "./disagreements.js";
 import { mark } from "./label_marks.js";
+import { entriesOf, Legend } from "./legend.js";
 import { marksAt, skyAt } from "./line_marks.js";
+import { OverlayChoice } from "./overlays.js";
 import { Pointer } from "./pointer.js";
 import { RedshiftField } from "./redshift_field.js";
+import { SameObject } from "./same_object.js";
+import { PlotSaver } from "./save_plot.js";
 import { written } from "./scale.js";
 import { SpectrumPlot } from "./spectrum_plot.js";
-import { byId, element, fillDefinitions, number, outsideLink, percent } from "./text.js";
+import { byId, fillDefinitions, number, outsideLink, percent } from "./text.js";
 
-const TOGGLES = ["known", "errors", "contribution", "lines"];
+const TOGGLES = ["known", "errors", "contribution", "lines", "residual", "same"];
 
 export class Detail {
   #session;
   #settings;
   #plot;
   #pointer;
-  #redshift;
   #catalogue;
+  #wavelength;
+  #same;
+  #legend = new Legend(byId("legend"));
   #candidate = null;
   #spectrum = null;
 
-  constructor(session, settings, wavelength) {
+  constructor(session, settings, wavelength, onFailure) {
     this.#session = session;
     this.#settings = settings;
-    this.#redshift = new RedshiftField(session.rest_frame, () => this.draw());
     this.#catalogue = new CataloguePanel(session.units);
+    this.#wavelength = wavelength;
+    const redraw = () => this.draw();
+    this.redshift = new RedshiftField(session, redraw, onFailure);
+    this.overlay = new OverlayChoice(session, redraw);
+    this.#same = new SameObject(redraw);
     this.#plot = new SpectrumPlot(byId("spectrum"), wavelength);
+    this.saver = new PlotSaver(this.#plot, () => this.#caption());
     const say = (words) => (byId("readout").textContent = words);
-    this.#pointer = new Pointer(this.#plot, byId("crosshair"), say, () => this.#redshift.value);
+    this.#pointer = new Pointer(this.#plot, byId("crosshair"), say, () => this.redshift.value);
   }
 
   /** What the list says of it; its spectrum follows with `showSpectrum`. */
   showCandidate(candidate) {
     this.#candidate = candidate;
-    this.#redshift.show(candidate);
+    this.redshift.show(candidate);
     byId("object-id").textContent = candidate.id;
     byId("object-label").replaceChildren(...standing(candidate));
     fillDefinitions(byId("object-facts"), factsOf(candidate));
@@ -76,19 +87,43 @@ export class Detail {
   draw() {
     this.#showSettings();
     if (!this.#spectrum || this.#spectrum.id !== this.#candidate.id) return;
-    const { sigma, known: showKnown, errors: showErrors, contribution: showContribution } = this.#settings;
-    const shown = { spectrum: this.#spectrum, sigma, showKnown, showErrors, showContribution };
-    this.#plot.draw({ ...shown, ...this.#overlays() });
+    const content = this.#content();
+    this.#plot.draw(content);
     this.#pointer.refresh();
-    byId("spectrum").setAttribute("aria-label", this.#described());
-    byId("legend").replaceChildren(...this.#legend());
+    byId("spectrum").setAttribute("aria-label", this.#described(content));
+    this.#legend.show(entriesOf(content));
+    this.#same.show(this.#settings.same, (i) => this.#legend.sample(`other-${i}`));
+    if (this.#settings.same) this.#legend.refresh();
     byId("plot").dataset.shown = this.#spectrum.id;
   }
 
-  #overlays() {
+  #content() {
+    const spectrum = this.#spectrum, { sigma, known, errors, contribution, residual, same } = this.#settings;
+    return {
+      spectrum,
+      sigma,
+      overlay: this.overlay.of(spectrum, this.#wavelength, this.redshift.value),
+      others: same ? this.#same.curves(spectrum, this.#wavelength) : [],
+      showOverlay: known,
+      showErrors: errors,
+      showContribution: contribution,
+      showResidual: residual,
+      ...this.#lines(),
+    };
+  }
+
+  /** Of a picture that is saved. */
+  #caption() {
+    const { id } = this.#spectrum, { class: kind, subclass, snr } = this.#candidate;
+    const said = [[kind, subclass].filter(Boolean).join(" "), `z = ${Number(this.redshift.value.toFixed(6))}`];
+    if (Number.isFinite(snr)) said.push(`S/N ${number(snr, 1)}`);
+    return { id, title: [id, ...said.filter(Boolean), this.#session.survey].join("  ·  "), entries: entriesOf(this.#plot.content) };
+  }
+
+  #lines() {
     const { species, sky, rest_frame: isRestFrame } = this.#session;
     if (!this.#settings.lines) return { marks: [], sky: [] };
-    const marks = marksAt(species, (name) => this.#settings.isShown(name), this.#redshift.value);
+    const marks = marksAt(species, (name) => this.#settings.isShown(name), this.redshift.value);
     return { marks, sky: skyAt(sky, isRestFrame, this.#candidate.z) };
   }
 
@@ -99,24 +134,17 @@ export class Detail {
   }
 
   /** The drawing in words, for those who do not see it. */
-  #described() {
-    const { sigma, known, errors, contribution, lines } = this.#settings;
+  #described({ overlay, others }) {
+    const { sigma, known, errors, contribution, lines, residual } = this.#settings;
     const parts = [`Spectrum of ${this.#spectrum.id}`, sigma ? `smoothed by ${sigma} pixels` : "not smoothed"];
     if (errors) parts.push("with errors");
-    if (known && this.#spectrum.known_id) parts.push(`with the known ${this.#spectrum.known_id}`);
+    if (known && overlay.flux) parts.push(`with the ${overlay.words}`);
+    if (residual && overlay.flux) parts.push("with the residual");
+    const n = others.filter(Boolean).length;
+    if (n) parts.push(`with ${n} other ${n === 1 ? "spectrum" : "spectra"} of the same object`);
     if (contribution) parts.push("with the contribution to the score at each wavelength");
-    if (lines) parts.push(`with lines at redshift ${written(this.#redshift.value)}`);
+    if (lines) parts.push(`with lines at redshift ${written(this.redshift.value)}`);
     return parts.join(", ");
-  }
-
-  #legend() {
-    const { known, errors } = this.#settings, { known_id: id, known_note: note } = this.#spectrum;
-    const parts = [element("span", "▬ flux", "key-flux")];
-    const errorWords = this.#spectrum.has_errors ? "░ ± 1σ" : "no errors in the file";
-    if (errors) parts.push(element("span", errorWords, "key-error"));
-    if (known) parts.push(element("span", id ? `╍ known ${id}` : "no known example to show", "key-known"));
-    if (known && note) parts.push(element("span", note));
-    return [...parts, element("span", "▨ masked")];
   }
 }
 

@@ -39,9 +39,9 @@ class Page {
 
   constructor(session, wavelength, candidates) {
     this.inspection = new Inspection(session, candidates);
-    this.settings = new Settings();
+    this.settings = new Settings(session);
     this.spectra = new Spectra();
-    this.detail = new Detail(session, this.settings, wavelength);
+    this.detail = new Detail(session, this.settings, wavelength, (error) => this.onFailure(error));
     this.grid = new Grid(this.inspection, () => this.setView("detail"), (error) => this.onFailure(error));
     this.rankList = new RankList(this.inspection);
     this.listBar = new ListBar(this.inspection);
@@ -51,7 +51,7 @@ class Page {
     this.cutout = new SkyCutout(session.cutouts);
     this.tagBar = new TagBar(this.inspection);
     this.exportDialog = new ExportDialog(this.inspection);
-    this.species = new SpeciesChoice(session.species, this.settings, () => this.detail.draw());
+    this.species = new SpeciesChoice(session, this.settings, () => this.detail.draw());
     this.#describeSession(session);
     this.#listenToInspection();
     this.#listenToUser();
@@ -305,6 +305,15 @@ class Page {
     contribution: () => this.#redrawn(() => this.settings.toggle("contribution")),
     lines: () => this.#redrawn(() => this.settings.toggle("lines")),
     species: () => this.species.show(),
+    "next-overlay": () => this.#stepOverlay(1),
+    "previous-overlay": () => this.#stepOverlay(-1),
+    residual: () => this.#redrawn(() => this.settings.toggle("residual")),
+    same: () => this.#redrawn(() => this.settings.toggle("same")),
+    "redshift-down": () => this.detail.redshift.nudge(-1),
+    "redshift-up": () => this.detail.redshift.nudge(1),
+    "redshift-far-down": () => this.detail.redshift.nudge(-20),
+    "redshift-far-up": () => this.detail.redshift.nudge(20),
+    "save-plot": () => this.detail.saver.show(),
     "zoom-in": () => this.detail.change((zoom) => zoom.scaleWavelengths(0.7)),
     "zoom-out": () => this.detail.change((zoom) => zoom.scaleWavelengths(1 / 0.7)),
     "pan-left": () => this.detail.change((zoom) => zoom.move(-0.25)),
@@ -319,6 +328,12 @@ class Page {
   #redrawn(change) {
     change();
     this.detail.draw();
+  }
+
+  /** Whoever asks for another overlay wants to see it. */
+  #stepOverlay(by) {
+    if (!this.settings.known) this.settings.toggle("known");
+    this.detail.overlay.step(by);
   }
 
   async #changeOrder() {

@@ -4,13 +4,21 @@ import { SIGMAS } from "./smoothing.js";
 import { storage } from "./storage.js";
 
 const KEY = "rarespec settings";
-const DEFAULTS = { smoothing: 2, known: true, errors: true, contribution: true, lines: true, hiddenSpecies: [] };
+const TOGGLES = { known: true, errors: true, contribution: true, lines: true, residual: false, same: false };
+const DEFAULTS = { smoothing: 2, ...TOGGLES };
 
 export class Settings {
-  constructor() {
-    Object.assign(this, DEFAULTS, stored());
+  #speciesKey;
+  #byDefault;
+  #chosen; // names of species that this person chose for this survey; null: those that the known examples show
+
+  constructor(session) {
+    Object.assign(this, DEFAULTS, stored(KEY) ?? {});
     if (!(this.smoothing in SIGMAS)) this.smoothing = DEFAULTS.smoothing;
-    if (!Array.isArray(this.hiddenSpecies)) this.hiddenSpecies = [];
+    this.#speciesKey = `rarespec species ${session.survey}`;
+    this.#byDefault = speciesByDefault(session);
+    const chosen = stored(this.#speciesKey);
+    this.#chosen = Array.isArray(chosen) ? chosen : null;
   }
 
   get sigma() {
@@ -28,13 +36,18 @@ export class Settings {
   }
 
   isShown(species) {
-    return !this.hiddenSpecies.includes(species);
+    return (this.#chosen ?? this.#byDefault).includes(species);
   }
 
   showSpecies(species, isShown) {
-    const others = this.hiddenSpecies.filter((one) => one !== species);
-    this.hiddenSpecies = isShown ? others : [...others, species];
-    this.#store();
+    const others = (this.#chosen ?? this.#byDefault).filter((one) => one !== species);
+    this.chooseSpecies(isShown ? [...others, species] : others);
+  }
+
+  /** Only these; null for those that the known examples show. */
+  chooseSpecies(names) {
+    this.#chosen = names;
+    storage.set(this.#speciesKey, JSON.stringify(names));
   }
 
   #store() {
@@ -43,10 +56,15 @@ export class Settings {
   }
 }
 
-function stored() {
+/** What the known examples show, and the person's own lines; everything where the ranking cannot tell. */
+function speciesByDefault({ species, telling_species: telling }) {
+  return species.filter(({ name, own }) => own || !telling.length || telling.includes(name)).map(({ name }) => name);
+}
+
+function stored(key) {
   try {
-    return JSON.parse(storage.get(KEY)) ?? {};
+    return JSON.parse(storage.get(key));
   } catch {
-    return {};
+    return null;
   }
 }

@@ -13,8 +13,8 @@ export function sharp(canvas) {
 }
 
 /** The colours that the style sheet gives to drawings, by name: colour("flux") is --flux. */
-export function colours() {
-  const style = getComputedStyle(document.documentElement);
+export function colours(element = document.documentElement) {
+  const style = getComputedStyle(element);
   return new Proxy({}, { get: (_, name) => style.getPropertyValue(`--${name}`).trim() });
 }
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.features import median_filter
-from rarespec.searching.explain.explanation import Band, explain_score
-from rarespec.searching.explain.spectral_features import SpectralFeature, sky_features, telling_features
+from rarespec.searching.explain.explanation import Band, Explanation, explain_score
+from rarespec.searching.explain.spectral_features import LINE, SpectralFeature, sky_features, telling_features
 from rarespec.searching.explain.template import NoTemplate, spectrum_of, why_not_linear
 from rarespec.searching.ranking import Ranking
 from rarespec.spectrum import Spectra
@@ -19,7 +21,13 @@ from rarespec.spectrum import Spectra
 Vector = NDArray[np.floating]
 
 AT_REST = 0.01
-"""Known examples with a smaller redshift are stars: a candidate's lines are looked for where theirs are."""
+"""Objects with a smaller redshift are stars: a candidate's lines are looked for where the known stars have theirs."""
+NEAR = 25.0
+"""Angstrom within which a feature belongs to a range of wavelengths."""
+MOST_ASKED = 30
+"""Known examples, each at a redshift of its own, that are asked which lines they show."""
+OFTEN = 0.25
+"""Share of them that must show a line."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +54,8 @@ class Portrait:
         Places where sky and air leave traces.
     bands : tuple of Band
         Wavelength ranges that count for or against it, the largest first.
+    is_far : bool
+        Whether the marks are lines of its own at its redshift, where the known examples are stars.
     """
 
     facts: Mapping[str, Any]
@@ -57,6 +67,7 @@ class Portrait:
     marks: tuple[SpectralFeature, ...]
     sky: tuple[SpectralFeature, ...]
     bands: tuple[Band, ...]
+    is_far: bool = False
 
 
 def portraits_of(ranking: Ranking, n: int, first: int = 0) -> list[Portrait]:
@@ -80,6 +91,7 @@ def portraits_of(ranking: Ranking, n: int, first: int = 0) -> list[Portrait]:
     spectra = ranking.survey.select([str(id) for id in table["id"]])
     filtered = _filter(ranking, spectra)
     known = _KnownCurves(ranking, [str(id) for id in table["nearest_known"]])
+    lines = TellingLines(ranking)
     wavelength = spectra.wavelength
     moved = ranking.survey.manifest.rest_frame  # by each redshift, the traces of the sky too
     sky = () if moved else sky_features(wavelength[0], wavelength[-1])
@@ -88,9 +100,10 @@ def portraits_of(ranking: Ranking, n: int, first: int = 0) -> list[Portrait]:
         facts = {name: row[name] for name in table.colnames}
         curve, note = known.beside(str(row["nearest_known"]), filtered[i])
         observed = np.where(spectra.bad[i], np.nan, spectra.flux[i])
-        marks = _marks(ranking, float(row["z"]), known.at_rest)
-        bands = _bands(ranking, spectra, i)
-        portraits.append(Portrait(facts, wavelength, observed, filtered[i], curve, note, marks, sky, bands))
+        found = _explain(ranking, spectra, i)
+        marks, bands = (lines.of(found.flux, float(row["z"])), found.bands) if found else ((), ())
+        is_far = lines.known_at_rest and lines.is_far(float(row["z"]))
+        portraits.append(Portrait(facts, wavelength, observed, filtered[i], curve, note, marks, sky, bands, is_far))
     return portraits
 
 
@@ -139,9 +152,6 @@ class _KnownCurves:
             id: filtered for stack in stacks for id, filtered in zip(stack.ids, _filter(ranking, stack), strict=True)
         }
         self.described = from_features(ranking, [id for id in wanted if id not in self.observed])
-        redshifts = np.array([z for stack in stacks for z in stack.catalogue.get("z", []) if z is not None], float)
-        far = np.abs(redshifts[np.isfinite(redshifts)]) > AT_REST
-        self.at_rest = ranking.survey.manifest.rest_frame or not (len(far) and far.mean() > 0.5)
 
     def beside(self, id: str, filtered: Vector) -> tuple[Vector | None, str]:
         """The curve on the scale of a candidate, and what is particular about it."""
@@ -183,15 +193,79 @@ def from_features(ranking: Ranking, ids: list[str]) -> dict[str, Vector]:
     return {id: spectrum_of(recipe, features[id].astype(np.float64)) for id in ids if id in features}
 
 
-def _marks(ranking: Ranking, redshift: float, at_rest: bool) -> tuple[SpectralFeature, ...]:
-    """Choose the lines to mark. Where known examples are at rest no redshift is used: a rare star's is often wrong."""
-    template = ranking.template
-    if isinstance(template, NoTemplate) or not (at_rest or np.isfinite(redshift)):
-        return ()
-    return telling_features(template.wavelength, template.weights, mean_known(ranking), 0.0 if at_rest else redshift)
+class TellingLines:
+    """Which lines and bands of a candidate count for it, by the frame in which it can be compared with the known.
+
+    Stars are compared as observed: no redshift is used, as that of a rare star is often wrong. A galaxy or quasar among
+    candidates for a kind of star has other lines at the same wavelengths: its own are looked for, at its redshift, and
+    no molecule of the known stars is named.
+    """
+
+    def __init__(self, ranking: Ranking) -> None:
+        self._ranking, self._template = ranking, ranking.template
+        self._redshifts = _known_redshifts(ranking)
+        far = np.abs(self._redshifts[np.isfinite(self._redshifts)]) > AT_REST
+        self._is_moved = ranking.survey.manifest.rest_frame
+        self.known_at_rest = self._is_moved or not (len(far) and far.mean() > 0.5)
+
+    def is_far(self, redshift: float) -> bool:
+        """Say whether an object at this redshift is no star; not where it is unknown, nor in a survey at rest."""
+        return not self._is_moved and abs(redshift) > AT_REST
+
+    def of(self, flux: Vector, redshift: float) -> tuple[SpectralFeature, ...]:
+        """Choose the features of a candidate, rescaled flux (p,), at the wavelengths where it has them."""
+        if self.known_at_rest and not self.is_far(redshift):
+            return self.of_known
+        if isinstance(self._template, NoTemplate) or not np.isfinite(redshift):
+            return ()
+        return self._own(flux, redshift, lines_only=self.known_at_rest)
+
+    @cached_property
+    def of_known(self) -> tuple[SpectralFeature, ...]:
+        """The features that known stars have and the ranking asks for."""
+        template = self._template
+        if isinstance(template, NoTemplate):
+            return ()
+        return telling_features(template.wavelength, template.weights, mean_known(self._ranking))
+
+    def species(self) -> list[str]:
+        """Name the atoms and molecules that the known examples show, the most frequent first; empty where unknown."""
+        if isinstance(self._template, NoTemplate):
+            return []
+        if self.known_at_rest:
+            return list(dict.fromkeys(one.name for one in self.of_known))
+        rows = self._ranking.rows
+        placed = np.flatnonzero(np.isfinite(self._redshifts)).tolist()[:MOST_ASKED]
+        features = rows.X[rows.known][placed].astype(np.float64)
+        fluxes = (spectrum_of(rows.features.recipe, one) for one in features)
+        shown = [self._own(flux, self._redshifts[i]) for flux, i in zip(fluxes, placed, strict=True)]
+        counts = Counter(name for marks in shown for name in {one.name for one in marks})
+        return [name for name, count in counts.most_common() if count >= OFTEN * len(placed)]
+
+    def _own(self, flux: Vector, redshift: float, lines_only: bool = False) -> tuple[SpectralFeature, ...]:
+        assert not isinstance(self._template, NoTemplate)
+        template, sides = self._template, (LINE,) if lines_only else None
+        return telling_features(template.wavelength, template.weights, flux, redshift, sides)
 
 
-def _bands(ranking: Ranking, spectra: Spectra, i: int) -> tuple[Band, ...]:
+def _known_redshifts(ranking: Ranking) -> NDArray[np.float64]:
+    """Redshifts of the known examples, in the order of their ids; NaN where unknown."""
+    ids, given = ranking.rows.known_ids, ranking.rows.elsewhere
+    rows = ranking.survey.rows_of(ids)
+    catalogue = ranking.survey.catalogue.take(rows[rows >= 0])
+    here = iter(catalogue["z"].tolist()) if "z" in catalogue else iter(())
+    elsewhere = dict(zip(given.ids, given.catalogue.get("z", []), strict=False)) if given else {}
+    told = [next(here, None) if row >= 0 else elsewhere.get(id) for id, row in zip(ids, rows, strict=True)]
+    return np.array(told, dtype=np.float64)
+
+
+def names_in(band: Band, marks: Sequence[SpectralFeature]) -> list[str]:
+    """Name the features in a range of wavelengths, or just beside it, each once."""
+    here = (one.name for one in marks if band.start - NEAR <= one.wavelength <= band.stop + NEAR)
+    return list(dict.fromkeys(here))
+
+
+def _explain(ranking: Ranking, spectra: Spectra, i: int) -> Explanation | None:
     if isinstance(ranking.template, NoTemplate):
-        return ()
-    return explain_score(ranking.template, spectra[i], ranking.rows.features).bands
+        return None
+    return explain_score(ranking.template, spectra[i], ranking.rows.features)

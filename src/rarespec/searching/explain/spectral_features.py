@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -77,9 +77,14 @@ NOT_OF_THE_OBJECT = (("sky", 5577.3), ("O₂", 6867.2), ("O₂", 7594.0))
 
 
 def list_spectral_features() -> list[SpectralFeature]:
+    return in_vacuum(IN_AIR)
+
+
+def in_vacuum(table: Iterable[tuple[str, int, tuple[float, ...]]]) -> list[SpectralFeature]:
+    """List the features of a table like `IN_AIR`."""
     return [
         SpectralFeature(name, float(wavelength), side)
-        for name, side, wavelengths in IN_AIR
+        for name, side, wavelengths in table
         for wavelength in air_to_vacuum(np.array(wavelengths))
     ]
 
@@ -91,7 +96,11 @@ def sky_features(first: float, last: float) -> tuple[SpectralFeature, ...]:
 
 
 def telling_features(
-    wavelength: Vector, weights: Vector, known: Vector, redshift: float = 0.0
+    wavelength: Vector,
+    weights: Vector,
+    known: Vector,
+    redshift: float = 0.0,
+    sides: Sequence[int] | None = None,
 ) -> tuple[SpectralFeature, ...]:
     """Choose the features that known spectra have and weights on the flux ask for; at most 8, well apart.
 
@@ -108,6 +117,8 @@ def telling_features(
         Mean flux of the known examples.
     redshift : float
         By which the features are moved.
+    sides : sequence of int, optional
+        Only lines (LINE), or only bands that absorb on these sides. Default: all.
 
     Returns
     -------
@@ -115,7 +126,9 @@ def telling_features(
         At the wavelengths where they are observed.
     """
     observed = [
-        feature._replace(wavelength=feature.wavelength * (1 + redshift)) for feature in list_spectral_features()
+        feature._replace(wavelength=feature.wavelength * (1 + redshift))
+        for feature in list_spectral_features()
+        if sides is None or feature.side in sides
     ]
     first, last = wavelength[0] + 2 * REACH, wavelength[-1] - 2 * REACH
     inside = [one for one in observed if first <= one.wavelength <= last]
