@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -49,6 +50,21 @@ def command(
             show_default=False,
         ),
     ] = None,
+    allow_host: Annotated[
+        str | None,
+        typer.Option(
+            help="Answer under this host too, behind a proxy such as JupyterHub: the one in your browser's address bar. "
+            "Default: RARESPEC_ALLOW_HOST.",
+            show_default=False,
+        ),
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            help="Path under which the proxy shows the page. Default: proxy/PORT/ below JUPYTERHUB_SERVICE_PREFIX.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Inspect the best candidates in a browser and label them with the keyboard; the ranking learns from your labels.
 
@@ -57,6 +73,7 @@ def command(
 
     Example: rarespec inspect dr17.survey --known carbon-stars.csv
     """
+    from rarespec.inspector.entrance import find_entrance
     from rarespec.inspector.lines import own_lines
     from rarespec.inspector.page import find_places
     from rarespec.inspector.server import listening, serve
@@ -69,10 +86,14 @@ def command(
     opened = Survey.open(options.survey)
     place, kept = find_places(opened, labels)  # before the search; the log is made when there is something to label
     with listening(port) as listener:
+        entrance = find_entrance(allow_host, base_url, listener.getsockname()[1])
+        # On the machine behind a proxy nobody sits at the screen.
+        no_browser = no_browser or entrance is not None
+        tell = _tell(no_browser, entrance is not None)
         campaign, is_blind = _campaign(opened, options, kept, blind)
         with LabelLog(place, shared=shared) as log:
             _say_what_is_there(campaign, log, who, is_blind)
-            serve(campaign, log, who, listener, not no_browser, own, relearn_every, _tell(no_browser), is_blind)
+            serve(campaign, log, who, listener, not no_browser, own, relearn_every, tell, is_blind, entrance)
         say(f"stopped; all labels are saved in {place}", err=True)
 
 
@@ -115,12 +136,14 @@ def _say_what_is_there(campaign: Campaign, log: LabelLog, who: str, blind: bool)
         say(line, err=True)
 
 
-def _tell(remote: bool) -> Callable[[str, int], None]:
+def _tell(remote: bool, proxied: bool) -> Callable[[str, int], None]:
     def tell(address: str, port: int) -> None:
         say(f"open {address}")
-        if remote:
+        if remote and not proxied:
             # The same port at both ends: the page answers under its own name alone.
             say(f"from another machine: ssh -L {port}:127.0.0.1:{port} THIS_MACHINE, then open that address there")
+            if "JUPYTERHUB_SERVICE_PREFIX" in os.environ:
+                say("on JupyterHub: add --allow-host HOST, the host in your browser's address bar", err=True)
         say("press Ctrl-C to stop", err=True)
 
     return tell

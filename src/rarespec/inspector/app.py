@@ -17,6 +17,7 @@ from starlette.routing import Route
 from rarespec.errors import DifferentEventError, SurveyError
 from rarespec.inspector.answers import SECURITY_HEADERS, RefusedError, error_response
 from rarespec.inspector.api import Api
+from rarespec.inspector.entrance import Entrance
 from rarespec.inspector.gate import Gate, Secrets
 from rarespec.inspector.inspection import RELEARN_EVERY, Inspection
 
@@ -69,6 +70,7 @@ def app_for(
     lines: Sequence[SpectralFeature] = (),
     relearn_every: int = RELEARN_EVERY,
     blind: bool = False,
+    entrance: Entrance | None = None,
 ) -> Starlette:
     """Make the application for this port; `app.state.inspection` is what it shows, to be closed at the end.
 
@@ -90,6 +92,8 @@ def app_for(
         Labels after which the page asks for the ranking to be learned again; 0 for never by itself.
     blind : bool
         Whether the labels of others are hidden until this person has labelled the same spectrum, and not learned from.
+    entrance : Entrance, optional
+        Another way to the page, through a proxy.
 
     Returns
     -------
@@ -99,7 +103,7 @@ def app_for(
     inspection = Inspection(campaign, log, person, lines, relearn_every, blind)
     app = Starlette(
         routes=[*_page_routes(), *_api_routes(Api(inspection, secrets))],
-        middleware=[Middleware(Gate, secrets=secrets, port=port)],
+        middleware=[Middleware(Gate, secrets=secrets, port=port, entrance=entrance)],
         exception_handlers={
             RefusedError: _answer_refusal,
             HTTPException: _not_there,

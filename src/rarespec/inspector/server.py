@@ -18,6 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rarespec.errors import UsageError
 from rarespec.inspector.app import app_for
+from rarespec.inspector.entrance import Entrance
 from rarespec.inspector.gate import Secrets
 from rarespec.inspector.inspection import RELEARN_EVERY
 
@@ -108,6 +109,7 @@ def serve(
     relearn_every: int = RELEARN_EVERY,
     say: Callable[[str, int], None] | None = None,
     blind: bool = False,
+    entrance: Entrance | None = None,
 ) -> None:
     """Serve the page until Ctrl-C; then finish what was begun and return.
 
@@ -132,11 +134,13 @@ def serve(
         Called with the address of the page, which has the token in it, and with the port.
     blind : bool
         Whether the labels of others are hidden until this person has labelled the same spectrum, and not learned from.
+    entrance : Entrance, optional
+        Another way to the page, through a proxy.
     """
     secrets, port = Secrets.new(), listener.getsockname()[1]
-    app = app_for(campaign, log, person, secrets, port, lines or (), relearn_every, blind)
+    app = app_for(campaign, log, person, secrets, port, lines or (), relearn_every, blind, entrance)
     if say is not None:
-        say(address(port, secrets.token), port)
+        say(address(port, secrets.token, entrance), port)
     if open_browser:
         open_in_browser(port, secrets)
     try:
@@ -150,7 +154,9 @@ def open_in_browser(port: int, secrets: Secrets) -> None:
     Thread(target=webbrowser.open, args=(address(port, secrets.ticket()),), daemon=True).start()
 
 
-def address(port: int, token: str) -> str:
+def address(port: int, token: str, entrance: Entrance | None = None) -> str:
+    if entrance is not None:
+        return f"{entrance.origin}{entrance.path}?key={token}"
     return f"http://{ADDRESS}:{port}/?token={token}"
 
 

@@ -14,7 +14,15 @@ export class Refused extends Error {
   }
 }
 
+/** The page may lie below a path that only a proxy knows; the place of this file tells it. */
+const BASE = new URL("..", import.meta.url);
+
 let xsrf = "";
+
+/** The whole address of a path of the interface, "/api/..."; for elements that fetch by themselves. */
+export function addressOf(path) {
+  return new URL(`.${path}`, BASE).href;
+}
 
 export async function session() {
   const told = await json("/api/session");
@@ -80,7 +88,7 @@ async function answered(path, options = {}) {
 
 async function reached(path, options) {
   try {
-    return await fetch(path, { ...options, credentials: "same-origin", redirect: "error" });
+    return await fetch(addressOf(path), { ...options, credentials: "same-origin", redirect: "error" });
   } catch (error) {
     throw new ServerGone(`no answer from the server: ${error.message}`);
   }
