@@ -130,10 +130,15 @@ class Running:
         with socket.create_connection(("127.0.0.1", self.port), PATIENCE) as connection:
             return exchanged(connection, call)
 
+    def survey_id_off_the_list(self) -> str:
+        listed = {*self.inspection.listing.ids, *self.inspection.campaign.known_ids}
+        return next(id for id in self.inspection.survey.ids.tolist() if id not in listed)
+
     def state(self) -> tuple[Any, ...]:
         """Whatever a request may change."""
         listing = self.inspection.listing
-        return self.log.events(), listing.revision, listing.order, self.inspection.campaign.revision
+        here = self.inspection.whereabouts and self.inspection.whereabouts.here
+        return self.log.events(), listing.revision, listing.order, self.inspection.campaign.revision, here
 
 
 class Noting:
@@ -176,9 +181,7 @@ def running(
         thread.start()
         try:
             routes = tuple(route for route in app.routes if isinstance(route, Route))
-            yield Running(
-                port, secrets, app.state.inspection, log, person, options.get("entrance"), routes, arrived
-            )
+            yield Running(port, secrets, app.state.inspection, log, person, options.get("entrance"), routes, arrived)
         finally:
             server.should_exit = True
             thread.join()

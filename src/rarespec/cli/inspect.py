@@ -53,8 +53,8 @@ def command(
     allow_host: Annotated[
         str | None,
         typer.Option(
-            help="Answer under this host too, behind a proxy such as JupyterHub: the one in your browser's address bar. "
-            "Default: RARESPEC_ALLOW_HOST.",
+            help="Host of a proxy, such as JupyterHub, under which the page answers too: the one in your browser's "
+            "address bar. Default: RARESPEC_ALLOW_HOST.",
             show_default=False,
         ),
     ] = None,

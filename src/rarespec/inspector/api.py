@@ -92,6 +92,14 @@ class Api:
     def disagreements(self, request: Request) -> Response:
         return PlainJSON(disagreements_payload(self._inspection.visible_history()))
 
+    def places(self, request: Request) -> Response:
+        return PlainJSON([{"person": one.person, "id": one.spectrum} for one in self._inspection.places()])
+
+    async def place(self, request: Request) -> Response:
+        id = (await body_of(request, ("id",))).text("id", MAX_SPECTRUM)
+        await run_in_threadpool(self._inspection.tell_place, id)
+        return PlainJSON({"id": id})
+
     async def label(self, request: Request) -> Response:
         body = await body_of(request, LABEL_FIELDS)
         event = LabelEvent(

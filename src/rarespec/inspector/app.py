@@ -127,8 +127,9 @@ def _api_routes(api: Api) -> list[Route]:
         "yield": api.yield_curve,
         "progress": api.progress,
         "disagreements": api.disagreements,
+        "places": api.places,
     }
-    changed = {"labels": api.label, "undo": api.undo, "relearn": api.relearn, "order": api.order}
+    changed = {"labels": api.label, "undo": api.undo, "relearn": api.relearn, "order": api.order, "place": api.place}
     return [Route(f"/api/{name}", answer, methods=["GET"]) for name, answer in shown.items()] + [
         Route(f"/api/{name}", answer, methods=["POST"]) for name, answer in changed.items()
     ]

@@ -13,6 +13,7 @@ from rarespec.errors import UsageError
 from rarespec.inspector.answers import RefusedError
 from rarespec.inspector.listing import Facts, LabelHistory, LabelsSoFar, Listing, listing_of
 from rarespec.inspector.spectrum_payload import Recent, SpectrumCache, spectrum_payload
+from rarespec.inspector.whereabouts import Place, Whereabouts
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_progress import CampaignProgress, Change
 from rarespec.labels.event import Label, LabelEvent
@@ -45,6 +46,7 @@ class Inspection:
         self.campaign, self.person, self.lines, self.relearn_every = campaign, person, lines, relearn_every
         self.blind = blind
         self.survey = campaign.ranking.survey
+        self.whereabouts = None if blind else Whereabouts(log.path, person)
         self._log, self._so_far = log, LabelsSoFar(log)
         self._spectra = SpectrumCache(self.survey)
         self._payloads: Recent[tuple[Any, ...], bytes] = Recent(KEPT_PAYLOADS)
@@ -76,6 +78,18 @@ class Inspection:
         """Wait for the learning that is under way; start no more."""
         for worker in (self._learner, self._reader):
             worker.shutdown(cancel_futures=True)
+        if self.whereabouts is not None:
+            self.whereabouts.close()
+
+    def tell_place(self, id: str) -> None:
+        """Tell the others that this person looks at this spectrum."""
+        self._require([id])
+        if self.whereabouts is not None:
+            self.whereabouts.tell(id)
+
+    def places(self) -> list[Place]:
+        """List where the others are; nothing if blind, as who lingers where says something too."""
+        return [] if self.whereabouts is None else self.whereabouts.others()
 
     def label(self, event: LabelEvent) -> LabelEvent:
         """Store a label; when this returns, it is on the disk."""

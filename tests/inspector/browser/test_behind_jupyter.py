@@ -9,7 +9,7 @@ import pytest
 
 from inspector.browser.visiting import PATIENCE_MS, SMALL, Visit, _listen
 from inspector.jupyter import BASE, TOKEN, Jupyter, running_jupyter
-from inspector.running_inspector import Call, Running, campaign_of, label_of, running
+from inspector.running_inspector import Running, campaign_of, running
 from rarespec.inspector.entrance import Entrance, origins_of
 from rarespec.inspector.server import address, listening
 from rarespec.survey import Survey
@@ -52,7 +52,7 @@ def test_the_page_works_below_the_path_of_the_proxy(visit: Visit, jupyter: Jupyt
     first = visit.selected
     visit.press("y", "n")
     events = visit.wait_until_saved(2)
-    assert [(event.spectrum, str(event.label)) for event in events][0] == (first, "yes")
+    assert (events[0].spectrum, str(events[0].label)) == (first, "yes")
     visit.press("r")
     visit.see("#change").not_to_be_empty()
     visit.reload()

@@ -54,6 +54,8 @@ export async function spectrum(id) {
 export const yieldCurve = () => json("/api/yield");
 export const progress = () => json("/api/progress");
 export const disagreements = () => json("/api/disagreements");
+export const places = () => json("/api/places");
+export const tellPlace = (id) => post("/api/place", { id });
 export const relearn = () => post("/api/relearn", {});
 export const setOrder = (order) => post("/api/order", { order });
 

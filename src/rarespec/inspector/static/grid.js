@@ -1,6 +1,7 @@
 // The grid: a page of candidates as thumbnails with what matters of each.
 
 import { mark, movedWords } from "./label_marks.js";
+import { peopleMark } from "./people.js";
 import { Thumbnails } from "./thumbnails.js";
 import { byId, element, number, percent } from "./text.js";
 
@@ -109,7 +110,7 @@ function headOf(candidate) {
   const place = element("b", String(candidate.position + 1));
   const differs = element("span", candidate.disagree ? "≠" : "", "differs");
   const moved = element("span", movedWords(candidate), "moved");
-  return element("div", [place, differs, moved, mark(candidate)], "card-head");
+  return element("div", [place, peopleMark(candidate.id), differs, moved, mark(candidate)], "card-head");
 }
 
 function footOf({ snr, chance }, kind) {

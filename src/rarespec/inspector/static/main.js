@@ -5,12 +5,13 @@ import { announce, clearWarning, insist, waitingWords, warn } from "./banner.js"
 import { Candidates } from "./candidates.js";
 import { Comment } from "./comment.js";
 import { Detail } from "./detail.js";
-import { showDisagreements } from "./disagreements.js";
+import { Disagreements } from "./disagreements.js";
 import { Grid } from "./grid.js";
 import { fillHelp, showHelp } from "./help.js";
 import { Inspection, isUninspected } from "./inspection.js";
 import { listen } from "./keys.js";
 import { LABELS, wordOf } from "./label_marks.js";
+import { People } from "./people.js";
 import { placeInAddress, writePlace } from "./place.js";
 import { Spectra } from "./prefetch.js";
 import { showChange, showProgress } from "./progress.js";
@@ -38,6 +39,8 @@ class Page {
     this.rankList = new RankList(this.inspection);
     this.yieldPlot = new YieldPlot();
     this.comment = new Comment(this.inspection);
+    this.disagreements = new Disagreements(this.inspection, (id) => this.#open(id));
+    this.people = new People(this.inspection, (ids) => this.#markPeople(ids), (id) => this.#open(id));
     this.species = new SpeciesChoice(session.species, this.settings, () => this.detail.draw());
     this.#describeSession(session);
     this.#listenToInspection();
@@ -56,6 +59,7 @@ class Page {
     const isThere = place && this.inspection.selectId(place.id);
     if (!isThere && !this.inspection.bestUninspected()) this.inspection.select(0);
     this.inspection.queue.start();
+    this.people.start();
     document.body.dataset.ready = "true";
   }
 
@@ -172,6 +176,7 @@ class Page {
     this.#revision = this.inspection.candidates.revision;
     this.spectra.outdate();
     this.refreshNumbers();
+    this.people.show();
   }
 
   onSaved({ entry, id }) {
@@ -276,7 +281,7 @@ class Page {
     "reset-zoom": () => this.detail.change((zoom) => zoom.reset()),
     relearn: () => this.inspection.relearn(),
     order: () => this.#changeOrder(),
-    disagreements: () => showDisagreements(this.inspection.session.blind, (id) => this.#open(id)).catch((error) => this.onFailure(error)),
+    disagreements: () => this.disagreements.show().catch((error) => this.onFailure(error)),
     help: () => showHelp(),
   };
 
@@ -290,6 +295,11 @@ class Page {
     await this.inspection.setOrder(order === "likely" ? "informative" : "likely");
     this.#showOrder();
     announce(`${ORDERS[this.inspection.session.order]}.`);
+  }
+
+  #markPeople(ids) {
+    this.rankList.draw();
+    ids.forEach((id) => this.grid.update(id));
   }
 
   #open(id) {

@@ -1,6 +1,7 @@
 // The list beside the spectrum: ranks, labels and what moved. Only the rows on the screen exist.
 
 import { movedWords, shortMark, wordOf } from "./label_marks.js";
+import { peopleMark } from "./people.js";
 import { byId, element } from "./text.js";
 
 const ROW = 24; // CSS pixels, as in the style sheet
@@ -43,6 +44,7 @@ export class RankList {
       element("span", String(position + 1), "place"),
       shortMark(candidate),
       element("span", candidate.id, "name"),
+      peopleMark(candidate.id),
       element("span", candidate.disagree ? "≠" : "", "differs"),
       element("span", movedWords(candidate), "moved"),
     ], "rank-row");
