@@ -6,14 +6,19 @@ import json
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
 from uuid import uuid4
 
+from starlette.middleware import Middleware
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
 from rarespec.features import PaperFeatures
 from rarespec.inspector.app import app_for
+from rarespec.inspector.entrance import Entrance
 from rarespec.inspector.gate import Secrets
 from rarespec.inspector.inspection import Inspection
 from rarespec.inspector.server import Timely, listening, server_for
@@ -76,24 +81,43 @@ class Running:
     inspection: Inspection
     log: LabelLog
     person: str = "Ada"
+    entrance: Entrance | None = None
+    routes: tuple[Route, ...] = ()
+    arrived: list[str] = field(default_factory=list)
+    """What has come through the gate so far."""
+
+    def paths(self, method: str) -> list[str]:
+        """Addresses that know this method, as the application itself lists them."""
+        return [route.path for route in self.routes if method in (route.methods or ())]
 
     @property
     def host(self) -> str:
         return f"127.0.0.1:{self.port}"
 
-    def get_call(self, target: str) -> Call:
-        cookie = f"rarespec-{self.port}={self.secrets.token}"
-        return Call("GET", target, (("Host", self.host), ("Cookie", cookie)))
+    def get_call(self, target: str, proxied: bool = False) -> Call:
+        """As a browser asks that has opened the page, here or behind the proxy."""
+        host, name = (self._proxied_host, f"rarespec-proxied-{self.port}") if proxied else (self.host, self.cookie)
+        return Call("GET", target, (("Host", host), ("Cookie", f"{name}={self.secrets.token}")))
 
-    def post_call(self, target: str, body: Any) -> Call:
+    @property
+    def cookie(self) -> str:
+        return f"rarespec-{self.port}"
+
+    @property
+    def _proxied_host(self) -> str:
+        assert self.entrance is not None
+        return next(iter(self.entrance.origins))
+
+    def post_call(self, target: str, body: Any, proxied: bool = False) -> Call:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        asked = self.get_call(target, proxied)
         more = (
-            ("Origin", f"http://{self.host}"),
+            ("Origin", self.entrance.origin if proxied and self.entrance else f"http://{self.host}"),
             ("X-Rarespec-Xsrf", self.secrets.xsrf),
             ("Content-Type", "application/json"),
             ("Content-Length", str(len(content))),
         )
-        return replace(self.get_call(target), method="POST", headers=self.get_call(target).headers + more, body=content)
+        return replace(asked, method="POST", headers=asked.headers + more, body=content)
 
     def get(self, target: str) -> Answer:
         return self.send(self.get_call(target))
@@ -106,10 +130,26 @@ class Running:
         with socket.create_connection(("127.0.0.1", self.port), PATIENCE) as connection:
             return exchanged(connection, call)
 
+    def survey_id_off_the_list(self) -> str:
+        listed = {*self.inspection.listing.ids, *self.inspection.campaign.known_ids}
+        return next(id for id in self.inspection.survey.ids.tolist() if id not in listed)
+
     def state(self) -> tuple[Any, ...]:
         """Whatever a request may change."""
         listing = self.inspection.listing
-        return self.log.events(), listing.revision, listing.order, self.inspection.campaign.revision
+        here = self.inspection.whereabouts and self.inspection.whereabouts.here
+        return self.log.events(), listing.revision, listing.order, self.inspection.campaign.revision, here
+
+
+class Noting:
+    """Notes what the gate has let through."""
+
+    def __init__(self, app: ASGIApp, arrived: list[str]) -> None:
+        self._app, self._arrived = app, arrived
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._arrived.append(f"{scope['method']} {scope['path']}")
+        await self._app(scope, receive, send)
 
 
 def exchanged(connection: socket.socket, call: Call | bytes) -> Answer:
@@ -127,18 +167,21 @@ def exchanged(connection: socket.socket, call: Call | bytes) -> Answer:
 
 @contextmanager
 def running(
-    campaign: Campaign, log_path: Path, person: str = "Ada", http: type[Timely] = Timely, **options: Any
+    campaign: Campaign, log_path: Path, person: str = "Ada", http: type[Timely] = Timely, port: int = 0, **options: Any
 ) -> Iterator[Running]:
     """A server in a thread; when this ends it has stopped."""
     secrets = Secrets.new()
-    with listening(0) as listener, LabelLog(log_path) as log:
+    arrived: list[str] = []
+    with listening(port) as listener, LabelLog(log_path) as log:
         port = listener.getsockname()[1]
         app = app_for(campaign, log, person, secrets, port, **options)
+        app.user_middleware.append(Middleware(Noting, arrived=arrived))  # the last one is the innermost
         server = server_for(app, http)
         thread = Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
-            yield Running(port, secrets, app.state.inspection, log, person)
+            routes = tuple(route for route in app.routes if isinstance(route, Route))
+            yield Running(port, secrets, app.state.inspection, log, person, options.get("entrance"), routes, arrived)
         finally:
             server.should_exit = True
             thread.join()

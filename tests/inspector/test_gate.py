@@ -5,25 +5,36 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from pathlib import Path
 
 import pytest
 
 from inspector.running_inspector import PATIENCE, Call, Running, campaign_of, exchanged, label_of, running
 from rarespec.inspector.answers import SECURITY_HEADERS
+from rarespec.inspector.entrance import Entrance, origins_of
 from rarespec.survey import Survey
 
 Fault = Callable[[Running, Call], Call]
 
-READ = ("/", "/api/session", "/api/candidates?start=0&n=5", "/api/spectrum?id=s012", "/api/thumbnails?id=s012")
-READ += ("/api/wavelength", "/api/yield", "/api/progress", "/api/disagreements", "/static/api.js")
-CHANGE = ("/api/labels", "/api/undo", "/api/relearn", "/api/order")
+ASKED = {
+    "/static/{name}": "/static/api.js",
+    "/api/candidates": "/api/candidates?start=0&n=5",
+    "/api/spectrum": "/api/spectrum?id=s012",
+    "/api/thumbnails": "/api/thumbnails?id=s012",
+}
+"""Addresses that need more than their name, as the page asks for them."""
+HUB = Entrance(origins_of("hub.example.org"), "/user/ada/proxy/8931/")
+
+
+def read_targets(server: Running) -> list[str]:
+    """All that the application lets anybody read, whoever has added it."""
+    return [ASKED.get(path, path) for path in server.paths("GET")]
 
 
 @pytest.fixture(scope="module")
 def server(survey: Survey, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with running(campaign_of(survey), tmp_path_factory.mktemp("gate") / "labels.sqlite") as server:
+    with running(campaign_of(survey), tmp_path_factory.mktemp("gate") / "labels.sqlite", entrance=HUB) as server:
         assert server.post("/api/labels", label_of("s012")).status == 200  # there is something to undo
         server.inspection.read_ahead.result()
         yield server
@@ -119,6 +130,38 @@ WRONG_TYPES = (
 )
 FROM_ELSEWHERE = (("cross-site",), ("same-site",), ("same-origin, cross-site",), ("same-origin", "same-origin"))
 
+WRONG_HOSTS_OF_A_HUB = (
+    ("hub.example.org:443",),
+    ("hub.example.org:{port}",),
+    ("HUB.example.org",),
+    ("hub.example.org.",),
+    ("evil.hub.example.org",),
+    ("hub.example.org.evil.example",),
+    ("example.org",),
+    ("https://hub.example.org",),
+    ("hub.example.org/user/ada/proxy/8931/",),
+    ("hub.example.org", "hub.example.org"),
+    ("127.0.0.1:{port}",),  # which is another cookie
+    ("evil.example",),
+)
+WRONG_ORIGINS_OF_A_HUB = (
+    ("null",),
+    ("http://hub.example.org",),
+    ("https://hub.example.org:8931",),
+    ("https://hub.example.org/",),
+    ("https://evil.hub.example.org",),
+    ("https://hub.example.org.evil.example",),
+    ("http://127.0.0.1:{port}",),
+    ("https://hub.example.org", "https://hub.example.org"),
+)
+WRONG_COOKIES_OF_A_HUB = (
+    (),
+    ("rarespec-{port}={token}",),
+    ("rarespec-proxied-{port}={xsrf}",),
+    ("rarespec-proxied-{port}={token}x",),
+    ("rarespec-proxied-{port}={token}; rarespec-proxied-{port}={token}",),
+)
+
 PLACE = [having("Host", *values) for values in WRONG_HOSTS]
 ORIGIN = [having("Origin", *values) for values in WRONG_ORIGINS]
 COOKIE = [having("Cookie", *values) for values in WRONG_COOKIES]
@@ -126,10 +169,21 @@ SITE = [having("Sec-Fetch-Site", *values) for values in FROM_ELSEWHERE]
 XSRF = [having("X-Rarespec-Xsrf", *values) for values in WRONG_XSRF]
 KIND = [having("Content-Type", *values) for values in WRONG_TYPES]
 OF_A_CHANGE = (PLACE, [*ORIGIN, having("Origin")], COOKIE, SITE, XSRF, KIND)
+OF_A_HUB = tuple(
+    [having(name, *values) for values in several]
+    for name, several in (
+        ("Host", WRONG_HOSTS_OF_A_HUB),
+        ("Origin", WRONG_ORIGINS_OF_A_HUB),
+        ("Cookie", WRONG_COOKIES_OF_A_HUB),
+    )
+)
+FAULTS_IN_READING = {False: (PLACE, ORIGIN, COOKIE, SITE), True: (*OF_A_HUB, SITE)}
+FAULTS_IN_A_CHANGE = {False: OF_A_CHANGE, True: (*OF_A_HUB, [having("Origin")], SITE, XSRF, KIND)}
+WAYS = pytest.mark.parametrize("proxied", [False, True], ids=["direct", "proxied"])
 
 
 def body_for(server: Running, target: str) -> object:
-    """What the server would accept there."""
+    """What the server would accept there; nothing, where this file does not know it."""
     order = {"likely": "informative", "informative": "likely"}[server.inspection.listing.order]
     label = label_of("s013")
     return {
@@ -137,29 +191,41 @@ def body_for(server: Running, target: str) -> object:
         "/api/undo": {"event_id": label["event_id"], "undoes": None},
         "/api/relearn": {},
         "/api/order": {"order": order},
-    }[target]
+        "/api/place": {"id": "s013"},
+    }.get(target, {})
 
 
-def refused(server: Running, call: Call | bytes) -> None:
+def refused(server: Running, call: Call | bytes, at_the_gate: bool = True) -> None:
     """Answered with a refusal that gives nothing away."""
+    n_before = len(server.arrived)
     answer = server.send(call)
     assert 400 <= answer.status < 500, (answer, call)
+    assert not (at_the_gate and server.arrived[n_before:]), (server.arrived[n_before:], call)
     assert server.secrets.xsrf.encode() not in answer.body and server.secrets.token.encode() not in answer.body
     assert "set-cookie" not in answer.headers and len(answer.body) < 1000
 
 
-def test_one_thing_wrong_with_a_change_is_enough(server: Running) -> None:
-    before = server.state()
-    calls = [
-        fault(server, server.post_call(target, body_for(server, target)))
-        for target in CHANGE
-        for faults in OF_A_CHANGE
-        for fault in faults
-    ]
-    assert len(calls) >= 300
-    for call in calls:
-        refused(server, call)
-    assert server.state() == before
+@WAYS
+def test_what_is_right_comes_through_the_gate(server: Running, proxied: bool) -> None:
+    """Or the other tests would show nothing."""
+    for target in read_targets(server):
+        answer = server.send(server.get_call(target, proxied))
+        assert answer.status in (200, 400) and server.arrived[-1] == f"GET {target.partition('?')[0]}", answer
+    for target in server.paths("POST"):
+        answer = server.send(server.post_call(target, b"[]", proxied))
+        assert answer.status == 400 and server.arrived[-1] == f"POST {target}", answer
+    assert {route.path for route in server.routes} == {*server.paths("GET"), *server.paths("POST")}
+    assert len(server.routes) >= 14
+
+
+@WAYS
+def test_one_thing_wrong_with_a_change_is_enough(server: Running, proxied: bool) -> None:
+    before, n = server.state(), 0
+    for target in server.paths("POST"):
+        for fault in chain(*FAULTS_IN_A_CHANGE[proxied]):
+            refused(server, fault(server, server.post_call(target, body_for(server, target), proxied)))
+            n += 1
+    assert n >= (150 if proxied else 300) and server.state() == before
 
 
 def test_two_things_wrong_with_a_label(server: Running) -> None:
@@ -173,36 +239,45 @@ def test_two_things_wrong_with_a_label(server: Running) -> None:
     assert n >= 500 and server.state() == before
 
 
-def test_one_thing_wrong_with_reading_is_enough(server: Running) -> None:
+@WAYS
+def test_one_thing_wrong_with_reading_is_enough(server: Running, proxied: bool) -> None:
     before, n = server.state(), 0
-    for target in READ:
-        for fault in (*PLACE, *ORIGIN, *COOKIE, *(SITE if target != "/" else ())):
-            refused(server, fault(server, server.get_call(target)))
-            n += 1
-    assert n >= 500 and server.state() == before
+    for target in read_targets(server):
+        for faults in FAULTS_IN_READING[proxied]:
+            for fault in faults if target != "/" or faults is not SITE else ():
+                refused(server, fault(server, server.get_call(target, proxied)))
+                n += 1
+    assert n >= (200 if proxied else 500) and server.state() == before
 
 
 METHODS = ("PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "CONNECT", "PROPFIND", "post", "get", "FOO")
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("target", ["/", "/api/session", *CHANGE])
-def test_other_methods_are_refused(server: Running, method: str, target: str) -> None:
-    before = server.state()
-    body = body_for(server, target) if target in CHANGE else {}
-    for call in (server.post_call(target, body), server.get_call(target)):
-        assert server.send(replace(call, method=method)).status == 405
-    assert server.state() == before
+def test_other_methods_are_refused(server: Running, method: str) -> None:
+    before, n_before = server.state(), len(server.arrived)
+    for target in {*read_targets(server), *server.paths("POST")}:
+        for call in (server.post_call(target, body_for(server, target)), server.get_call(target)):
+            assert server.send(replace(call, method=method)).status == 405
+    assert server.state() == before and len(server.arrived) == n_before
 
 
 def test_nothing_changes_on_get_and_nothing_is_read_by_post(server: Running) -> None:
     before = server.state()
-    for target in CHANGE:
+    for target in server.paths("POST"):
         assert server.get(target).status == 405
         assert server.get(f"{target}?event_id=1&id=s013&label=yes&order=informative").status == 405
-    for target in READ:
+    for target in read_targets(server):
+        assert server.get(target).status in (200, 400)
         assert server.post(target, {}).status == 405
     assert server.state() == before
+
+
+def test_a_get_with_a_body_is_refused(server: Running) -> None:
+    for target in read_targets(server):
+        for proxied in (False, True):
+            call = replace(server.get_call(target, proxied).having("Content-Length", "2"), body=b"{}")
+            refused(server, call)
 
 
 FRAMING: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
@@ -228,16 +303,16 @@ FRAMING: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
 
 
 @pytest.mark.parametrize("fault", FRAMING)
-@pytest.mark.parametrize("target", CHANGE)
-def test_bodies_of_unclear_length_are_refused(server: Running, fault: str, target: str) -> None:
+def test_bodies_of_unclear_length_are_refused(server: Running, fault: str) -> None:
     before = server.state()
-    call = server.post_call(target, body_for(server, target))
-    words = {"n": len(call.body), "host": server.host}
-    for name, values in FRAMING[fault]:
-        call = call.having(name, *(value.format(**words) for value in values))
-    if fault in ("chunked", "chunked and a length"):
-        call = replace(call, body=b"%x\r\n%s\r\n0\r\n\r\n" % (len(call.body), call.body))
-    refused(server, call)
+    for target in server.paths("POST"):
+        call = server.post_call(target, body_for(server, target))
+        words = {"n": len(call.body), "host": server.host}
+        for name, values in FRAMING[fault]:
+            call = call.having(name, *(value.format(**words) for value in values))
+        if fault in ("chunked", "chunked and a length"):
+            call = replace(call, body=b"%x\r\n%s\r\n0\r\n\r\n" % (len(call.body), call.body))
+        refused(server, call, at_the_gate=False)
     assert server.state() == before
 
 
@@ -364,7 +439,7 @@ def test_each_refusal_has_its_status(server: Running) -> None:
 
 
 def test_every_answer_has_the_headers(server: Running) -> None:
-    calls = [server.get_call(target) for target in (*READ, "/nothing")]
+    calls = [server.get_call(target) for target in (*read_targets(server), "/nothing")]
     calls += [calls[0].having("Host", "evil.example"), calls[0].having("Cookie")]
     calls += [server.get_call(f"/?token={server.secrets.token}"), server.get_call("/?token=x")]
     for call in calls:
@@ -385,7 +460,7 @@ def test_localhost_is_as_good(server: Running) -> None:
 def test_the_token_opens_the_page(server: Running) -> None:
     call = server.get_call(f"/?token={server.secrets.token}").having("Cookie")
     answer = server.send(call)
-    assert answer.status == 303 and answer.headers["location"] == "/"
+    assert answer.status == 303 and answer.headers["location"] == "./"
     cookie, *attributes = answer.headers["set-cookie"].split("; ")
     assert cookie == f"rarespec-{server.port}={server.secrets.token}"
     assert {one.lower() for one in attributes} == {"httponly", "path=/", "samesite=strict"}
@@ -398,7 +473,36 @@ def test_a_link_from_another_page_steps_inside_first(server: Running) -> None:
     call = server.get_call(f"/?token={server.secrets.token}").having("Cookie").having("Sec-Fetch-Site", "cross-site")
     answer = server.send(call)
     assert answer.status == 200 and "set-cookie" in answer.headers
-    assert b'content="0;url=/"' in answer.body and server.secrets.token.encode() not in answer.body
+    assert b'content="0;url=./"' in answer.body and server.secrets.token.encode() not in answer.body
+
+
+def test_the_key_opens_the_page_behind_the_proxy(server: Running) -> None:
+    ticket = server.secrets.ticket()
+    call = server.get_call(f"/?key={ticket}", proxied=True).having("Cookie")
+    answer = server.send(call)
+    assert answer.status == 303 and answer.headers["location"] == "./"
+    cookie, *attributes = answer.headers["set-cookie"].split("; ")
+    assert cookie == f"rarespec-proxied-{server.port}={server.secrets.token}"
+    assert {one.lower() for one in attributes} == {"httponly", f"path={HUB.path}", "samesite=strict", "secure"}
+    assert server.send(call).status == 401
+    assert server.send(call.having("Cookie", cookie)).status == 303  # who is inside already comes in again
+    assert server.send(call.having("Cookie", cookie.replace("-proxied", ""))).status == 401
+
+
+def test_a_proxy_may_leave_its_path(server: Running) -> None:
+    call = server.get_call(f"{HUB.path}api/session", proxied=True)
+    assert server.send(call).json["person"] == "Ada"
+    assert server.send(server.get_call(HUB.path, proxied=True)).status == 200
+    for target in (f"{HUB.path}/api/session", f"{HUB.path}x", HUB.path[:-1], f"/x{HUB.path}api/session"):
+        assert server.send(replace(call, target=target)).status == 404
+    assert server.get(f"{HUB.path}api/session").status == 404  # not without the proxy
+
+
+def test_no_page_may_frame_it_unless_it_was_asked_for(server: Running) -> None:
+    for proxied in (False, True):
+        answer = server.send(server.get_call("/", proxied))
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
 
 
 WRONG_TOKENS = ("", "x", "{token}x", "{xsrf}", "{token}&token={token}", "{token}&x=1", "{token}%00", "%ff", "{lower}")

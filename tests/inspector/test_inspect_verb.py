@@ -74,7 +74,7 @@ def test_a_blind_campaign_stays_blind_until_it_is_told_otherwise(
     for arguments, is_blind in steps:
         result = inspect(survey, *labels, *arguments)
         assert result.exit_code == 0, result.output
-        assert served[-1][-1] is is_blind, arguments
+        assert served[-1][8] is is_blind, arguments
         assert ("blind: other people's labels" in result.output) is is_blind
         assert CampaignStart.read(tmp_path / "a.sqlite.campaign.json").blind is is_blind
 

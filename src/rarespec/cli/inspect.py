@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -57,6 +58,22 @@ def command(
         typer.Option(
             help="Show the sky around each candidate, with pictures of this service: dss2, panstarrs, legacy, or an "
             "https address with {ra} and {dec}. Default: nothing is fetched.",
+            show_default=False,
+        ),
+    ] = None,
+    allow_host: Annotated[
+        str | None,
+        typer.Option(
+            help="Host of a proxy, such as JupyterHub, under which the page answers too: the one in your browser's "
+            "address bar. Default: RARESPEC_ALLOW_HOST.",
+            show_default=False,
+        ),
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            help="Path under which the proxy shows the page. Default: proxy/PORT/ below JUPYTERHUB_SERVICE_PREFIX.",
+            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -70,6 +87,7 @@ def command(
     """
     from rarespec.fetching.pictures import service_named
     from rarespec.inspector.cutouts import Cutouts, folder_beside
+    from rarespec.inspector.entrance import find_entrance
     from rarespec.inspector.lines import own_lines
     from rarespec.inspector.page import find_places, known_before
     from rarespec.inspector.server import listening, serve
@@ -86,12 +104,16 @@ def command(
     place, kept = find_places(opened, options.log, options.kind)  # before the search
     with listening(port) as listener:
         before = known_before(kept)
+        entrance = find_entrance(allow_host, base_url, listener.getsockname()[1])
+        # On the machine behind a proxy nobody sits at the screen.
+        no_browser = no_browser or entrance is not None
+        tell = _tell(no_browser, entrance is not None)
         campaign, is_blind = _campaign(opened, options, kept, blind)
         with LabelLog(place, shared=shared) as log:  # made only now, when there is something to label
             _say_what_is_there(campaign, log, who, is_blind, before)
             pictures = Cutouts(service, folder_beside(opened.path)) if service is not None else None
-            tell = _tell(no_browser)
-            serve(campaign, log, who, listener, not no_browser, own, relearn_every, tell, is_blind, pictures)
+            open_browser = not no_browser
+            serve(campaign, log, who, listener, open_browser, own, relearn_every, tell, is_blind, pictures, entrance)
         say(f"stopped; all labels are saved in {place}", err=True)
 
 
@@ -150,12 +172,14 @@ def _say_what_is_there(campaign: Campaign, log: LabelLog, who: str, blind: bool,
         say(line, err=True)
 
 
-def _tell(remote: bool) -> Callable[[str, int], None]:
+def _tell(remote: bool, proxied: bool) -> Callable[[str, int], None]:
     def tell(address: str, port: int) -> None:
         say(f"open {address}")
-        if remote:
+        if remote and not proxied:
             # The same port at both ends: the page answers under its own name alone.
             say(f"from another machine: ssh -L {port}:127.0.0.1:{port} THIS_MACHINE, then open that address there")
+            if "JUPYTERHUB_SERVICE_PREFIX" in os.environ:
+                say("on JupyterHub: add --allow-host HOST, the host in your browser's address bar", err=True)
         say("press Ctrl-C to stop", err=True)
 
     return tell

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from starlette.datastructures import MutableHeaders
@@ -35,10 +36,19 @@ SECURITY_HEADERS = {
 }
 
 
-def with_security_headers(send: Send) -> Send:
+def headers_framed_by(origins: Collection[str]) -> dict[str, str]:
+    """The headers of an answer that pages of these origins may show inside themselves; no page, if there are none."""
+    if not origins:
+        return SECURITY_HEADERS
+    policy = CONTENT_SECURITY_POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {' '.join(origins)}")
+    others = {name: value for name, value in SECURITY_HEADERS.items() if name != "X-Frame-Options"}
+    return others | {"Content-Security-Policy": policy}
+
+
+def with_security_headers(send: Send, headers: Mapping[str, str]) -> Send:
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(SECURITY_HEADERS)
+            MutableHeaders(scope=message).update(headers)
         await send(message)
 
     return send_with_headers

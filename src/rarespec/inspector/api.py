@@ -96,7 +96,7 @@ class Api:
     def spectrum(self, request: Request) -> Response:
         return Response(self._inspection.payload(_one_id(request)), media_type=BINARY)
 
-    def place(self, request: Request) -> Response:
+    def find(self, request: Request) -> Response:
         """Say where a spectrum is that the list does not have."""
         inspection, id = self._inspection, _one_id(request)
         return PlainJSON({"in_survey": id in inspection.survey, "known": id in inspection.campaign.known_ids})
@@ -149,6 +149,14 @@ class Api:
             send_labels, inspection.visible_history().events, inspection.survey, inspection.log_path.name, wanted
         )
         return PlainJSON(programs)
+
+    def places(self, request: Request) -> Response:
+        return PlainJSON([{"person": one.person, "id": one.spectrum} for one in self._inspection.places()])
+
+    async def place(self, request: Request) -> Response:
+        id = (await body_of(request, ("id",))).text("id", MAX_SPECTRUM)
+        await run_in_threadpool(self._inspection.tell_place, id)
+        return PlainJSON({"id": id})
 
     async def label(self, request: Request) -> Response:
         body = await body_of(request, LABEL_FIELDS)

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from rarespec.errors import DifferentEventError, SurveyError
 from rarespec.inspector.answers import SECURITY_HEADERS, RefusedError, error_response
 from rarespec.inspector.api import Api
+from rarespec.inspector.entrance import Entrance
 from rarespec.inspector.gate import Gate, Secrets
 from rarespec.inspector.inspection import RELEARN_EVERY, Inspection
 from rarespec.inspector.plot_api import PlotApi
@@ -72,6 +73,7 @@ def app_for(
     relearn_every: int = RELEARN_EVERY,
     blind: bool = False,
     cutouts: Cutouts | None = None,
+    entrance: Entrance | None = None,
 ) -> Starlette:
     """Make the application for this port; `app.state.inspection` is what it shows, to be closed at the end.
 
@@ -95,6 +97,8 @@ def app_for(
         Whether the labels of others are hidden until this person has labelled the same spectrum, and not learned from.
     cutouts : Cutouts, optional
         Where pictures of the sky come from; by default there are none.
+    entrance : Entrance, optional
+        Another way to the page, through a proxy.
 
     Returns
     -------
@@ -104,7 +108,7 @@ def app_for(
     inspection = Inspection(campaign, log, person, lines, relearn_every, blind, cutouts)
     app = Starlette(
         routes=[*_page_routes(), *_api_routes(Api(inspection, secrets), PlotApi(inspection))],
-        middleware=[Middleware(Gate, secrets=secrets, port=port)],
+        middleware=[Middleware(Gate, secrets=secrets, port=port, entrance=entrance)],
         exception_handlers={
             RefusedError: _answer_refusal,
             HTTPException: _not_there,
@@ -125,7 +129,7 @@ def _api_routes(api: Api, plot: PlotApi) -> list[Route]:
         "candidates": api.candidates,
         "thumbnails": api.thumbnails,
         "spectrum": api.spectrum,
-        "place": api.place,
+        "find": api.find,
         "cutout": api.cutout,
         "yield": api.yield_curve,
         "progress": api.progress,
@@ -133,6 +137,7 @@ def _api_routes(api: Api, plot: PlotApi) -> list[Route]:
         "export": api.export,
         "overlay": plot.overlay,
         "same-object": plot.same_object,
+        "places": api.places,
     }
     changed = {
         "labels": api.label,
@@ -141,6 +146,7 @@ def _api_routes(api: Api, plot: PlotApi) -> list[Route]:
         "order": api.order,
         "send": api.send,
         "redshift": plot.set_redshift,
+        "place": api.place,
     }
     return [Route(f"/api/{name}", answer, methods=["GET"]) for name, answer in shown.items()] + [
         Route(f"/api/{name}", answer, methods=["POST"]) for name, answer in changed.items()

@@ -20,6 +20,7 @@ from rarespec.inspector.known_thumbnails import known_thumbnails
 from rarespec.inspector.listing import Facts, LabelHistory, LabelsSoFar, Listing, listing_of
 from rarespec.inspector.same_object import SameObject
 from rarespec.inspector.spectrum_payload import Recent, SpectrumCache, spectrum_payload, thumbnails_of
+from rarespec.inspector.whereabouts import Place, Whereabouts
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_progress import CampaignProgress, Change
 from rarespec.labels.event import Label, LabelEvent
@@ -60,6 +61,7 @@ class Inspection:
         self.campaign, self.person, self.lines, self.relearn_every = campaign, person, lines, relearn_every
         self.blind, self.cutouts = blind, cutouts
         self.survey = campaign.ranking.survey
+        self.whereabouts = None if blind else Whereabouts(log.path, person)
         self._log, self._so_far = log, LabelsSoFar(log)
         self.redshifts = RedshiftLog(redshifts_beside(log.path), bool(log.path.stat().st_mode & GROUP_WRITES))
         self.cache = SpectrumCache(self.survey)
@@ -98,6 +100,8 @@ class Inspection:
         for worker in (self._learner, self._reader):
             worker.shutdown(cancel_futures=True)
         self.redshifts.close()
+        if self.whereabouts is not None:
+            self.whereabouts.close()
 
     @property
     def log_path(self) -> Path:
@@ -112,6 +116,16 @@ class Inspection:
     def is_learning_due(self) -> bool:
         """Whether enough labels and undos came since the last learning, from all pages of this inspection together."""
         return 0 < self.relearn_every <= self._n_taught
+
+    def tell_place(self, id: str) -> None:
+        """Tell the others that this person looks at this spectrum."""
+        self._require([id])
+        if self.whereabouts is not None:
+            self.whereabouts.tell(id)
+
+    def places(self) -> list[Place]:
+        """List where the others are; nothing if blind, as who lingers where says something too."""
+        return [] if self.whereabouts is None else self.whereabouts.others()
 
     def label(self, event: LabelEvent) -> LabelEvent:
         """Store a label; when this returns, it is on the disk."""

@@ -261,4 +261,13 @@ def others_payload(said: LabelHistory, person: str, id: str) -> dict[str, Any]:
 def disagreements_payload(said: LabelHistory) -> list[dict[str, Any]]:
     """List the spectra on which people disagree."""
     found = ((id, one) for id, one in said.merged.items() if one.disagree)
-    return [{"id": id, "labels": one.by, "remarks": one.comments, "merged": one.label} for id, one in found]
+    return [
+        {
+            "id": id,
+            "labels": one.by,
+            "remarks": one.comments,
+            "times": {who: said.standing[id, who].at for who in one.by},
+            "merged": one.label,
+        }
+        for id, one in found
+    ]

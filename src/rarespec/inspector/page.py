@@ -13,15 +13,18 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rarespec.errors import UsageError
 from rarespec.fetching.pictures import service_named
 from rarespec.inspector.app import app_for
 from rarespec.inspector.cutouts import Cutouts, folder_beside
+from rarespec.inspector.entrance import Entrance
 from rarespec.inspector.gate import Secrets
 from rarespec.inspector.inspection import RELEARN_EVERY
 from rarespec.inspector.lines import own_lines
+from rarespec.inspector.listing import LabelHistory
+from rarespec.inspector.notebook import find_way_from_notebook, frame
 from rarespec.inspector.server import address, listening, open_in_browser, server_for
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_start import CampaignStart
@@ -35,7 +38,12 @@ from rarespec.searching.ranking import Ranking
 from rarespec.survey import Survey
 
 if TYPE_CHECKING:
+    from astropy.table import Table
+
     from rarespec.searching.explain.spectral_features import SpectralFeature
+
+
+LABEL_COLUMNS = ("id", "label", "person", "at", "comment")
 
 
 class InspectionPage:
@@ -63,6 +71,8 @@ class InspectionPage:
         What the person should know before labelling.
     cutouts : Cutouts, optional
         Where pictures of the sky come from; by default there are none.
+    entrance : Entrance, optional
+        Another way to the page, through a proxy.
 
     Attributes
     ----------
@@ -98,11 +108,14 @@ class InspectionPage:
         blind: bool = False,
         notes: Sequence[str] = (),
         cutouts: Cutouts | None = None,
+        entrance: Entrance | None = None,
     ) -> None:
         self.campaign, self.log, self.notes = campaign, log, list(notes)
-        self._listener, self._secrets, port = listener, Secrets.new(), listener.getsockname()[1]
-        self.url = address(port, self._secrets.token)
-        app = app_for(campaign, log, person, self._secrets, port, lines, relearn_every, blind, cutouts)
+        self._listener, self._secrets, self._entrance = listener, Secrets.new(), entrance
+        self._port = port = listener.getsockname()[1]
+        self._said_at_the_end: LabelHistory | None = None
+        self.url = address(port, self._secrets.token, entrance)
+        app = app_for(campaign, log, person, self._secrets, port, lines, relearn_every, blind, cutouts, entrance)
         self._inspection, self._server = app.state.inspection, server_for(app)
         # A notebook runs an event loop in its own thread already. A daemon: a script that ends does not wait for it.
         self._thread = Thread(target=self._server.run, args=([listener],), name="inspector", daemon=True)
@@ -111,7 +124,20 @@ class InspectionPage:
 
     def open_in_browser(self) -> None:
         """Open the page in the browser of this machine."""
-        open_in_browser(self._listener.getsockname()[1], self._secrets)
+        open_in_browser(self._port, self._secrets)
+
+    @property
+    def labels(self) -> Table:
+        """The labels that stand so far, of everyone, the earliest first: id, label, person, at, comment.
+
+        Of a blind page, other people's labels of spectra that this person has not labelled are left out.
+        """
+        from astropy.table import Table
+
+        said = self._said_at_the_end or self._inspection.visible_history()
+        rows = [(one.spectrum, str(one.label), one.person, one.at, one.comment) for one in said.standing.values()]
+        columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in LABEL_COLUMNS]
+        return Table(columns, names=LABEL_COLUMNS, dtype=[object] * len(LABEL_COLUMNS))
 
     def wait(self) -> None:
         """Print the address, wait until Ctrl-C, then close the page."""
@@ -127,6 +153,7 @@ class InspectionPage:
         self._server.should_exit = True
         self._thread.join()
         self._inspection.close()
+        self._said_at_the_end = self._said_at_the_end or self._inspection.visible_history()
         self.log.close()
         self._listener.close()
 
@@ -142,8 +169,19 @@ class InspectionPage:
         self.close()
 
     def __repr__(self) -> str:
-        where = f"at {self.url}" if self.is_open else "closed"
+        return self._described(f"at {self.url}" if self.is_open else "closed")
+
+    def _described(self, where: str) -> str:
         return "\n".join([f"<InspectionPage of {self.campaign.ranking.survey.path.name}, {where}>", *self.notes])
+
+    def _repr_mimebundle_(self, **asked: Any) -> dict[str, str]:
+        """In a notebook: the page itself, or its address. Neither has the token in it, as notebooks are saved."""
+        if not self.is_open:
+            return {"text/plain": repr(self)}
+        ticket = self._secrets.ticket()
+        if self._entrance is None or not self._entrance.is_framed:
+            return {"text/plain": self._described(f"once at {address(self._port, ticket, self._entrance)}")}
+        return {"text/plain": self._described("in this notebook"), "text/html": frame(self._entrance, ticket)}
 
 
 def inspect_ranking(
@@ -151,7 +189,7 @@ def inspect_ranking(
     person: str | None = None,
     *,
     block: bool | None = None,
-    open_browser: bool = True,
+    open_browser: bool | None = None,
     port: int = 0,
     log: str | os.PathLike[str] | None = None,
     kind: str | None = None,
@@ -160,6 +198,8 @@ def inspect_ranking(
     relearn_every: int = RELEARN_EVERY,
     lines: str | os.PathLike[str] | None = None,
     cutouts: str | None = None,
+    allow_host: str | None = None,
+    base_url: str | None = None,
 ) -> InspectionPage | None:
     """Open the inspection page on a ranking, as `rarespec inspect` does; `ranking.inspect()` is the same.
 
@@ -175,8 +215,8 @@ def inspect_ranking(
         Who labels. Default: your user name.
     block : bool, optional
         Wait until Ctrl-C. By default, wait unless an event loop runs in this thread, as in a notebook.
-    open_browser : bool
-        Open the page in the browser of this machine.
+    open_browser : bool, optional
+        Open the page in the browser of this machine. By default, unless a proxy shows it, as in a notebook.
     port : int
         Port to serve on; 0 picks a free one.
     log : path, optional
@@ -194,11 +234,16 @@ def inspect_ranking(
     cutouts : str, optional
         Show the sky around each candidate, with pictures of this service: "dss2", "panstarrs", "legacy", or an
         address with {ra} and {dec}. By default, nothing is fetched.
+    allow_host : str, optional
+        Host of a proxy, such as JupyterHub, under which the page answers too: the one in your browser's address bar.
+        Default: RARESPEC_ALLOW_HOST; in a notebook, the Jupyter server that shows it.
+    base_url : str, optional
+        Path under which the proxy shows the page. Default: proxy/PORT/ below JUPYTERHUB_SERVICE_PREFIX.
 
     Returns
     -------
     InspectionPage or None
-        The page, with `url` and `close`; None if it has been waited for.
+        The page, with `labels`, `url` and `close`; None if it has been waited for.
 
     Raises
     ------
@@ -226,15 +271,16 @@ def inspect_ranking(
     before = known_before(kept)
     with ExitStack() as opened:  # which closes them where the page does not come to exist
         listener = opened.enter_context(listening(port))
+        entrance = find_way_from_notebook(allow_host, base_url, listener.getsockname()[1])
         # The features are there. The cluster that may have computed them may be gone.
         campaign = Campaign.from_request(survey, replace(ranking.request, engine=None))
         labels = opened.enter_context(LabelLog(place, shared=shared))
         notes = keep_start(campaign, kept, blind)
         notes += describe_labels(labels, who, blind, before, campaign.known_ids)
         pictures = Cutouts(service, folder_beside(survey.path)) if service is not None else None
-        page = InspectionPage(campaign, labels, who, listener, own, relearn_every, blind, notes, pictures)
+        page = InspectionPage(campaign, labels, who, listener, own, relearn_every, blind, notes, pictures, entrance)
         opened.pop_all()
-    if open_browser:
+    if entrance is None if open_browser is None else open_browser:
         page.open_in_browser()
     if not (_is_outside_a_loop() if block is None else block):
         return page

@@ -18,6 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rarespec.errors import UsageError
 from rarespec.inspector.app import app_for
+from rarespec.inspector.entrance import Entrance
 from rarespec.inspector.gate import Secrets
 from rarespec.inspector.inspection import RELEARN_EVERY
 
@@ -110,6 +111,7 @@ def serve(
     say: Callable[[str, int], None] | None = None,
     blind: bool = False,
     cutouts: Cutouts | None = None,
+    entrance: Entrance | None = None,
 ) -> None:
     """Serve the page until Ctrl-C; then finish what was begun and return.
 
@@ -136,11 +138,13 @@ def serve(
         Whether the labels of others are hidden until this person has labelled the same spectrum, and not learned from.
     cutouts : Cutouts, optional
         Where pictures of the sky come from; by default there are none.
+    entrance : Entrance, optional
+        Another way to the page, through a proxy.
     """
     secrets, port = Secrets.new(), listener.getsockname()[1]
-    app = app_for(campaign, log, person, secrets, port, lines or (), relearn_every, blind, cutouts)
+    app = app_for(campaign, log, person, secrets, port, lines or (), relearn_every, blind, cutouts, entrance)
     if say is not None:
-        say(address(port, secrets.token), port)
+        say(address(port, secrets.token, entrance), port)
     if open_browser:
         open_in_browser(port, secrets)
     try:
@@ -154,7 +158,9 @@ def open_in_browser(port: int, secrets: Secrets) -> None:
     Thread(target=webbrowser.open, args=(address(port, secrets.ticket()),), daemon=True).start()
 
 
-def address(port: int, token: str) -> str:
+def address(port: int, token: str, entrance: Entrance | None = None) -> str:
+    if entrance is not None:
+        return f"{entrance.origin}{entrance.path}?key={token}"
     return f"http://{ADDRESS}:{port}/?token={token}"
 
 

@@ -198,9 +198,10 @@ class Ranking:
         return rarespec.plot_candidate(self, rank, ax)
 
     def inspect(self, person: str | None = None, **options: Any) -> Any:
-        """Open the inspection page on this ranking in the browser, to label candidates; the page's list learns.
+        """Open the inspection page on this ranking, to label candidates; the page's list learns.
 
-        In a notebook the page stays open while you go on; elsewhere this waits until Ctrl-C. Labels are saved beside
+        In a notebook the page stays open while you go on, in the cell where Jupyter can show it there and in the
+        browser otherwise; elsewhere this waits until Ctrl-C. Labels are saved beside
         the survey. A ranking that a campaign has learned starts again from the campaign's examples and those labels.
 
         Parameters
@@ -209,12 +210,12 @@ class Ranking:
             Who labels. Default: your user name.
         **options : dict
             Those of `rarespec.inspect_ranking`: block, open_browser, port, log, kind, shared, blind, relearn_every,
-            lines, cutouts.
+            lines, cutouts, allow_host, base_url.
 
         Returns
         -------
         InspectionPage or None
-            The page, with `url` and `close`, for use in a `with` block; None if it has been waited for.
+            The page, with `labels`, `url` and `close`, for use in a `with` block; None if it has been waited for.
 
         Raises
         ------

@@ -51,7 +51,7 @@ def test_only_ones_own_disagreements_are_listed(blind: tuple[Running, Visit]) ->
     visit.wait_until_saved(3)
     visit.see(".card:first-child .differs").to_have_text("≠")
     visit.press("d")
-    visit.see("#disagreement-list li").to_have_count(1)
+    visit.see("#disagreement-list > li").to_have_count(1)
 
 
 def test_who_is_not_blind_is_told_nothing_of_it(visit: Visit) -> None:

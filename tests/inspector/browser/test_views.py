@@ -90,8 +90,8 @@ def test_labels_of_others_and_disagreement(inspected: tuple[Running, Visit]) -> 
     visit.wait_until_saved(2)
     visit.reload()
     visit.press("d")
-    visit.see("#disagreement-list li").to_have_count(1)
-    visit.page.click("#disagreement-list button")
+    visit.see("#disagreement-list > li").to_have_count(1)
+    visit.page.click("#disagreement-list .look")
     assert visit.selected == first
     visit.see("#object-others").to_have_text("Bob ✗ no. People disagree (≠).")
     visit.see("#place-0 .differs").to_have_text("≠")

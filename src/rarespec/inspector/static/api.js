@@ -14,7 +14,15 @@ export class Refused extends Error {
   }
 }
 
+/** The page may lie below a path that only a proxy knows; the place of this file tells it. */
+const BASE = new URL("..", import.meta.url);
+
 let xsrf = "";
+
+/** The whole address of a path of the interface, "/api/..."; for elements that fetch by themselves. */
+export function addressOf(path) {
+  return new URL(`.${path}`, BASE).href;
+}
 
 export async function session() {
   const told = await json("/api/session");
@@ -41,8 +49,8 @@ export async function thumbnails(ids) {
 }
 
 /** Where a spectrum is that the list does not have: {in_survey, known}. */
-export function place(id) {
-  return json(`/api/place?id=${encodeURIComponent(id)}`);
+export function find(id) {
+  return json(`/api/find?id=${encodeURIComponent(id)}`);
 }
 
 /** {blob} of a picture of the sky, or {why} there is none. */
@@ -59,6 +67,8 @@ export async function spectrum(id) {
 export const yieldCurve = () => json("/api/yield");
 export const progress = () => json("/api/progress");
 export const disagreements = () => json("/api/disagreements");
+export const places = () => json("/api/places");
+export const tellPlace = (id) => post("/api/place", { id });
 export const relearn = () => post("/api/relearn", {});
 export const setOrder = (order) => post("/api/order", { order });
 
@@ -111,7 +121,7 @@ async function answered(path, options = {}) {
 
 async function reached(path, options) {
   try {
-    return await fetch(path, { ...options, credentials: "same-origin", redirect: "error" });
+    return await fetch(addressOf(path), { ...options, credentials: "same-origin", redirect: "error" });
   } catch (error) {
     throw new ServerGone(`no answer from the server: ${error.message}`);
   }

@@ -38,7 +38,7 @@ export class GoTo {
     }
     if (found.length) return this.#say(`${found.length} ids of the list contain it: ${named(found)}. Type more of it.`);
     try {
-      this.#say(absentWords(text, await api.place(text), candidates.all.length));
+      this.#say(absentWords(text, await api.find(text), candidates.all.length));
     } catch (error) {
       this.#say(`Cannot ask the server: ${error.message}`);
     }

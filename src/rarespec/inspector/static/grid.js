@@ -1,6 +1,7 @@
 // The grid: a page of candidates as thumbnails with what matters of each.
 
 import { LABELS, mark, movedWords } from "./label_marks.js";
+import { peopleMark } from "./people.js";
 import { rankOf } from "./rank_list.js";
 import { Thumbnails } from "./thumbnails.js";
 import { byId, element, number, percent } from "./text.js";
@@ -124,7 +125,7 @@ function headOf(candidate) {
   const rank = element("b", rankOf(candidate));
   const differs = element("span", candidate.disagree ? "≠" : "", "differs");
   const moved = element("span", movedWords(candidate), "moved");
-  return element("div", [rank, differs, moved, mark(candidate)], "card-head");
+  return element("div", [rank, peopleMark(candidate.id), differs, moved, mark(candidate)], "card-head");
 }
 
 function footOf({ snr, chance }, kind) {

@@ -136,6 +136,13 @@ export class Inspection extends EventTarget {
     return true;
   }
 
+  /** Says it of any spectrum, also of one that is not on the list; `labelBefore` and `commentBefore` are one's own. */
+  sayOf(id, labelBefore, commentBefore, label, comment) {
+    this.drafts.delete(id);
+    const unlisted = { id, label: labelBefore, comment: commentBefore };
+    this.#say(this.candidates.withId(id) ?? unlisted, label, comment);
+  }
+
   /** Saves a comment with the label there is; keeps it for the label to come where there is none. True when sent. */
   comment(text) {
     const candidate = this.selected;

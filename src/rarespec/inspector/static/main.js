@@ -7,7 +7,7 @@ import { Comment } from "./comment.js";
 import { copyDegrees, copyId, copySexagesimal } from "./copying.js";
 import { SkyCutout } from "./cutout.js";
 import { Detail } from "./detail.js";
-import { showDisagreements } from "./disagreements.js";
+import { Disagreements } from "./disagreements.js";
 import { ExportDialog } from "./export_dialog.js";
 import { GoTo } from "./go_to.js";
 import { Grid } from "./grid.js";
@@ -18,6 +18,7 @@ import { LABELS, wordOf } from "./label_marks.js";
 import { ListBar } from "./list_bar.js";
 import { isSorted } from "./list_choice.js";
 import { listenToMenus } from "./menus.js";
+import { People } from "./people.js";
 import { placeInAddress, writePlace } from "./place.js";
 import { Spectra } from "./prefetch.js";
 import { showChange, showProgress } from "./progress.js";
@@ -51,6 +52,8 @@ class Page {
     this.cutout = new SkyCutout(session.cutouts);
     this.tagBar = new TagBar(this.inspection);
     this.exportDialog = new ExportDialog(this.inspection);
+    this.disagreements = new Disagreements(this.inspection, (id) => this.#open(id));
+    this.people = new People(this.inspection, (ids) => this.#markPeople(ids), (id) => this.#open(id));
     this.species = new SpeciesChoice(session, this.settings, () => this.detail.draw());
     this.#describeSession(session);
     this.#listenToInspection();
@@ -70,6 +73,7 @@ class Page {
     if (!isThere && !this.inspection.bestUninspected()) this.inspection.select(0);
     this.inspection.queue.start();
     this.inspection.learnIfDue();
+    this.people.start();
     document.body.dataset.ready = "true";
   }
 
@@ -191,6 +195,7 @@ class Page {
     this.spectra.outdate();
     this.grid.outdate();
     this.refreshNumbers();
+    this.people.show();
   }
 
   onSaved({ entry, id }) {
@@ -321,7 +326,7 @@ class Page {
     "reset-zoom": () => this.detail.change((zoom) => zoom.reset()),
     relearn: () => this.inspection.relearn(),
     order: () => this.#changeOrder(),
-    disagreements: () => showDisagreements(this.inspection.session.blind, (id) => this.#open(id)).catch((error) => this.onFailure(error)),
+    disagreements: () => this.disagreements.show().catch((error) => this.onFailure(error)),
     help: () => showHelp(),
   };
 
@@ -342,6 +347,11 @@ class Page {
     await this.inspection.setOrder(order === "likely" ? "informative" : "likely");
     this.#showOrder();
     announce(`${ORDERS[this.inspection.session.order]}.`);
+  }
+
+  #markPeople(ids) {
+    this.rankList.draw();
+    ids.forEach((id) => this.grid.update(id));
   }
 
   #open(id) {

@@ -1,6 +1,7 @@
 // The list beside the spectrum: rank, label, id, and what matters of each. Only the rows on the screen exist.
 
 import { movedWords, shortMark, wordOf } from "./label_marks.js";
+import { peopleMark } from "./people.js";
 import { byId, element, number, percent } from "./text.js";
 
 const ROW = 40; // CSS pixels, as in the style sheet
@@ -50,6 +51,7 @@ export class RankList {
       shortMark(candidate),
       element("span", candidate.id, "name"),
       element("span", (candidate.tags ?? []).join(" "), "tag-words"),
+      peopleMark(candidate.id),
       element("span", candidate.disagree ? "≠" : "", "differs"),
       element("span", movedWords(candidate), "moved"),
       element("span", told, "told"),
