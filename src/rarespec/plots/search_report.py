@@ -70,10 +70,33 @@ def write_report(
     into = Path(folder)
     into.mkdir(parents=True, exist_ok=True)
     portraits = portraits_of(ranking, n)
+    return [
+        write_page(ranking, portraits, into / PAGE),
+        write_contact_sheet(ranking, portraits, into / SHEET, progress),
+    ]
+
+
+def write_page(ranking: Ranking, portraits: list[Portrait], path: Path) -> Path:
+    """Write the page alone.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        The answer of a search.
+    portraits : list of Portrait
+        The candidates to show, best first.
+    path : Path
+        The page.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
     common = find_in_common(ranking, portraits)
     page = report_page(ranking, portraits, common, _pictures(ranking, portraits, common))
-    write_whole(into / PAGE, page.encode())
-    return [into / PAGE, write_contact_sheet(ranking, portraits, into / SHEET, progress)]
+    write_whole(path, page.encode())
+    return path
 
 
 def _pictures(ranking: Ranking, portraits: list[Portrait], common: InCommon) -> Pictures:
