@@ -25,6 +25,8 @@ HERE = Path(__file__).parent
 SIZE = {"width": 1280, "height": 720}
 N_KNOWN = 3
 N_LABELS = 12
+SETTLED_MS = 500
+"""After which the page has taken on the colours of the other scheme."""
 SOME_SPECIES = ("C₂", "CN", "CH", "H", "Na I", "Ca II")
 
 
@@ -51,8 +53,11 @@ def draw(page: Page, survey: Survey) -> None:
     expect(page.locator("#change")).to_contain_text("Re-ranked")
     page.keyboard.press("j")
     expect(page.locator("#plot")).to_have_attribute("data-shown", page.text_content("#object-id") or "")
-    page.wait_for_load_state("networkidle")
-    page.screenshot(path=HERE / "inspector-detail.png")
+    for scheme, name in (("dark", "inspector-detail-dark.png"), ("light", "inspector-detail.png")):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_load_state("networkidle")
+        page.wait_for_timeout(SETTLED_MS)
+        page.screenshot(path=HERE / name)
     page.keyboard.press("g")
     page.wait_for_load_state("networkidle")
     page.screenshot(path=HERE / "inspector-grid.png")

@@ -26,6 +26,7 @@ ONLY_ROOM = {
     "rich": "cli",
     "lsdb": "hats",
     "urllib3": "fetching",
+    "mcp": "mcp_server",
 }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from dataclasses import replace
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,10 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rarespec.pages.html import EMPTY, Html
+from rarespec.pages.sorting import policy_with_sorting, sorting_script
 from rarespec.searching.explain.portrait import portraits_of
 from rarespec.searching.flags.flags import FLAG_MEANINGS
+from rarespec.searching.in_common import find_in_common
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.report import Pictures, describe_yield, report_page, sentence, sky_links
+from rarespec.searching.report import Pictures, report_page, sky_links
+from rarespec.searching.report_words import describe_yield, sentence
 from rarespec.searching.yields.yield_curve import yield_curve
 from rarespec.storage.text import printable
 from rarespec.survey import Survey
@@ -63,7 +68,9 @@ def ranking(survey: Survey) -> Ranking:
 
 def page_of(ranking: Ranking, n: int = 40) -> str:
     portraits = portraits_of(ranking, n)
-    return report_page(ranking, portraits, Pictures(None, None, [Html('<div class="drawn"></div>')] * len(portraits)))
+    drawn = [Html('<div class="drawn"></div>')] * len(portraits)
+    pictures = Pictures(None, None, None, drawn, thumbnails=[Html('<svg class="thumbnail"></svg>')] * len(portraits))
+    return report_page(ranking, portraits, find_in_common(ranking, portraits), pictures)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +81,8 @@ def page(ranking: Ranking) -> Reader:
 def test_hostile_names_are_text_and_nothing_else(page: Reader) -> None:
     assert set(map(printable, HOSTILE)) <= set(page.words["bdi"])
     assert "<b>C</b>" in page.words["bdi"] and "<i>name.survey" in page.words["h1"][0]
-    assert not {"script", "img", "i", "b"} & {tag for tag, attributes in page.tags if "class" not in attributes} - {"b"}
+    assert not {"img", "i", "b"} & {tag for tag, attributes in page.tags if "class" not in attributes} - {"b"}
+    assert page.words["script"] == [sorting_script().removeprefix("<script>").removesuffix("</script>")]
     assert all(words in ("in favour:", "against:") for words in page.words["b"])
     assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
 
@@ -85,11 +93,11 @@ def test_letters_that_turn_the_line_round_are_written_out(page: Reader) -> None:
 
 def test_nothing_is_loaded_and_links_say_nothing_of_the_reader(page: Reader) -> None:
     assert not any({"src", "srcset", "data"} & set(attributes) for _, attributes in page.tags)
-    assert not page.all("link") and not page.all("script") and "url(" not in page.words["style"][0]
-    outside = [a for a in page.all("a") if not str(a["href"]).startswith("#")]
+    assert not page.all("link") and "url(" not in page.words["style"][0]
+    outside = [a for a in page.all("a") if not str(a["href"]).startswith(("#", "data:"))]
     assert outside and all("noreferrer" in str(a["rel"]) and str(a["href"]).startswith("https://") for a in outside)
     policy = [m["content"] for m in page.all("meta") if m.get("http-equiv") == "Content-Security-Policy"]
-    assert policy and str(policy[0]).startswith("default-src 'none'")
+    assert policy == [policy_with_sorting()]
 
 
 def test_links_inside_the_page_lead_somewhere(page: Reader) -> None:
@@ -106,10 +114,43 @@ def test_every_candidate_has_its_row(ranking: Ranking, page: Reader) -> None:
         assert f"{row['chance']:.2f}" in words and printable(row["nearest_known"]) in words
 
 
+def test_the_policy_names_the_digest_of_the_script_and_allows_no_other() -> None:
+    source = sorting_script().removeprefix("<script>").removesuffix("</script>")
+    digest = b64encode(sha256(source.encode()).digest()).decode()
+    policy = dict(part.split(" ", 1) for part in policy_with_sorting().split("; "))
+    assert policy["script-src"] == f"'sha256-{digest}'" and policy["default-src"] == "'none'"
+    assert policy["base-uri"] == policy["form-action"] == "'none'"
+
+
+def test_the_overview_leads_to_every_candidate(ranking: Ranking, page: Reader) -> None:
+    rows = [words for words in page.words["tr"] if any(printable(id) in words for id in ranking.table["id"])]
+    assert len(rows) == len(ranking)
+    jumps = [a["href"] for a in page.all("a") if str(a["href"]).startswith("#rank-")]
+    assert jumps == [f"#rank-{rank}" for rank in ranking.table["rank"]]
+
+
+@pytest.mark.parametrize("name", ["candidates.csv", "candidates.ecsv"])
+def test_the_table_can_be_taken_along(ranking: Ranking, tmp_path: Path, name: str) -> None:
+    page = Reader(page_of(ranking, 3))
+    (link,) = [a for a in page.all("a") if a.get("download") == name]
+    file = tmp_path / name
+    file.write_bytes(b64decode(str(link["href"]).partition("base64,")[2]))
+    whole = ranking.write(tmp_path / f"whole{file.suffix}").read_text().splitlines()
+    assert file.read_text().splitlines() == whole[: len(whole) - (len(ranking) - 3)]
+
+
 def test_flags_come_with_their_meaning(ranking: Ranking, page: Reader) -> None:
     flagged = {flag for flags in ranking.table["flags"] for flag in flags.split(",") if flag}
     assert "bad-pixels" in flagged
     assert all(any(f"{flag}: {FLAG_MEANINGS[flag]}" in item for item in page.words["li"]) for flag in flagged)
+
+
+def test_what_the_candidates_have_in_common_is_told_in_words(ranking: Ranking) -> None:
+    all_true = replace(ranking.yield_curve, stopping_rank=16)
+    page = Reader(page_of(replace(ranking, yield_curve=all_true)))
+    words = next(words for words in page.words["section"] if words.startswith("What the candidates have in common"))
+    assert "the best 16 candidates" in words and "<b>C</b> (16)" in words and "C₂" in words
+    assert "bad-pixels 1 (" in words and "S/N9.5 (9.5 to 9.5)" in words
 
 
 def test_the_bands_that_speak_for_a_candidate_are_named(page: Reader) -> None:
@@ -152,7 +193,7 @@ def test_one_candidate_or_more_than_there_are(ranking: Ranking, n: int) -> None:
 def test_without_positions_there_are_no_links(tmp_path: Path) -> None:
     nowhere = survey_with_bands(tmp_path / "a.survey", ra=[None] * 200, dec=[-9999.0] * 200)
     page = Reader(page_of(ranking_of(nowhere), 3))
-    assert all(str(a["href"]).startswith("#") for a in page.all("a")) and "position" not in page.words["dt"]
+    assert all(str(a["href"]).startswith(("#", "data:")) for a in page.all("a")) and "position" not in page.words["dt"]
 
 
 @given(st.floats(-360, 360), st.floats(-90, 90))

@@ -17,6 +17,7 @@ from rarespec.cli import (
     ingest,
     inspect,
     labels,
+    mcp,
     report,
     search,
     simulate,
@@ -48,6 +49,6 @@ def _options(
     pass
 
 
-for verb in (demo, simulate, ingest, info, verify, search, inspect, labels, report, export, experiment, doctor):
+for verb in (demo, simulate, ingest, info, verify, search, inspect, labels, report, export, experiment, doctor, mcp):
     app.command(verb.__name__.rpartition(".")[2])(verb.command)
 app.add_typer(fetch.app, name="fetch")

@@ -22,7 +22,7 @@ from rarespec.rankers.ranker import best_first
 from rarespec.searching.export import write_table
 from rarespec.searching.model import SearchModel
 from rarespec.searching.notebook_view import first_candidates, first_problems
-from rarespec.searching.report import sentence
+from rarespec.searching.report_words import sentence
 from rarespec.searching.yields.yield_curve import YieldCurve
 from rarespec.spectrum import Defect, Noted, Reason, Skipped, Spectra
 from rarespec.storage.text import printable, thousands

@@ -39,6 +39,12 @@ class Frame:
         down = np.clip(self.down(y), -self.beyond * self.height, (1 + self.beyond) * self.height)
         return element("path", **look, d=path_through(self.across(x), down))
 
+    def fill(self, x: Values, low: Values, high: Values, **look: object) -> Html:
+        """The area between two finite curves."""
+        around = np.concatenate([high, low[::-1]])
+        down = np.clip(self.down(around), 0, self.height)
+        return element("path", **look, d=f"{path_through(self.across(np.concatenate([x, x[::-1]])), down)}z")
+
 
 BELOW = 18
 """Units of room for the numbers below the curves."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rarespec.pages.html import Html, element
-from rarespec.pages.svg import Frame, round_numbers
+from rarespec.pages.plot import css_left, plot_html
+from rarespec.pages.svg import Frame
 from rarespec.plots.canvas import BLUE, GREY, RED, SMALL_SIZE
 from rarespec.searching.explain.portrait import Portrait
 from rarespec.searching.explain.spectral_features import SpectralFeature
@@ -91,8 +92,6 @@ def _mark(panel: Axes, portrait: Portrait) -> None:
 
 
 # ---- The spectrum of a candidate as markup for a page: sharp at any size, in the colours of the page, about 12 kB.
-#
-# Curves stretch with the page while letters keep their size: the lines are SVG, the words around them HTML.
 
 
 WIDTH, HEIGHT = 2000, 600
@@ -101,8 +100,6 @@ BELOW_NAMES = 115
 """Units from the top to where marks begin."""
 SVG_POINTS = 720
 """Of a curve."""
-N_WAVELENGTHS, N_FLUXES = 7, 5
-"""Numbers on the scales at most."""
 
 
 def candidate_svg(portrait: Portrait, label: str) -> Html:
@@ -116,9 +113,7 @@ def candidate_svg(portrait: Portrait, label: str) -> Html:
     curves.append(frame.draw(*mean_points(wavelength, portrait.filtered, SVG_POINTS), class_="filtered"))
     lines = [_draw_upright(frame, one, "sky", 0) for one in portrait.sky]
     lines += [_draw_upright(frame, one, "mark", BELOW_NAMES) for one in portrait.marks]
-    view = {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "preserveAspectRatio": "none", "role": "img", "aria_label": label}
-    drawing = element("svg", *lines, *curves, **view)
-    return element("div", drawing, *_write_names(frame, portrait), *_write_scales(frame), class_="spectrum")
+    return plot_html(frame, [*lines, *curves], label, _write_names(frame, portrait))
 
 
 def _draw_upright(frame: Frame, feature: SpectralFeature, kind: str, start: int) -> Html:
@@ -130,16 +125,26 @@ def _write_names(frame: Frame, portrait: Portrait) -> Iterator[Html]:
     for i, feature in enumerate(portrait.marks):
         line = "name" if i % 2 else "name lower"
         told = f"{feature.name} {feature.wavelength:.0f} Å"
-        yield element("span", feature.name, class_=line, title=told, style=_css_left(frame, feature.wavelength))
+        yield element("span", feature.name, class_=line, title=told, style=css_left(frame, feature.wavelength))
 
 
-def _write_scales(frame: Frame) -> Iterator[Html]:
-    for tick in round_numbers(frame.left, frame.right, N_WAVELENGTHS):
-        yield element("span", f"{tick:.0f}", class_="across", style=_css_left(frame, tick))
-    for tick in round_numbers(frame.bottom, frame.top, N_FLUXES):
-        style = f"top:{100 * float(frame.down(tick)) / HEIGHT:.1f}%"
-        yield element("span", f"{tick:.6g}", class_="up", style=style)
+# ---- The same as a thumbnail of about 1 kB: the filtered flux over the nearest known example, without any words.
 
 
-def _css_left(frame: Frame, wavelength: float) -> str:
-    return f"left:{100 * float(frame.across(wavelength)) / WIDTH:.1f}%"
+SMALL_WIDTH, SMALL_HEIGHT = 240, 72
+SMALL_POINTS = 120
+
+
+def thumbnail_svg(portrait: Portrait) -> Html:
+    """The two curves; what they show is told beside them."""
+    wavelength = portrait.wavelength
+    first, last = wavelength[[0, -1]].tolist()
+    bottom, top = flux_limits(portrait)
+    frame = Frame(first, last, bottom, top - HEADROOM / (1 + HEADROOM) * (top - bottom), SMALL_WIDTH, SMALL_HEIGHT)
+    curves = [] if portrait.known is None else [(portrait.known, "known")]
+    drawn = (
+        frame.draw(*mean_points(wavelength, curve, SMALL_POINTS), class_=kind)
+        for curve, kind in [*curves, (portrait.filtered, "filtered")]
+    )
+    size = f"0 0 {SMALL_WIDTH} {SMALL_HEIGHT}"
+    return element("svg", *drawn, viewBox=size, preserveAspectRatio="none", class_="thumbnail", aria_hidden="true")

@@ -16,7 +16,7 @@ from rarespec.plots.yield_curve import draw_yield_curve
 from rarespec.searching.explain.portrait import Portrait, mean_known
 from rarespec.searching.explain.template import NoTemplate
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.report import describe_search, describe_yield, number_or, sentence
+from rarespec.searching.report_words import describe_search, describe_yield, number_or, sentence
 from rarespec.storage.text import printable
 from rarespec.storage.whole_file import write_whole
 

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import os
-from base64 import b64encode
 from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rarespec.errors import UsageError
-from rarespec.pages.html import Html, element
-from rarespec.plots.candidates import candidate_svg
-from rarespec.plots.canvas import LABEL_SIZE, SMALL_SIZE, WAVELENGTH, empty_figure
+from rarespec.plots.candidates import candidate_svg, thumbnail_svg
 from rarespec.plots.contact_sheet import write_contact_sheet
-from rarespec.plots.spectra import draw_weights_on
-from rarespec.plots.yield_curve import yield_figure
+from rarespec.plots.report_plots import means_plot, template_plot, yield_plot
 from rarespec.searching.explain.portrait import Portrait, mean_known, portraits_of
-from rarespec.searching.explain.template import NoTemplate, Template
+from rarespec.searching.explain.template import NoTemplate
+from rarespec.searching.in_common import InCommon, find_in_common
 from rarespec.searching.ranking import Ranking
 from rarespec.searching.report import Pictures, report_page
 from rarespec.storage.whole_file import write_whole
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 PAGE, SHEET = "report.html", "contact-sheet.pdf"
-WIDTH = 4.8
-"""Inches of a figure on the page: narrow, so that its letters can be read on a phone."""
-DPI = 200
 
 
 def write_report(
@@ -81,40 +70,53 @@ def write_report(
     into = Path(folder)
     into.mkdir(parents=True, exist_ok=True)
     portraits = portraits_of(ranking, n)
-    write_whole(into / PAGE, report_page(ranking, portraits, _pictures(ranking, portraits)).encode())
-    return [into / PAGE, write_contact_sheet(ranking, portraits, into / SHEET, progress)]
+    return [
+        write_page(ranking, portraits, into / PAGE),
+        write_contact_sheet(ranking, portraits, into / SHEET, progress),
+    ]
 
 
-def _pictures(ranking: Ranking, portraits: list[Portrait]) -> Pictures:
+def write_page(ranking: Ranking, portraits: list[Portrait], path: Path) -> Path:
+    """Write the page alone.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        The answer of a search.
+    portraits : list of Portrait
+        The candidates to show, best first.
+    path : Path
+        The page.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    common = find_in_common(ranking, portraits)
+    page = report_page(ranking, portraits, common, _pictures(ranking, portraits, common))
+    write_whole(path, page.encode())
+    return path
+
+
+def _pictures(ranking: Ranking, portraits: list[Portrait], common: InCommon) -> Pictures:
     curve, template = ranking.yield_curve, ranking.template
-    rising = (
-        _png(yield_figure(curve, WIDTH), "Expected number of true objects against rank.") if curve.can_tell else None
-    )
-    weights = None
+    weights = means = None
     if not isinstance(template, NoTemplate):
-        weights = _png(template_figure(template, ranking), "Weight of the flux against wavelength.")
-    return Pictures(rising, weights, [candidate_svg(one, _describe_seen(one)) for one in portraits])
-
-
-def template_figure(template: Template, ranking: Ranking) -> Figure:
-    figure = empty_figure(WIDTH, 0.8 * WIDTH)
-    above, below = figure.subplots(2, 1, sharex=True)
-    draw_weights_on(
-        above, below, template.weights, mean_known(ranking), template.typical, template.wavelength, LABEL_SIZE
+        known = mean_known(ranking)
+        weights = template_plot(template, known)
+        if common.mean is not None:
+            three = {"typical": template.typical, "known": known, "filtered": common.mean}
+            means = means_plot(template.wavelength, three)
+    return Pictures(
+        yield_curve=yield_plot(curve) if curve.can_tell else None,
+        template=weights,
+        means=means,
+        candidates=[candidate_svg(one, _describe_seen(one)) for one in portraits],
+        thumbnails=[thumbnail_svg(one) for one in portraits],
     )
-    for panel in (above, below):
-        panel.margins(x=0)
-        panel.tick_params(labelsize=SMALL_SIZE)
-    below.set_xlabel(WAVELENGTH, fontsize=LABEL_SIZE)
-    return figure
 
 
 def _describe_seen(portrait: Portrait) -> str:
     beside = "" if portrait.known is None else ", over the nearest known example"
     return f"Spectrum of candidate {portrait.facts['rank']}{beside}."
-
-
-def _png(figure: Figure, alt: str) -> Html:
-    memory = BytesIO()
-    figure.savefig(memory, format="png", dpi=DPI)
-    return element("img", src=f"data:image/png;base64,{b64encode(memory.getvalue()).decode()}", alt=alt)

@@ -265,5 +265,12 @@ def draw_weights_on(
     below.axhline(0, color="0.8", linewidth=0.6)
     below.fill_between(wavelength, weights, 0, where=weights > 0, color=BLUE, alpha=0.5, linewidth=0)
     below.fill_between(wavelength, weights, 0, where=weights < 0, color=RED, alpha=0.5, linewidth=0)
+    below.set_ylim(*weight_limits(weights))
     below.set_ylabel("weight of the flux", fontsize=fontsize)
     below.set_title("positive: in favour; negative: against", loc="left", fontsize=fontsize - 0.5, pad=3)
+
+
+def weight_limits(weights: NDArray[np.floating]) -> tuple[float, float]:
+    """Of a scale with 0 at its middle: equal heights in favour and against count the same."""
+    largest = 1.06 * float(np.abs(weights).max(initial=0.0)) or 1.0
+    return -largest, largest

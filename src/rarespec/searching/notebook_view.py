@@ -12,7 +12,7 @@ from rarespec.pages.notebook import note, show_card, small_table
 from rarespec.pages.svg import BELOW, Frame, scale_below
 from rarespec.searching.explain.explanation import Explanation
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.report import number_or, sentence
+from rarespec.searching.report_words import number_or, sentence
 from rarespec.searching.yields.yield_curve import YieldCurve
 from rarespec.spectrum import Spectrum
 from rarespec.spectrum.picture import spectrum_svg
