@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from rarespec import formats
 from rarespec.formats.reader import MAX_ROWS
-from rarespec.spectrum import Defect, Reason, Spectra
+from rarespec.spectrum import Defect, Noted, Reason, Spectra
 
 # What astropy says about the files written here is not the point, and pytest-xdist cannot carry its VOTable warnings.
 pytestmark = pytest.mark.filterwarnings("ignore::astropy.utils.exceptions.AstropyWarning")
@@ -267,3 +267,38 @@ def test_any_csv_comes_back(tmp_path: Path, data: st.DataObject) -> None:
     assert spectra.ids == ids
     assert spectra.wavelength.tolist() == wavelength
     assert np.array_equal(spectra.flux, np.array(flux), equal_nan=True)
+
+
+# ---- A last line without a newline: often whole, sometimes cut.
+
+
+def text_of(*columns: np.ndarray, form: str = "%.6e") -> str:
+    file = io.StringIO()
+    np.savetxt(file, np.stack(columns, axis=1), fmt=form)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("form", ["%.6e", "%.4f", "%s"])
+@pytest.mark.parametrize("head", ["", "wavelength flux\n"])
+def test_a_whole_last_line_needs_no_newline(tmp_path: Path, head: str, form: str) -> None:
+    flux = np.linspace(1, 2, 12)
+    (tmp_path / "a.txt").write_text((head + text_of(WAVELENGTH, flux, form=form)).rstrip("\n"))
+    found = list(formats.read_here(tmp_path / "a.txt"))
+    assert any("does not end in a newline" in item.note for item in found if isinstance(item, Noted))
+    (stack,) = (item for item in found if isinstance(item, Spectra))
+    assert np.allclose(stack.flux[0], flux, rtol=1e-4) and len(stack.wavelength) == 12
+
+
+@pytest.mark.parametrize("form", ["%.6e", "%.4f"])
+@pytest.mark.parametrize("lost", [1, 2, 4, 9, 14])
+def test_a_last_line_that_is_cut_is_refused(tmp_path: Path, form: str, lost: int) -> None:
+    """However much of it is there: one digit of the exponent less would be flux of another size."""
+    whole = text_of(WAVELENGTH, np.linspace(1e-16, 2e-16, 12) if form == "%.6e" else np.ones(12), form=form)
+    (tmp_path / "a.txt").write_text(whole.rstrip("\n")[:-lost])
+    assert defect(tmp_path / "a.txt").reason is Reason.TRUNCATED
+
+
+def test_an_exponent_that_is_cut_among_numbers_of_any_length(tmp_path: Path) -> None:
+    lines = [f"{4000 + i} {flux}" for i, flux in enumerate(["1.5e-16", "1.23456e-16", "2e-16", "1.2345678e-1"])]
+    (tmp_path / "a.txt").write_text("\n".join(lines))
+    assert defect(tmp_path / "a.txt").reason is Reason.TRUNCATED

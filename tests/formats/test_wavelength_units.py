@@ -44,6 +44,23 @@ def test_without_a_unit_the_size_decides_and_is_said(values: Any, first: float, 
     assert wavelength[0] == pytest.approx(first) and f"read as {word}" in note
 
 
+@pytest.mark.parametrize("ends", [(1132.0, 1434.0), (1150.0, 1800.0), (1150.0, 1980.0), (1405.0, 1777.0)])
+def test_the_range_of_far_ultraviolet_spectrographs_is_angstrom_and_that_is_said(ends: tuple[float, float]) -> None:
+    values = np.linspace(*ends, 100)
+    wavelength, note = in_angstrom(values)
+    assert wavelength.tolist() == values.tolist()
+    assert "far ultraviolet in Angstrom" in note and "--wavelength-unit nm" in note
+    assert in_angstrom(values, spare_unit="nm")[0][0] == pytest.approx(10 * ends[0])
+
+
+@pytest.mark.parametrize(
+    "ends", [(950.0, 2450.0), (1170.0, 1330.0), (1490.0, 1780.0), (1950.0, 2400.0), (990.0, 1800.0)]
+)
+def test_bands_of_the_infrared_are_nm_and_how_to_say_otherwise(ends: tuple[float, float]) -> None:
+    wavelength, note = in_angstrom(np.linspace(*ends, 100))
+    assert wavelength[0] == pytest.approx(10 * ends[0]) and "use --wavelength-unit A" in note
+
+
 @pytest.mark.parametrize("values", [[3600.0, 9000.0], [2000.0, 3200.0], [10_000.0, 25_000.0], [100.0, 200.0]])
 def test_what_can_be_angstrom_is_angstrom(values: list[float]) -> None:
     wavelength, note = in_angstrom(values)

@@ -52,6 +52,17 @@ def test_a_wrong_grid_is_refused_with_an_example(text):
         WavelengthGrid.parse(text)
 
 
+@pytest.mark.parametrize("text", ["log:4000:1:100", "log:3.6:1:100", "linear:4000:1e9:100"])
+def test_a_grid_beyond_a_metre_is_refused(text):
+    """A survey was made whose manifest could not be read again."""
+    with pytest.raises(ValueError, match="beyond a metre"):
+        WavelengthGrid.parse(text)
+
+
+def test_names_of_grids_in_capitals():
+    assert WavelengthGrid.parse("SDSS") == NAMED_GRIDS["sdss"]
+
+
 def test_sdss_float32_wavelengths_lie_on_the_grid():
     loglam = (3.5800 + 1e-4 * np.arange(3800)).astype("f4")
     assert PAPER_GRID.offset_of(10.0 ** loglam.astype("f8")) == -130

@@ -192,6 +192,8 @@ def test_what_cannot_be_is_refused_before_anything_is_read(survey: Survey, tmp_p
         ("x.fits", "parket", "did you mean 'parquet'"),
         ("there.fits", None, "already exists"),
         ("no/where.fits", None, "does not exist"),
+        ("x.h5", None, "no export of this format; use a name that ends in .fits"),
+        ("x.fits.gz", None, "no export of this format"),
     ):
         with pytest.raises(UsageError, match=why):
             survey.export(survey.ids, tmp_path / out, format)

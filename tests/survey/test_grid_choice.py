@@ -248,6 +248,12 @@ def test_a_grid_like_nothing_is_refused_and_makes_no_survey(tmp_path, content):
     assert not (tmp_path / "a.survey").exists()
 
 
+@pytest.mark.parametrize("text", ["like", "like:", "like "])
+def test_a_grid_like_needs_a_name(tmp_path, text):
+    with pytest.raises(UsageError, match="name a file or a survey"):
+        ingest(tmp_path, tmp_path / "a.survey", grid=text)
+
+
 # --- what is told
 
 

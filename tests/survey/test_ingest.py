@@ -315,7 +315,10 @@ def test_what_can_never_be_read_is_named(tmp_path):
     assert {defect.reason for defect in survey.defects} == {Reason.UNREADABLE}
 
 
-@pytest.mark.parametrize("layout", ["sdss", "sdss-v", "sdss-spspec", "lamost-dr1", "lamost-dr8"])
+OTHER_LAYOUTS = [pytest.param(name, marks=pytest.mark.exhaustive) for name in ("sdss-v", "sdss-spspec", "lamost-dr1")]
+
+
+@pytest.mark.parametrize("layout", ["sdss", "lamost-dr8", *OTHER_LAYOUTS])
 def test_one_process_is_enough_for_plain_files_until_the_first_other_one(layout, tmp_path, monkeypatch):
     paths = small_survey_files(tmp_path / "files", 40, layout)
     with monkeypatch.context() as patched:
@@ -332,7 +335,7 @@ def test_one_process_is_enough_for_plain_files_until_the_first_other_one(layout,
     assert [defect.source for defect in survey.defects] == [str(paths[35])]
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.exhaustive), 2])
 def test_a_file_that_is_too_much_for_its_reader_costs_itself_alone(files, tmp_path, monkeypatch, jobs):
     folder = tmp_path / "files"
     shutil.copytree(files, folder)

@@ -39,6 +39,7 @@ def command(
     """
     from rarespec.cli.progress import progress
     from rarespec.searching.spectra_export import export
+    from rarespec.storage.text import counted
 
     place = out or _usual_place(survey, format)
     with progress("export", "spectra") as show:
@@ -47,7 +48,7 @@ def command(
     if as_json:
         say_json({"spectra": written.n_spectra, "paths": [str(path) for path in written.paths]})
     else:
-        say(f"{written.n_spectra} spectra written to {' and '.join(map(str, written.paths))}")
+        say(f"{counted(written.n_spectra, 'spectrum', 'spectra')} written to {' and '.join(map(str, written.paths))}")
     if written.problems:
         raise typer.Exit(Exit.DEFECTS)
 

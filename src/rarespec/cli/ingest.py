@@ -107,10 +107,11 @@ def _as_json(survey: Survey, report: IngestReport) -> dict[str, Any]:
 
 def account(survey: Survey, report: IngestReport) -> list[str]:
     """What became of the files, line by line, for a person."""
+    from rarespec.storage.text import counted
     from rarespec.survey.store.intake import OF_A_FILE, OF_A_SURVEY
 
     counts = report.to_json()
-    lines = [f"{survey.path}: {len(survey)} spectra", f"  files seen {report.files_seen:>12}"]
+    lines = [f"{survey.path}: {counted(len(survey), 'spectrum', 'spectra')}", f"  files seen {report.files_seen:>12}"]
     lines += [f"    {name:<10} {counts['files'][name]:>10}" for name in ("stored", "repeated", "defective")]
     if counts["files"]["set aside"]:
         lines.append(f"    set aside  {counts['files']['set aside']:>10}  (catalogues and files without a target)")

@@ -35,6 +35,20 @@ UNIT_KEYWORDS = ("CUNIT1", "XUNITS", "XUNIT", "WAVEUNIT", "WUNIT")
 PLAUSIBLE = ((1e-8, 1e-4, "m"), (0.05, 50.0, "um"), (280.0, 3000.0, "nm"))
 """Smallest and largest number, and the unit that such numbers are in if the file names none; all others: Angstrom."""
 
+FAR_ULTRAVIOLET = (1100.0, 1430.0, 2150.0, 250.0)
+"""Smallest and largest first number, largest last one, and smallest span: far ultraviolet in Angstrom, as of COS, STIS
+and IUE. The same numbers in nm are the bands J and H, but these come in micron or Angstrom, or together with K."""
+MAY_BE_ULTRAVIOLET = 900.0
+"""Numbers above it that are read as nm could be Angstrom too."""
+AS_ULTRAVIOLET = (
+    "wavelengths without a unit, read as far ultraviolet in Angstrom because of their range; "
+    "if they are infrared in nm, use --wavelength-unit nm"
+)
+AS_INFRARED = (
+    "wavelengths without a unit, read as nm because of their size; "
+    "if they are ultraviolet in Angstrom, use --wavelength-unit A"
+)
+
 LONGEST = 1e10
 """Angstrom: a metre. What is longer is no wavelength, or in another unit."""
 
@@ -100,11 +114,7 @@ def in_angstrom(
     if spare_unit:
         told = f"wavelengths without a unit, read as {spare_unit} as the ingest was told"
         return wavelength * angstroms_per(spare_unit), told
-    chosen = _plausible_unit(wavelength)
-    if chosen is None:
-        return wavelength, ""
-    note = f"wavelengths without a unit, read as {IN_WORDS[chosen]} because of their size"
-    return wavelength * ANGSTROMS[chosen], note
+    return _by_size(wavelength)
 
 
 def is_unit(text: str) -> bool:
@@ -131,12 +141,26 @@ def _by_unit(values: NDArray[np.float64], unit: str) -> NDArray[np.float64]:
         raise
 
 
-def _plausible_unit(wavelength: NDArray[np.float64]) -> str | None:
+def _by_size(wavelength: NDArray[np.float64]) -> tuple[NDArray[np.float64], str]:
+    """Angstrom out of numbers whose unit nobody names, and what to say about it."""
     usable = wavelength[np.isfinite(wavelength) & (wavelength > 0)]
     if not len(usable):
-        return None
-    smallest, largest = usable.min(), usable.max()
-    return next((unit for low, high, unit in PLAUSIBLE if low <= smallest and largest <= high), None)
+        return wavelength, ""
+    smallest, largest = float(usable.min()), float(usable.max())
+    if _is_far_ultraviolet(smallest, largest):
+        return wavelength, AS_ULTRAVIOLET
+    chosen = next((unit for low, high, unit in PLAUSIBLE if low <= smallest and largest <= high), None)
+    if chosen is None:
+        return wavelength, ""
+    note = f"wavelengths without a unit, read as {IN_WORDS[chosen]} because of their size"
+    if chosen == "nm" and smallest >= MAY_BE_ULTRAVIOLET:
+        note = AS_INFRARED
+    return wavelength * ANGSTROMS[chosen], note
+
+
+def _is_far_ultraviolet(smallest: float, largest: float) -> bool:
+    first, latest_first, last, span = FAR_ULTRAVIOLET
+    return first <= smallest <= latest_first and largest <= last and largest - smallest >= span
 
 
 def is_air(header: Header, options: ReadOptions) -> bool:

@@ -17,6 +17,8 @@ ROUNDED = 0.005
 """Pixels by which a grid that is made after spectra may be off, so that its numbers are short."""
 FINE_STEPS = 0.1
 """Of unevenly sampled wavelengths, this share has steps smaller than the grid that is made after them."""
+LONGEST = 1e10
+"""Angstrom, a metre: no spectrum reaches further, but a log grid whose start is no logarithm does."""
 ANGSTROMS = {"a": 1.0, "angstrom": 1.0, "nm": 10.0, "um": 1e4, "micron": 1e4}
 """Angstrom per unit, as it may stand behind a number of a grid."""
 
@@ -39,7 +41,8 @@ class WavelengthGrid:
     Raises
     ------
     ValueError
-        If the spacing is unknown, the step is not positive, or there are fewer than 2 pixels.
+        If the spacing is unknown, the step is not positive, there are fewer than 2 pixels, or the last one lies
+        beyond a metre.
 
     Examples
     --------
@@ -63,6 +66,13 @@ class WavelengthGrid:
             raise ValueError(f"a wavelength grid needs a positive step and at least 2 pixels: {self}")
         if self.spacing == "linear" and self.start <= 0:
             raise ValueError(f"a linear grid must start at a positive wavelength, not {self.start}")
+        self._check_ends()
+
+    def _check_ends(self) -> None:
+        is_log = self.spacing == "log"
+        if self.start + self.step * (self.n_pixels - 1) > (np.log10(LONGEST) if is_log else LONGEST):
+            how = "; a log grid starts at log10 of Angstrom (3.6), or at a wavelength with a unit (4000A)"
+            raise ValueError(f"a grid that reaches beyond a metre: {self}{how if is_log else ''}")
 
     @classmethod
     def parse(cls, text: str) -> WavelengthGrid:
@@ -93,8 +103,8 @@ class WavelengthGrid:
         >>> print(WavelengthGrid.parse("linear:0.8um:1nm:1601"))
         linear:8000:10:1601
         """
-        if text in NAMED_GRIDS:
-            return NAMED_GRIDS[text]
+        if text.lower() in NAMED_GRIDS:
+            return NAMED_GRIDS[text.lower()]
         try:
             if text.count(":") != 3:
                 raise ValueError("neither a name nor SPACING:START:STEP:PIXELS")
@@ -103,7 +113,7 @@ class WavelengthGrid:
         except ValueError as error:
             raise ValueError(
                 f"{text!r} is not a wavelength grid ({error}); write {', '.join(NAMED_GRIDS)}, "
-                "log:3.5930:1e-4:3601, linear:3600:0.8:7781 or linear:0.8um:0.001um:1601"
+                "log:3.5930:1e-4:3601, linear:3600:0.8:7781, linear:0.8um:0.001um:1601 or like:FILE"
             ) from None
 
     @classmethod

@@ -48,6 +48,11 @@ def choose_from(names: Iterable[str], meant: str, verb: str = "choose from") -> 
 # ---- Large numbers that can be read.
 
 
+def counted(n: int, one: str, many: str) -> str:
+    """Write a count with its noun: 1 spectrum, 2 spectra."""
+    return f"{n} {one if n == 1 else many}"
+
+
 def thousands(number: float, decimals: int = 0) -> str:
     """Write 100450 as 100 450, with narrow spaces at which no line breaks."""
     return f"{number:,.{decimals}f}".replace(",", "\u202f")

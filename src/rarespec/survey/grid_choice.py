@@ -101,7 +101,7 @@ def choose_grid(calls: list[Call]) -> GridChoice:
     samplings = Counter((call.grid.spacing, f"{call.grid.step:.3g}") for call in calls)
     usual = samplings.most_common(1)[0][0]
     model = next(call.grid for call in calls if (call.grid.spacing, f"{call.grid.step:.3g}") == usual)
-    why = f"what at least half of the first {len(calls)} spectra cover"
+    why = f"what at least half of the first {len(calls)} spectra cover" if len(calls) > 1 else "that of its spectrum"
     if any(call.is_binned for call in calls):
         why += f", in wider pixels than theirs: more than {MOST_PIXELS} are taken only if --grid says so"
     return GridChoice(model.part(*_shared_range(calls)), why)

@@ -285,7 +285,7 @@ class Survey:
             return self._rows_there([which])
         if is_row_number(which):
             return np.array([row_number(which, len(self))])
-        if not isinstance(which, slice) and (given := np.asarray(which)).dtype.kind in "UO":
+        if not isinstance(which, slice) and (given := np.asarray(which)).dtype.kind in "UO" and given.ndim:
             return self._rows_there(given.tolist())
         return row_numbers(which, len(self))
 

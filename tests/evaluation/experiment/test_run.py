@@ -65,8 +65,10 @@ def test_results_are_complete_and_found_what_is_to_be_found(finished):
     assert results.facts.n_rare == 20 and results.facts.n_spectra + results.facts.n_unusable == 420
 
 
-def test_the_parameters_of_bagging_top_push_are_studied(labelled, tmp_path):
-    results = run_experiment(labelled, STUDY, tmp_path, jobs=1).results
+def test_the_parameters_of_bagging_top_push_are_studied(tmp_path):
+    choice = SkyChoice(100, (("carbon", 12),), seed=5, grid=COARSE)
+    labelled = label_survey(simulate_survey(choice, tmp_path / "mock.survey"), "carbon")
+    results = run_experiment(labelled, STUDY, tmp_path / "study", jobs=1).results
     assert set(results.bags) == {3} and results.bags[3].auc.shape == (8, 9, 1)
     assert set(results.strengths) == {3} and results.strengths[3].auc.shape == (7, 1)
     assert np.nanmax(results.bags[3].auc) > 0.9 and set(results.trials) == {("bagging_top_push", 3)}

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.formats.columns import Column, find
-from rarespec.formats.reader import MAX_ROWS, Found, Reader, ReadOptions, faults_of
+from rarespec.formats.reader import MAX_ROWS, Found, Reader, ReadOptions, faults_of, noted
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import Origin
 from rarespec.formats.surveys.gaia import NAMES, POSITIONS, SAMPLING, axis_of, columns_of, has_columns, spectra_of_rows
@@ -55,7 +55,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     if _is_votable(source):
         yield from _spectra_of_votable(source, options)
         return
-    check_last_line(source)
+    yield from noted(source, check_last_line(source))
     with faults_of("CSV"):
         names = open_csv(source).names
     if names == [POSITIONS]:

@@ -208,11 +208,51 @@ def _remarks(lines: list[str]) -> dict[str, Any]:
     return {match[1]: value_of(match[2]) for match in found if match}
 
 
-def check_last_line(source: Source) -> None:
-    """Refuse a text file whose last line may be cut."""
-    if source.read(source.length - 1, 1) not in b"\r\n":
-        detail = "the last line does not end in a newline; fetch it again, or add one if the line is complete"
-        raise DefectError(Reason.TRUNCATED, detail)
+TAIL = 1 << 20
+"""Bytes at the end of a file among which its last lines are compared."""
+ENDS_OF_NO_NUMBER = (".", "e", "E", "+", "-")
+WITHOUT_NEWLINE = "the last line does not end in a newline; it is as long as the others, and was taken as whole"
+
+
+def check_last_line(source: Source) -> str:
+    """Refuse a text file whose last line is cut; a sentence for the account if that cannot be excluded.
+
+    A line without a newline is whole if it has as many cells as the lines above it and its last cell as many digits:
+    most programs write all numbers of a column alike. Where they differ anyway, nothing can tell.
+    """
+    tail = source.read(max(source.length - TAIL, 0), min(TAIL, source.length))
+    if tail[-1:] in (b"\n", b"\r"):
+        return ""
+    lines = [line for line in tail.decode("utf-8", errors="replace").splitlines() if line.strip()]
+    if source.length > TAIL:
+        del lines[0]
+    rows = [_words(line) for line in lines if not line.lstrip().startswith(MARKS)]
+    detail = "the last line does not end in a newline"
+    if len(rows) < 3:
+        raise DefectError(Reason.TRUNCATED, f"{detail}; fetch it again, or add one if the line is complete")
+    last, above = rows[-1], rows[:-1] if all_numbers(rows[0]) else rows[1:-1]
+    if len(last) != len(above[-1]) or _is_cut(last[-1], [row[-1] for row in above]):
+        why = "it is shorter than the others; fetch the file again, or add a newline if the line is complete"
+        raise DefectError(Reason.TRUNCATED, f"{detail}, and {why}")
+    return WITHOUT_NEWLINE
+
+
+def _is_cut(cell: str, others: list[str]) -> bool:
+    """Whether a number has fewer digits behind its point, or in its exponent, than all others, which have as many."""
+    for mark in (".", "e"):
+        lengths = {_length_behind(mark, other) for other in others}
+        if _length_behind(mark, cell) < (max(lengths) if len(lengths) == 1 else min(1, *lengths)):
+            return True
+    return cell.endswith(ENDS_OF_NO_NUMBER) and not any(other.endswith(ENDS_OF_NO_NUMBER) for other in others)
+
+
+def _length_behind(mark: str, cell: str) -> int:
+    return len(cell.lower().replace("d", "e").partition(mark)[2])
+
+
+def _words(line: str) -> list[str]:
+    delimiter = next((mark for mark in ",;\t|" if mark in line), None)
+    return [cell.strip() for cell in line.split(delimiter)] or [""]
 
 
 PIXEL_ROWS = 1 << 16

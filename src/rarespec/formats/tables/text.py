@@ -3,8 +3,7 @@
 Either one spectrum per file, a pixel per row, with columns wavelength or loglam, flux, and perhaps ivar or error, mask;
 or one spectrum per row: a column per wavelength named by it (4000.5 or flux_4000.5), or numbered columns (flux_0001)
 with the wavelengths in the table's metadata, or, in ECSV and VOTable, vectors in the columns.
-CSV streams through in blocks of rows; the other two are read whole. A text file must end with the end of a line:
-otherwise nothing could tell that its last number was cut.
+CSV streams through in blocks of rows; the other two are read whole.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rarespec.formats.columns import WAVELENGTH, Column
-from rarespec.formats.reader import Found, Reader, ReadOptions, faults_of
+from rarespec.formats.reader import Found, Reader, ReadOptions, faults_of, noted
 from rarespec.formats.source import Container, Source
 from rarespec.formats.tables.checks import check_ecsv, check_votable
 from rarespec.formats.tables.csv import check_last_line, spectra_of_csv
@@ -103,7 +102,7 @@ def _column(column: Any) -> Column:
 def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     head = source.read(0, min(source.length, 4096)).lstrip(b"\xef\xbb\xbf \t\r\n")
     if not head.startswith(b"<"):
-        check_last_line(source)
+        yield from noted(source, check_last_line(source))
     if head.startswith(b"<") or head.startswith(b"# %ECSV"):
         table = votable(whole(source)) if head.startswith(b"<") else ecsv(whole(source))
         yield from spectra_of_table(table, source, options)

@@ -46,6 +46,36 @@ def writer_by_name(name: str) -> Writer:
     return WRITERS[name]
 
 
+OTHER_FILES = (".h5", ".hdf5", ".csv", ".ecsv", ".txt", ".dat", ".npz", ".npy", ".vot", ".xml", ".json", ".gz")
+"""Ends of names of files that nothing here writes; any other end may be part of a name."""
+
+
 def writer_for(path_name: str) -> Writer:
-    """Choose the format that the end of a name says; a FITS table if it says nothing."""
-    return WRITERS[next((name for suffix, name in BY_SUFFIX.items() if path_name.lower().endswith(suffix)), "fits")]
+    """Choose the format that the end of a name says; a FITS table if it says nothing.
+
+    Parameters
+    ----------
+    path_name : str
+        Name of the output.
+
+    Returns
+    -------
+    Writer
+        What writes it.
+
+    Raises
+    ------
+    ValueError
+        If the end says a format that is not written.
+
+    Examples
+    --------
+    >>> from rarespec.formats.writing import writer_for
+    >>> writer_for("best.parquet").name
+    'parquet'
+    """
+    ending = path_name.lower()
+    if ending.endswith(OTHER_FILES):
+        ends = ", ".join(BY_SUFFIX)
+        raise ValueError(f"{path_name}: no export of this format; use a name that ends in {ends}, or --as")
+    return WRITERS[next((name for suffix, name in BY_SUFFIX.items() if ending.endswith(suffix)), "fits")]

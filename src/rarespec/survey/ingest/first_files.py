@@ -61,9 +61,12 @@ def grid_of_text(text: str, options: IngestOptions) -> WavelengthGrid:
     UsageError
         If the file has no spectrum that can be read.
     """
-    if not text.startswith(LIKE):
+    if not text.lower().startswith(LIKE) and text.lower() != "like":
         return WavelengthGrid.parse(text)
-    path = Path(text[len(LIKE[0]) :].strip())
+    name = text[len(LIKE[0]) :].strip()
+    if not name:
+        raise UsageError(f"--grid {text}: name a file or a survey behind it, as in like:night1.fits")
+    path = Path(name)
     if (path / MANIFEST).exists():
         return Manifest.load(path).grid
     try:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from rarespec.pages.html import Html
 from rarespec.pages.notebook import note, show_card, small_table
-from rarespec.storage.text import printable, thousands
+from rarespec.storage.text import counted, printable, thousands
 from rarespec.survey.store.catalogue import Catalogue
 
 FIRST = 10
@@ -27,8 +27,9 @@ def catalogue_text(catalogue: Catalogue) -> str:
         return "\n".join([*lines, ", ".join(map(printable, catalogue.columns))]).rstrip()
     shown = list(_columns_that_fit(catalogue, _in_order(catalogue)))
     lines += ["  ".join(cells).rstrip() for cells in zip(*shown, strict=True)]
-    more = [f"{len(catalogue) - FIRST} more rows"] if len(catalogue) > FIRST else []
-    more += [f"{len(catalogue.columns) - len(shown)} more columns"] if len(catalogue.columns) > len(shown) else []
+    n_rows, n_columns = len(catalogue) - FIRST, len(catalogue.columns) - len(shown)
+    more = [counted(n_rows, "more row", "more rows")] if n_rows > 0 else []
+    more += [counted(n_columns, "more column", "more columns")] if n_columns > 0 else []
     return "\n".join(lines + ([f"... and {' and '.join(more)}; see .colnames"] if more else []))
 
 
@@ -57,7 +58,7 @@ def catalogue_html(catalogue: Catalogue) -> str:
     counts = f"{thousands(len(catalogue))} rows, {len(catalogue.columns)} columns"
     names = _in_order(catalogue)
     more = names[MOST_COLUMNS:]
-    rest = [note(f"and {len(more)} more columns; .colnames lists all")] if more else []
+    rest = [note(f"and {counted(len(more), 'more column', 'more columns')}; .colnames lists all")] if more else []
     return show_card(f"Catalogue: {counts}", *first_rows(catalogue, names[:MOST_COLUMNS], FIRST), *rest)
 
 
