@@ -18,6 +18,7 @@ Fault = Callable[[Running, Call], Call]
 
 READ = ("/", "/api/session", "/api/candidates?start=0&n=5", "/api/spectrum?id=s012", "/api/thumbnails?id=s012")
 READ += ("/api/wavelength", "/api/yield", "/api/progress", "/api/disagreements", "/static/api.js")
+READ += ("/api/place?id=s012", "/api/cutout?id=s012")
 CHANGE = ("/api/labels", "/api/undo", "/api/relearn", "/api/order")
 
 
