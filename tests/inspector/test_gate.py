@@ -22,6 +22,10 @@ ASKED = {
     "/api/candidates": "/api/candidates?start=0&n=5",
     "/api/spectrum": "/api/spectrum?id=s012",
     "/api/thumbnails": "/api/thumbnails?id=s012",
+    "/api/find": "/api/find?id=s012",
+    "/api/cutout": "/api/cutout?id=s012",
+    "/api/overlay": "/api/overlay?id=s012",
+    "/api/same-object": "/api/same-object?id=s012",
 }
 """Addresses that need more than their name, as the page asks for them."""
 HUB = Entrance(origins_of("hub.example.org"), "/user/ada/proxy/8931/")

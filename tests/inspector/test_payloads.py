@@ -79,7 +79,6 @@ def test_candidates_are_the_table(server: Running) -> None:
         assert one["nearest_known"] == row["nearest_known"] and one["class"] == row["class"]
         assert one["flags"] == row["flags"] != "unexamined"
         assert one["ra"] == (None if np.isnan(row["ra"]) else row["ra"])
-        assert bool(one["links"]) == (one["ra"] is not None)
         assert one["label"] is None and one["others"] == {} and one["disagree"] is False
     assert server.get("/api/candidates?start=38&n=100").json["candidates"][-1]["position"] == 39
     assert server.get("/api/candidates?start=40").json["candidates"] == []
@@ -97,7 +96,7 @@ def test_wrong_numbers_are_refused(server: Running, query: str) -> None:
 def test_thumbnails_are_weighted_means(server: Running, survey: Survey) -> None:
     ids = ["s004", "s012", *HOSTILE]
     answer = server.get("/api/thumbnails?" + "&".join(f"id={quote(id, safe='')}" for id in ids))
-    values = np.frombuffer(answer.body, "<f4").reshape(len(ids), POINTS)
+    values, known = np.frombuffer(answer.body, "<f4").reshape(2, len(ids), POINTS)
     assert answer.headers["x-points"] == str(POINTS) == "160"
     for id, row in zip(ids, values, strict=True):
         one = survey[id]
@@ -108,6 +107,12 @@ def test_thumbnails_are_weighted_means(server: Running, survey: Survey) -> None:
             wanted = (weights * one.flux)[start:stop].sum() / total if total else np.nan
             assert np.isclose(value, wanted, rtol=1e-5, equal_nan=True)
     assert np.isnan(values[0]).any()  # of s004 a whole range is bad
+    for id, row, behind in zip(ids, values, known, strict=True):
+        nearest = server.inspection.listing.facts.get(id, {}).get("nearest_known")
+        assert np.isfinite(behind).any() == bool(nearest)
+        if nearest:
+            (own,) = thumbnails_of([survey[nearest]])
+            assert np.allclose(behind / own, np.nanmedian(row) / np.nanmedian(own), rtol=1e-4, equal_nan=True)
 
 
 @pytest.mark.parametrize("query", ["", "id=nobody", "id=s012&id=nobody", "&".join(["id=s012"] * 101)])

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rarespec.pages.html import EMPTY, Html
 from rarespec.pages.sorting import policy_with_sorting, sorting_script
@@ -19,7 +17,7 @@ from rarespec.searching.explain.portrait import portraits_of
 from rarespec.searching.flags.flags import FLAG_MEANINGS
 from rarespec.searching.in_common import find_in_common
 from rarespec.searching.ranking import Ranking
-from rarespec.searching.report import Pictures, report_page, sky_links
+from rarespec.searching.report import Pictures, report_page
 from rarespec.searching.report_words import describe_yield, sentence
 from rarespec.searching.yields.yield_curve import yield_curve
 from rarespec.storage.text import printable
@@ -194,16 +192,3 @@ def test_without_positions_there_are_no_links(tmp_path: Path) -> None:
     nowhere = survey_with_bands(tmp_path / "a.survey", ra=[None] * 200, dec=[-9999.0] * 200)
     page = Reader(page_of(ranking_of(nowhere), 3))
     assert all(str(a["href"]).startswith(("#", "data:")) for a in page.all("a")) and "position" not in page.words["dt"]
-
-
-@given(st.floats(-360, 360), st.floats(-90, 90))
-def test_links_are_addresses_of_a_place(ra: float, dec: float) -> None:
-    links = sky_links(ra, dec)
-    assert len(links) == 3
-    assert all(address.isascii() and not set(address) & set(" <>\"'") for address in links.values())
-    assert f"dec={dec:.6f}" in links["SkyServer"] and f"ra={ra % 360:.6f}" in links["Legacy Survey"]
-
-
-@pytest.mark.parametrize("place", [(np.nan, 0.0), (0.0, np.inf), (10.0, -9999.0), (-1e20, 5.0)])
-def test_what_is_no_place_has_no_links(place: tuple[float, float]) -> None:
-    assert sky_links(*place) == {}

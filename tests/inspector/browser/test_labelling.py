@@ -35,17 +35,17 @@ def test_labels_are_given_in_the_grid_too(visit: Visit) -> None:
     visit.press("y", "n")
     visit.wait_until_saved(2)
     visit.see("#cards .card:nth-child(-n+3) .mark").to_have_text(["✓ yes", "✗ no", ""])
-    visit.see("#cards [aria-selected=true] .card-head b:first-child").to_have_text("3")
+    visit.see("#cards [aria-selected=true] .card-head b:first-child").to_have_text("rank 3")
 
 
 def test_buttons_do_what_keys_do(labeller: Visit) -> None:
     labeller.open_detail()
-    first, place = labeller.selected, int(labeller.text("#position").split()[0])
+    first, place = labeller.selected, int(labeller.text("#position").split()[1])
     labeller.page.click("button[data-action=yes]")
     assert labeller.selected != first
     labeller.press("Space")  # not once more the button: the next candidate
     assert [event.label for event in labeller.wait_until_saved(1)] == [Label.YES]
-    labeller.see("#position").to_contain_text(f"{place + 2} of")
+    labeller.see("#position").to_contain_text(f"place {place + 2} of")
 
 
 @pytest.mark.parametrize("key", ["z", pytest.param("Control+z", marks=pytest.mark.exhaustive)])

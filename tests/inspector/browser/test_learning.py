@@ -31,7 +31,7 @@ def test_re_ranked_on_a_key_the_same_candidate_stays_and_what_moved_is_shown(lea
     visit.see("#change").to_contain_text("with 1 yes, 1 no")
     assert visit.selected == here
     place = server.inspection.listing.ids.index(here)
-    visit.see("#rank-list [aria-selected=true] .place").to_have_text(str(place + 1))
+    visit.see(f"#place-{place}[aria-selected=true] .name").to_have_text(here)
     moved = {id: old for id, old in server.inspection.listing.moved.items() if old is not None}
     assert moved, "nothing moved, so nothing is tested"
     visit.press("g")
@@ -78,7 +78,7 @@ def test_at_the_end_of_the_list(browser: Any, survey: Survey, tmp_path: Path) ->
         visit.press("i")
         visit.see("#saved").to_have_text("Every candidate in the list has a label.")
         visit.press("r")
-        visit.see("#position").to_have_text("3 of 6")
+        visit.see("#position").to_have_text("place 3 of 6, rank 3 when labelled")
 
 
 def test_what_rose_above_is_next_and_what_was_skipped_is_not(learning: tuple[Running, Visit]) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from inspector.browser.visiting import LARGE, SMALL, Visit, inspecting
+from inspector.browser.visiting import LARGE, NARROW, PHONE, SMALL, TABLET, Visit, inspecting
 from inspector.running_inspector import campaign_of
+from rarespec.labels.campaign import Campaign
 from rarespec.survey import Survey
 
 AA = 4.5
@@ -54,6 +55,32 @@ def low_contrasts(visit: Visit) -> list[Any]:
     return [(one, round(contrast, 2)) for one, contrast in measured if contrast < AA]
 
 
+UNREACHABLE = """() => {
+  const shown = [...document.querySelectorAll("button, input, select, a[href], summary")].filter(one =>
+    one.checkVisibility() && !one.disabled && !one.closest("dialog, .cards, .rank-list"));
+  return shown.filter(one => {
+    one.scrollIntoView({ block: "nearest", inline: "nearest" });
+    const box = one.getClientRects()[0];
+    const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+    const there = document.elementFromPoint(x, y);
+    const isCut = box.left < 0 || box.right > innerWidth + 0.5 || box.top < 0 || box.bottom > innerHeight + 0.5;
+    return isCut || !(there && (one.contains(there) || there.contains(one)));
+  }).map(one => one.outerHTML.slice(0, 80));
+}"""
+"""Controls that are cut off or covered, even when they are scrolled to."""
+
+TOO_SMALL = """() => [...document.querySelectorAll("header button, .verdict button, .tools button, .list-bar button")]
+  .filter(one => one.checkVisibility()).map(one => [one.textContent, one.getBoundingClientRect()])
+  .filter(([_, box]) => box.width < 40 || box.height < 40).map(([words]) => words)"""
+"""For a finger."""
+
+OVERFLOWING = """() => [...document.querySelectorAll("button, .progress span, h1, h2, output")]
+  .filter(one => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1
+    && getComputedStyle(one).textOverflow !== "ellipsis" && getComputedStyle(one).display !== "inline")
+  .map(one => one.outerHTML.slice(0, 80))"""
+"""Text that does not fit into its own box."""
+
+
 LONG = (
     "Few are left, or this ranking does not find them: none of your last 30 labels are yes. There is no estimate. " * 2
 )
@@ -87,6 +114,51 @@ def test_everything_is_in_sight_and_readable(
             assert visit.page.evaluate(OUT_OF_SIGHT) == []
             assert visit.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
             assert low_contrasts(visit) == []
+
+
+SMALLER = [
+    pytest.param(NARROW, "light", id="narrow-light"),
+    pytest.param(TABLET, "dark", id="tablet-dark"),
+    pytest.param(PHONE, "light", id="phone-light"),
+    pytest.param(NARROW, "dark", id="narrow-dark", marks=pytest.mark.exhaustive),
+    pytest.param(TABLET, "light", id="tablet-light", marks=pytest.mark.exhaustive),
+    pytest.param(PHONE, "dark", id="phone-dark", marks=pytest.mark.exhaustive),
+]
+
+
+@pytest.mark.parametrize(("size", "scheme"), SMALLER)
+def test_on_smaller_windows_everything_can_be_reached(
+    browser: Any, campaign: Campaign, tmp_path: Path, size: dict[str, int], scheme: str
+) -> None:
+    look = {"viewport": size, "color_scheme": scheme, "has_touch": size == PHONE}
+    with inspecting(browser, campaign, tmp_path, relearn_every=0, **look) as (_, visit):
+        visit.press(*"ynub")
+        visit.wait_until_saved(4)
+        visit.page.evaluate("words => { document.getElementById('progress-suggestion').textContent = words }", LONG)
+        for view in ("grid", "detail"):
+            visit.press({"grid": "g", "detail": "Enter"}[view])
+            if view == "detail":
+                visit.drawn()
+            _check_reach(visit, size)
+            for menu in visit.page.locator(".menu:visible").all():
+                menu.click()
+            _check_reach(visit, size)
+            for menu in visit.page.locator(".menu:visible").all():
+                menu.click()
+            visit.page.screenshot(path=tmp_path / f"{view}-{size['width']}-{scheme}.png")
+            assert low_contrasts(visit) == []
+        visit.page.locator("main").evaluate("main => main.scrollTo(0, 0)")
+        for label in visit.page.locator(".verdict button").all():
+            box = label.bounding_box()
+            assert box["y"] + box["height"] <= size["height"], "labels are in sight without scrolling"
+
+
+def _check_reach(visit: Visit, size: dict[str, int]) -> None:
+    assert visit.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert visit.page.evaluate(UNREACHABLE) == []
+    assert visit.page.evaluate(OVERFLOWING) == []
+    if size == PHONE:
+        assert visit.page.evaluate(TOO_SMALL) == []
 
 
 def test_the_focus_can_be_seen_and_everything_be_reached_by_tab(visit: Visit) -> None:

@@ -7,6 +7,7 @@ from uuid import uuid4
 from inspector.browser.visiting import Visit
 from inspector.running_inspector import Running
 from rarespec.labels.event import Label, LabelEvent
+from rarespec.searching.links import BY_POSITION
 
 TYPED = {"Space": " ", "→": "ArrowRight", "←": "ArrowLeft", "↑": "ArrowUp", "↓": "ArrowDown", "Esc": "Escape", "−": "-"}
 
@@ -52,7 +53,7 @@ def test_help_names_every_key(looker: Visit) -> None:
     looker.press("y")
     assert looker.log.events() == []
     written = looker.page.locator("#help-keys kbd").all_text_contents()
-    for key in [*"ynubjkzoewlgcrmi0?+-", "⇧L", "Space", "Enter", "Esc", "Ctrl+Z"]:
+    for key in [*"ynubjkzoewlgcrmi0?+-af/", "⇧L", "Space", "Enter", "Esc", "Ctrl+Z"]:
         assert TYPED.get(key, key) in [TYPED.get(one, one) for one in written], key
     looker.press("Escape")
     looker.see("#help").to_be_hidden()
@@ -62,7 +63,8 @@ def test_help_names_every_key(looker: Visit) -> None:
 def test_every_key_has_a_button(looker: Visit) -> None:
     actions = looker.page.evaluate("async () => (await import('/static/keys.js')).KEYS.map(one => one.action)")
     buttons = looker.page.locator("[data-action]").evaluate_all("all => all.map(one => one.dataset.action)")
-    assert set(actions) - set(buttons) == {"up", "down", "comment"}  # cards and the field itself are for the mouse
+    for_the_mouse = {"up", "down", "comment", "filter", "find-column"}  # there are cards and fields
+    assert set(actions) - set(buttons) == for_the_mouse
 
 
 def test_what_is_said_about_a_candidate(inspected: tuple[Running, Visit]) -> None:
@@ -73,7 +75,7 @@ def test_what_is_said_about_a_candidate(inspected: tuple[Running, Visit]) -> Non
     for value in (facts["class"], f"{facts['snr']:.1f}", f"{facts['ra']:.5f}", facts["nearest_known"], "Catalogue"):
         assert value in shown
     links = visit.page.locator("#object-links a")
-    assert [link.get_attribute("rel") for link in links.all()] == ["noopener noreferrer"] * 3
+    assert [link.get_attribute("rel") for link in links.all()] == ["noopener noreferrer"] * len(BY_POSITION)
     assert all(link.get_attribute("href").startswith("https://") for link in links.all())
     visit.see("#yield-words").not_to_be_empty()
     visit.see("#progress-counts").to_have_text("Inspected 0: 0 found, 0 no, 0 unsure, 0 bad data")

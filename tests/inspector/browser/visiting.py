@@ -23,6 +23,9 @@ from rarespec.labels.log import LabelLog
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 SMALL, LARGE = {"width": 1280, "height": 720}, {"width": 1920, "height": 1080}
+NARROW, TABLET, PHONE = {"width": 1024, "height": 700}, {"width": 768, "height": 1024}, {"width": 390, "height": 844}
+LOOK = ("viewport", "color_scheme", "device_scale_factor", "has_touch", "permissions")
+"""Options of the window; the others are those of the server."""
 PATIENCE_MS = 60_000
 """After which a test that waits for the page fails instead."""
 
@@ -163,7 +166,7 @@ def _listen(visit: Visit) -> None:
 @contextmanager
 def inspecting(browser: Any, campaign: Campaign, folder: Path, **options: Any) -> Iterator[tuple[Running, Visit]]:
     """A server and its visitor, whose browser must not complain about anything."""
-    look = {name: options.pop(name) for name in ("viewport", "color_scheme", "device_scale_factor") if name in options}
+    look = {name: options.pop(name) for name in LOOK if name in options}
     with running(campaign, folder / "labels.sqlite", **options) as server:
         with visiting(browser, server.port, server.secrets.token, server.log, **look) as visit:
             yield server, visit

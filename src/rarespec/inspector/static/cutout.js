@@ -48,7 +48,7 @@ export class SkyCutout {
     this.#picture = picture;
     byId("cutout-note").hidden = Boolean(picture);
     byId("cutout-note").textContent = picture ? "" : words;
-    byId("cutout-words").textContent = `${size}″ across, N up, E left. ${credit}.`;
+    byId("cutout-words").textContent = `${size}″ across, N up, E left; ${credit}`;
     const described = `Sky around ${this.#id}, ${size} arcseconds across, north up, east left`;
     this.#canvas.setAttribute("aria-label", picture ? described : words);
     byId("cutout").dataset.shown = picture ? this.#id : "";
