@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rarespec.errors import RarespecError, UsageError
-from rarespec.labels.database import COLUMNS, SCHEMA
+from rarespec.labels.database import COLUMNS, FIRST_SCHEMA, create
 from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.log import LabelLog, LabelLogError
 from rarespec.labels.merging import find_standing_labels, merge_labels

@@ -169,7 +169,7 @@ def test_a_time_of_another_zone_is_kept_in_utc(log):
 
 # --- nothing is ever changed
 
-REST = "person, at, 0, 0, 0, '' FROM events"
+REST = "person, at, 0, 0, 0, '', '', NULL FROM events"
 
 
 @pytest.mark.parametrize(

@@ -78,9 +78,9 @@ def table_of(rows: list[LabelEvent], together: Mapping[str, Merged], survey: Sur
         values = [getattr(event, name) for event in rows]
         missing = [value is None for value in values]
         table[name] = MaskedColumn([value or 0 for value in values], mask=missing, dtype=kind, description=meaning)
-    for name, values in catalogue_columns([event.spectrum for event in rows], survey).items():
-        # An expression of a spreadsheet in a catalogue is no better than one in a comment.
-        table[name] = [with_one_more(text) for text in values.tolist()] if guard and name in CLASSES else values
+    for name, known in catalogue_columns([event.spectrum for event in rows], survey).items():
+        # Read again, the apostrophes that CSV needs are taken away from every column alike.
+        table[name] = [with_one_more(text) for text in known.tolist()] if guard and name in CLASSES else known
     table["disagree"] = Column(
         [together[event.spectrum].disagree for event in rows], dtype=bool, description="Whether people disagree"
     )
