@@ -275,7 +275,7 @@ def test_labels_of_a_newer_version_are_left_alone(path):
         log.append(label())
         log._connection.execute("PRAGMA user_version = 7")
     for read_only in (False, True):
-        with pytest.raises(UsageError, match="format 7; this rarespec reads 1, use a newer one"):
+        with pytest.raises(UsageError, match="format 7; this rarespec reads 2, use a newer one"):
             LabelLog(path, read_only)
 
 

@@ -116,9 +116,11 @@ def labels_in(path: Path, person: str | None) -> LabelTable:
     lower = [name.lower() for name in text.names]
     _check_names(path, text, lower)
     # Only files of ours have event ids, and in these \uXXXX stands for what the format cannot hold.
-    read = unescape_text if "event_id" in lower else str
+    is_ours = "event_id" in lower
+    read = unescape_text if is_ours else str
     rows = [{name.lower(): read(value) for name, value in row.items()} for row in text.rows]
-    unread = [name for name in text.names if name and name.lower() not in ORDER]
+    known = ORDER if is_ours else [name for name in ORDER if name not in FROM_CATALOGUE]
+    unread = [name for name in text.names if name and name.lower() not in known]
     left_out = [f"{path}: ignoring columns that are not labels: {', '.join(unread)}"] if unread else []
     return labels_of(path, rows, lambda row: _event(row, person), left_out)
 
