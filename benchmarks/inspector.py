@@ -82,7 +82,7 @@ class Pressed(NamedTuple):
 @contextmanager
 def inspector(survey: Survey, known: list[str], log: Path) -> Iterator[str]:
     """The address of `rarespec inspect` in a process of its own."""
-    command = [sys.executable, "-m", "rarespec", "inspect", str(survey.path), "--no-browser", "--labels", str(log)]
+    command = [sys.executable, "-m", "rarespec", "inspect", str(survey.path), "--no-browser", "--log", str(log)]
     given = [word for id in known for word in ("--known", id)]
     process = subprocess.Popen([*command, *given], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None

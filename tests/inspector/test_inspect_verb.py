@@ -45,7 +45,7 @@ def test_a_start_that_is_refused_leaves_nothing_behind(
 ) -> None:
     folder = tmp_path / "labels"
     folder.mkdir()
-    result = inspect(survey, "--labels", str(folder / "a.sqlite"), *arguments)
+    result = inspect(survey, "--log", str(folder / "a.sqlite"), *arguments)
     assert result.exit_code == 2 and told in result.output, result.output
     assert list(folder.iterdir()) == []
 
@@ -53,7 +53,7 @@ def test_a_start_that_is_refused_leaves_nothing_behind(
 def test_a_place_where_no_label_can_be_kept_is_told_before_the_search(survey: Survey, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no database, but long enough to be taken for one, by its name alone\n" * 9)
     for place, told in (("none/a.sqlite", "does not exist; create it first"), ("notes.txt", "not a label log")):
-        result = inspect(survey, "--known", "no-such-id", "--labels", str(tmp_path / place))
+        result = inspect(survey, "--known", "no-such-id", "--log", str(tmp_path / place))
         assert result.exit_code == 2 and told in result.output, result.output
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
@@ -61,7 +61,7 @@ def test_a_place_where_no_label_can_be_kept_is_told_before_the_search(survey: Su
 def test_a_blind_campaign_stays_blind_until_it_is_told_otherwise(
     survey: Survey, tmp_path: Path, served: list[tuple[Any, ...]]
 ) -> None:
-    labels = ("--labels", str(tmp_path / "a.sqlite"))
+    labels = ("--log", str(tmp_path / "a.sqlite"))
     steps = [
         (("--known", "s000,s001,s002", *QUICK, "--blind"), True),
         (("--person", "Bob"), True),
@@ -85,6 +85,6 @@ def test_blind_the_terminal_counts_ones_own_labels_alone(
     with LabelLog(tmp_path / "a.sqlite") as log:
         for person, id in (("Ada", "s012"), ("Bob", "s013"), ("Bob", "s014")):
             log.append(LabelEvent(new_event_id(), id, Label.YES, person=person))
-    labels = ("--known", "s000,s001,s002", "--labels", str(tmp_path / "a.sqlite"), *QUICK)
+    labels = ("--known", "s000,s001,s002", "--log", str(tmp_path / "a.sqlite"), *QUICK)
     assert "already there: 3 yes" in inspect(survey, *labels).output
     assert "already there: 1 yes" in inspect(survey, *labels, "--blind").output

@@ -65,7 +65,7 @@ def said_in(path: Path) -> list[tuple[str, str, str]]:
 
 
 def test_the_page_is_served_until_it_is_closed(ranking: Ranking, labels: Path) -> None:
-    with ranking.inspect("Ada", labels=labels, **AWAY) as page:
+    with ranking.inspect("Ada", log=labels, **AWAY) as page:
         assert page.is_open and page.url in repr(page)
         assert f"labelling as Ada; labels are saved in {labels}" in repr(page)
         listed = visit(page).get("/api/candidates").json["candidates"]
@@ -81,7 +81,7 @@ def test_the_page_is_served_until_it_is_closed(ranking: Ranking, labels: Path) -
 
 def test_in_a_running_event_loop_it_does_not_wait(ranking: Ranking, labels: Path) -> None:
     async def cell() -> InspectionPage:
-        page = ranking.inspect("Ada", labels=labels, open_browser=False)
+        page = ranking.inspect("Ada", log=labels, open_browser=False)
         assert isinstance(page, InspectionPage)
         label_first(page)  # without giving the loop a turn: the page does not need it
         return page
@@ -94,25 +94,25 @@ def test_in_a_running_event_loop_it_does_not_wait(ranking: Ranking, labels: Path
 
 
 def test_labels_that_are_there_count_and_are_told(ranking: Ranking, labels: Path) -> None:
-    with ranking.inspect("Ada", labels=labels, **AWAY) as page:
+    with ranking.inspect("Ada", log=labels, **AWAY) as page:
         first = label_first(page)
-    with ranking.inspect("Bob", labels=labels, **AWAY) as page:
+    with ranking.inspect("Bob", log=labels, **AWAY) as page:
         assert "already there: 1 yes" in repr(page)
         assert page.campaign.revision == 1 and first not in page.campaign.ranking.table["id"].tolist()
-    with ranking.inspect("Bob", labels=labels, blind=True, **AWAY) as page:
+    with ranking.inspect("Bob", log=labels, blind=True, **AWAY) as page:
         assert "blind: " in repr(page) and "already there" not in repr(page)
         assert page.campaign.revision == 0
 
 
 def test_the_command_can_continue_it(ranking: Ranking, labels: Path) -> None:
-    ranking.inspect(labels=labels, blind=True, **AWAY).close()
+    ranking.inspect(log=labels, blind=True, **AWAY).close()
     start = CampaignStart.read(labels.with_name("a.sqlite.campaign.json"))
     assert start.blind and start.request.known == ranking.rows.known_ids and start.request.top == ranking.request.top
 
 
 def test_known_spectra_from_elsewhere_are_inspected_too(survey: Survey, labels: Path) -> None:
     ranking = ranking_of(survey, known=spectra_with_bands(3))
-    with ranking.inspect(labels=labels, **AWAY) as page:
+    with ranking.inspect(log=labels, **AWAY) as page:
         assert page.campaign.ranking.table["id"].tolist() == ranking.table["id"].tolist()
         assert "could not be saved" in repr(page) and "give their files instead" in repr(page)
         label_first(page)
@@ -123,7 +123,7 @@ def test_the_browser_gets_an_address_that_opens_once(
 ) -> None:
     opened: Queue[str] = Queue()
     monkeypatch.setattr("webbrowser.open", opened.put)
-    with ranking.inspect(labels=labels, block=False) as page:
+    with ranking.inspect(log=labels, block=False) as page:
         url = opened.get(timeout=PATIENCE)
         assert url.partition("=")[0] == page.url.partition("=")[0] and url != page.url
 
@@ -138,13 +138,13 @@ def test_what_is_refused_leaves_nothing_open(ranking: Ranking, labels: Path, mon
     with listening(0) as other:
         port = other.getsockname()[1]
         with pytest.raises(UsageError, match=f"port {port}: "):
-            ranking.inspect(labels=labels, port=port, **AWAY)
+            ranking.inspect(log=labels, port=port, **AWAY)
     with pytest.raises(UsageError, match="does not exist; create it first"):
-        ranking.inspect(labels=labels / "none" / "a.sqlite", **AWAY)
+        ranking.inspect(log=labels / "none" / "a.sqlite", **AWAY)
     assert not labels.exists()
     monkeypatch.setattr("rarespec.inspector.page.keep_start", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        ranking.inspect(labels=labels, port=port, **AWAY)
+        ranking.inspect(log=labels, port=port, **AWAY)
     listening(port).close()
 
 
@@ -154,7 +154,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import rarespec
 from search_rankings import ranking_of
-found = ranking_of(rarespec.Survey.open(sys.argv[2])).inspect("Ada", open_browser=False, labels=sys.argv[3])
+found = ranking_of(rarespec.Survey.open(sys.argv[2])).inspect("Ada", open_browser=False, log=sys.argv[3])
 print("went on with", found)
 """
 

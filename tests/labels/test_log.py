@@ -169,7 +169,7 @@ def test_a_time_of_another_zone_is_kept_in_utc(log):
 
 # --- nothing is ever changed
 
-REST = "person, at, 0, 0, 0, '' FROM events"
+REST = "person, at, 0, 0, 0, '', '', NULL FROM events"
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_labels_of_a_newer_version_are_left_alone(path):
         log.append(label())
         log._connection.execute("PRAGMA user_version = 7")
     for read_only in (False, True):
-        with pytest.raises(UsageError, match="format 7; this rarespec reads 1, use a newer one"):
+        with pytest.raises(UsageError, match="format 7; this rarespec reads 2, use a newer one"):
             LabelLog(path, read_only)
 
 

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from rarespec.labels.merging import ChosenLabels, Merged
     from rarespec.survey import Survey
 
+HEADINGS = ("id", "who", "label", "when (UTC)", "tags", "comment", "disagreement")
+SPARE = ("when (UTC)", "comment")
+"""What a narrow terminal leaves out."""
+
 
 @report_failures
 def command(
@@ -191,23 +195,18 @@ def show(place: Path, chosen: ChosenLabels, only: str | None = None, tag: str | 
         what = " and ".join(filter(None, asked))
         out.print(f"{place}: no spectrum {what}" if what else f"{place}: no labels yet", soft_wrap=True)
         return
-    rows = (
-        (
-            event.spectrum,
-            event.person,
-            str(event.label),
-            f"{event.at[:10]} {event.at[11:16]}",
-            ", ".join(event.tags),
-            event.comment,
-            _dispute(together[event.spectrum]),
-        )
-        for event in labels
-    )
-    headings = ("id", "who", "label", "when (UTC)", "tags", "comment", "disagreement")
-    print_rows(out, headings, rows, spare=("when (UTC)", "comment"))
+    tags = chosen.count_tags()
+    headings = tuple(name for name in HEADINGS if tags or name != "tags")
+    print_rows(out, headings, (_cells(event, together, bool(tags)) for event in labels), spare=SPARE)
     out.print(_summary(labels, together), soft_wrap=True)
-    if tags := chosen.count_tags():
+    if tags:
         out.print("tags: " + ", ".join(f"{count} {name}" for name, count in tags.most_common()), soft_wrap=True)
+
+
+def _cells(event: LabelEvent, together: dict[str, Merged], has_tags: bool) -> list[str]:
+    when, tags = f"{event.at[:10]} {event.at[11:16]}", [", ".join(event.tags)] if has_tags else []
+    first = [event.spectrum, event.person, str(event.label), when]
+    return [*first, *tags, event.comment, _dispute(together[event.spectrum])]
 
 
 def _dispute(said: Merged) -> str:

@@ -127,7 +127,7 @@ function written(at) {
 
 /** "ada ✓ yes [dC] “C₂ bands”, li ✗ no" */
 export function opinions(labels, remarks = {}, tags = {}) {
-  const tagged = (person) => (tags[person]?.length ? ` [${tags[person].join(", ")}]` : "");
+  const tagged = (person) => (Object.hasOwn(tags, person) ? ` [${tags[person].join(", ")}]` : "");
   const remark = (person) => (remarks[person] ? ` “${remarks[person]}”` : "");
   const said = ([person, label]) => `${person} ${SIGNS[label] ?? "•"} ${wordOf(label)}${tagged(person)}${remark(person)}`;
   return Object.entries(labels).map(said).join(", ");

@@ -78,9 +78,9 @@ def table_of(rows: list[LabelEvent], together: Mapping[str, Merged], survey: Sur
         values = [getattr(event, name) for event in rows]
         missing = [value is None for value in values]
         table[name] = MaskedColumn([value or 0 for value in values], mask=missing, dtype=kind, description=meaning)
-    for name, values in catalogue_columns([event.spectrum for event in rows], survey).items():
-        # An expression of a spreadsheet in a catalogue is no better than one in a comment.
-        table[name] = [with_one_more(text) for text in values.tolist()] if guard and name in CLASSES else values
+    for name, known in catalogue_columns([event.spectrum for event in rows], survey).items():
+        # Read again, the apostrophes that CSV needs are taken away from every column alike.
+        table[name] = [with_one_more(text) for text in known.tolist()] if guard and name in CLASSES else known
     table["disagree"] = Column(
         [together[event.spectrum].disagree for event in rows], dtype=bool, description="Whether people disagree"
     )
@@ -116,9 +116,11 @@ def labels_in(path: Path, person: str | None) -> LabelTable:
     lower = [name.lower() for name in text.names]
     _check_names(path, text, lower)
     # Only files of ours have event ids, and in these \uXXXX stands for what the format cannot hold.
-    read = unescape_text if "event_id" in lower else str
+    is_ours = "event_id" in lower
+    read = unescape_text if is_ours else str
     rows = [{name.lower(): read(value) for name, value in row.items()} for row in text.rows]
-    unread = [name for name in text.names if name and name.lower() not in ORDER]
+    known = ORDER if is_ours else [name for name in ORDER if name not in FROM_CATALOGUE]
+    unread = [name for name in text.names if name and name.lower() not in known]
     left_out = [f"{path}: ignoring columns that are not labels: {', '.join(unread)}"] if unread else []
     return labels_of(path, rows, lambda row: _event(row, person), left_out)
 
