@@ -109,7 +109,8 @@ class Running:
     def state(self) -> tuple[Any, ...]:
         """Whatever a request may change."""
         listing = self.inspection.listing
-        return self.log.events(), listing.revision, listing.order, self.inspection.campaign.revision
+        redshifts = self.inspection.redshifts.current()
+        return self.log.events(), redshifts, listing.revision, listing.order, self.inspection.campaign.revision
 
 
 def exchanged(connection: socket.socket, call: Call | bytes) -> Answer:

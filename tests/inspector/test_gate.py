@@ -18,7 +18,8 @@ Fault = Callable[[Running, Call], Call]
 
 READ = ("/", "/api/session", "/api/candidates?start=0&n=5", "/api/spectrum?id=s012", "/api/thumbnails?id=s012")
 READ += ("/api/wavelength", "/api/yield", "/api/progress", "/api/disagreements", "/static/api.js")
-CHANGE = ("/api/labels", "/api/undo", "/api/relearn", "/api/order")
+READ += ("/api/overlay?id=s012", "/api/overlay?template=dC", "/api/same-object?id=s012")
+CHANGE = ("/api/labels", "/api/undo", "/api/relearn", "/api/order", "/api/redshift")
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +138,7 @@ def body_for(server: Running, target: str) -> object:
         "/api/undo": {"event_id": label["event_id"], "undoes": None},
         "/api/relearn": {},
         "/api/order": {"order": order},
+        "/api/redshift": {"id": "s013", "z": 0.1},
     }[target]
 
 
