@@ -6,10 +6,16 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+import typer
+from astropy.table import Table
+from typer.testing import CliRunner
 
+from conftest import SMALL_GRID, make_spectra
+from rarespec.cli import labels
 from rarespec.errors import LabelLogError, UsageError
 from rarespec.labels.log import LabelLog
 from rarespec.labels.redshifts import RedshiftLog, redshift_table, redshifts_beside
+from rarespec.survey import Survey
 
 
 def test_the_last_value_of_each_person_counts(tmp_path: Path) -> None:
@@ -68,3 +74,17 @@ def test_they_are_kept_beside_the_labels() -> None:
     assert redshifts_beside("x/dr17.survey.labels.sqlite") == Path("x/dr17.survey.redshifts.sqlite")
     assert redshifts_beside("dz.sqlite") == Path("dz.redshifts.sqlite")
     assert redshifts_beside("dz") == Path("dz.redshifts.sqlite")
+
+
+def test_the_labels_verb_writes_them_as_a_table(tmp_path: Path) -> None:
+    survey = Survey.create(tmp_path / "a.survey", SMALL_GRID)
+    survey.append(make_spectra(2, SMALL_GRID))
+    with RedshiftLog(tmp_path / "a.survey.redshifts.sqlite") as log:
+        log.set("s00000", 0.25, "Ada")
+    app = typer.Typer()
+    app.command()(labels.command)
+    result = CliRunner().invoke(app, [str(survey.path), "--redshifts", str(tmp_path / "z.csv")])
+    assert result.exit_code == 0, result.output
+    assert "1 redshift written to" in result.output
+    table = Table.read(tmp_path / "z.csv", comment="#")
+    assert table.colnames == ["id", "z", "who", "when"] and (table["id"][0], table["z"][0]) == ("s00000", 0.25)

@@ -25,6 +25,9 @@ def command(
     export: Annotated[Path | None, typer.Option(help="Write the current labels to a .csv or .ecsv table.")] = None,
     import_: Annotated[Path | None, typer.Option("--import", help="Add the labels of a .csv or .ecsv table.")] = None,
     merge: Annotated[Path | None, typer.Option(help="Add all labels of another label log.")] = None,
+    redshifts: Annotated[
+        Path | None, typer.Option(help="Write the redshifts that people set to a table, for example .csv.")
+    ] = None,
     form: Annotated[str, typer.Option("--format", help="Table columns: rarespec or prospect.")] = "rarespec",
     rule: Annotated[
         str, typer.Option(help="How to combine labels: majority, latest, unanimous or any_yes.")
@@ -54,9 +57,11 @@ def command(
     events = _events(place)
     if export is not None:
         _export(export, events, form, rule, only, opened)
+    if redshifts is not None:
+        _export_redshifts(redshifts, place)
     if as_json:
         say_json(_as_json(place, events, rule, only))
-    elif not (export or import_ or merge):
+    elif not (export or import_ or merge or redshifts):
         show(place, events, rule, only)
     if not complete:
         raise typer.Exit(Exit.DEFECTS)
@@ -144,6 +149,16 @@ def _export(path: Path, events: Events, form: str, rule: str, only: str | None, 
     for warning in found:
         say(str(warning.message), err=True)
     say(f"{_count(n_rows, 'label')} written to {path}", err=True)
+
+
+def _export_redshifts(path: Path, labels: Path) -> None:
+    from rarespec._version import __version__
+    from rarespec.labels.redshifts import redshift_table, redshifts_beside
+    from rarespec.searching.export import write_table
+
+    table = redshift_table(redshifts_beside(labels))
+    write_table(table, path, {"what": "redshifts set by hand", "rarespec": __version__})
+    say(f"{_count(len(table), 'redshift')} written to {path}", err=True)
 
 
 def _choose_labels(events: Events, rule: str, only: str | None) -> tuple[list[LabelEvent], dict[str, Merged]]:
