@@ -138,7 +138,8 @@ class Running:
         """Whatever a request may change."""
         listing = self.inspection.listing
         here = self.inspection.whereabouts and self.inspection.whereabouts.here
-        return self.log.events(), listing.revision, listing.order, self.inspection.campaign.revision, here
+        redshifts, revision = self.inspection.redshifts.current(), self.inspection.campaign.revision
+        return self.log.events(), redshifts, listing.revision, listing.order, revision, here
 
 
 class Noting:

@@ -196,6 +196,7 @@ def body_for(server: Running, target: str) -> object:
         "/api/relearn": {},
         "/api/order": {"order": order},
         "/api/place": {"id": "s013"},
+        "/api/redshift": {"id": "s013", "z": 0.1},
     }.get(target, {})
 
 

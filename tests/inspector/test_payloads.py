@@ -15,11 +15,12 @@ import pytest
 
 from inspector.running_inspector import Running, campaign_of, label_of, running
 from rarespec.features import PaperFeatures
+from rarespec.inspector.lines import MORE_IN_AIR, PRESETS
 from rarespec.inspector.listing import table_rows
 from rarespec.inspector.spectrum_payload import POINTS, depths, thumbnails_of
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.event import Label, LabelEvent
-from rarespec.searching.explain.portrait import portraits_of
+from rarespec.searching.explain.portrait import names_in, portraits_of
 from rarespec.searching.explain.spectral_features import SpectralFeature, list_spectral_features
 from rarespec.spectrum import Spectrum
 from rarespec.storage.text import as_json
@@ -60,7 +61,11 @@ def test_session(server: Running, survey: Survey) -> None:
     assert [line for line in told["problems"] if "narrower than 3 pixels" not in line] == []  # a coarse grid
     assert told["species"][-1] == {"name": "<b>mine</b>", "lines": [{"wavelength": 5000.0, "side": 0}], "own": True}
     n_lines = sum(len(one["lines"]) for one in told["species"])
-    assert n_lines == len(list_spectral_features()) + 1
+    assert n_lines == len(list_spectral_features()) + sum(len(where) for _, _, where in MORE_IN_AIR) + 1
+    assert told["telling_species"] == ["C₂"] and told["redshifts"] == {} and "dC" in told["templates"]
+    names = {one["name"] for one in told["species"]}
+    assert [one["name"] for one in told["presets"]] == list(PRESETS)
+    assert all(set(one["species"]) <= names for one in told["presets"])
     assert {one["name"] for one in told["sky"]} == {"sky", "O₂"}
 
 
@@ -143,7 +148,10 @@ def test_a_spectrum_is_that_of_the_report(server: Running, survey: Survey) -> No
         assert [band["first"] for band in header["bands"]] == [band.start for band in portrait.bands]
         assert [band["share"] for band in header["bands"]] == [band.share for band in portrait.bands]
         assert header["facts"]["rank"] == portrait.facts["rank"] and header["why_no_contribution"] is None
-        assert header["facts"]["survey"] == one.catalogue["survey"]
+        assert header["facts"]["survey"] == one.catalogue["survey"] and header["flux_unit"] == "unit not known"
+        assert [band["names"] for band in header["bands"]] == [
+            names_in(band, portrait.marks) for band in portrait.bands
+        ]
 
 
 def test_a_spectrum_that_is_not_listed(server: Running, survey: Survey) -> None:
@@ -164,6 +172,15 @@ def test_known_examples_from_elsewhere_are_drawn(survey: Survey, tmp_path: Path)
             assert header["known_id"].startswith("elsewhere") and header["known_note"] == portrait.known_note
             assert portrait.known is not None
             assert np.allclose(curves["known"], portrait.known, rtol=1e-5, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["SDSS", "DESI", "LAMOST", "other"])
+def test_the_unit_of_the_flux_is_that_of_the_survey(tmp_path: Path, name: str) -> None:
+    survey = survey_with_bands(tmp_path / "a.survey", survey=[name] * 200)
+    with running(campaign_of(survey), tmp_path / "labels.sqlite") as server:
+        told = spectrum(server, "s012")[0]["flux_unit"]
+    units = {"LAMOST": "relative", "other": "unit not known"}
+    assert told == units.get(name, "10⁻¹⁷ erg s⁻¹ cm⁻² Å⁻¹")
 
 
 def test_yield(server: Running) -> None:

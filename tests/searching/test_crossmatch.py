@@ -108,3 +108,14 @@ def test_words_are_no_position_and_metres_no_unit():
     assert np.isnan(degrees_of(["here", "", "1:2:3:4", "12 99 00"], in_hours=True)[:3]).all()
     with pytest.raises(DefectError, match="'m'"):
         degrees_of([1.0], "m")
+
+
+def test_all_spectra_around_a_position_are_found_nearest_first() -> None:
+    ra = np.array([0.0, 359.9999, 0.0002, 10.0, np.nan, 0.001])
+    sky = Sky(ra, np.array([0.0, 0.0, 0.0, 0.0, 0.0, 89.0]))
+    rows, arcsec = sky.within(0.0, 0.0, 2.0)
+    assert rows.tolist() == [0, 1, 2]
+    np.testing.assert_allclose(arcsec, [0, 0.36, 0.72], atol=1e-6)
+    assert sky.within(0.0, 0.0, 0.5)[0].tolist() == [0, 1]
+    assert sky.within(180.0, 0.0, 2.0)[0].tolist() == []
+    assert Sky(np.full(2, np.nan), np.full(2, np.nan)).within(0.0, 0.0, 2.0)[0].tolist() == []

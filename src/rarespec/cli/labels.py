@@ -34,6 +34,9 @@ def command(
     ] = None,
     import_: Annotated[Path | None, typer.Option("--import", help="Add the labels of such a table.")] = None,
     merge: Annotated[Path | None, typer.Option(help="Add all labels of another label log.")] = None,
+    redshifts: Annotated[
+        Path | None, typer.Option(help="Write the redshifts that people set to a table, for example .csv.")
+    ] = None,
     form: Annotated[str, typer.Option("--format", help="Table columns: rarespec or prospect.")] = "rarespec",
     rule: Annotated[
         str, typer.Option(help="How to combine labels: majority, latest, unanimous or any_yes.")
@@ -73,12 +76,14 @@ def command(
         with _telling_warnings():
             n_rows = write_labels(export, events, form, rule, wanted, opened, tag)
         say(f"{_count(n_rows, 'label')} written to {export}", err=True)
+    if redshifts is not None:
+        _export_redshifts(redshifts, place)
     if send:
         with _telling_warnings():
             say(f"sent to {', '.join(_send(chosen, opened, place, rule, wanted, tag))}", err=True)
     if as_json:
         say_json(_as_json(survey, place, chosen, rule))
-    elif not (export or import_ or merge or send):
+    elif not (export or import_ or merge or redshifts or send):
         show(place, chosen, only, tag)
         _say_other_kinds(survey, place)
     if not complete:
@@ -184,6 +189,16 @@ def _labels_of(table: Path, form: str, person: str | None, survey: Survey) -> tu
 def _strangers(events: list[LabelEvent], survey: Survey) -> list[str]:
     ids = list(dict.fromkeys(event.spectrum for event in events))
     return [id for id, row in zip(ids, survey.rows_of(ids), strict=True) if row < 0]
+
+
+def _export_redshifts(path: Path, labels: Path) -> None:
+    from rarespec._version import __version__
+    from rarespec.labels.redshifts import redshift_table, redshifts_beside
+    from rarespec.searching.export import write_table
+
+    table = redshift_table(redshifts_beside(labels))
+    write_table(table, path, {"what": "redshifts set by hand", "rarespec": __version__})
+    say(f"{_count(len(table), 'redshift')} written to {path}", err=True)
 
 
 def show(place: Path, chosen: ChosenLabels, only: str | None = None, tag: str | None = None) -> None:

@@ -13,8 +13,8 @@ from rarespec.survey import Survey
 
 ARCSEC = 2.0
 """Spectra within this distance are taken for those of one object."""
-MOST = 12
-"""Others that are told; their number is always told."""
+MOST = 6
+"""Others that are drawn, for which there are colours; how many there are is always told."""
 OBJECT_COLUMNS = ("sdss_id", "targetid", "source_id", "gaia_source_id", "catalogid", "thing_id")
 """Columns in which surveys write which object a spectrum is of, in upper or lower case."""
 NOT_AN_OBJECT = {"", "0", "-1", "-9999", "nan", "none", "--"}

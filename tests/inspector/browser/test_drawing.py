@@ -10,6 +10,7 @@ import pytest
 
 from inspector.browser.visiting import Visit, inspecting
 from inspector.running_inspector import Running
+from rarespec.inspector.lines import PRESETS
 from rarespec.labels.campaign import Campaign
 
 HATCHED = """(canvas, ranges) => {
@@ -31,6 +32,7 @@ WORDS_OF_KEYS = {
     "o": "with the known",
     "e": "with errors",
     "w": "with the contribution",
+    "v": "with the residual",
     "l": "with lines",
 }
 
@@ -99,27 +101,11 @@ def test_the_readout_follows_the_mouse(looked_at: tuple[Running, Visit]) -> None
     assert abs(read[1] - wavelength[-1]) < 2 * step
 
 
-def test_lines_move_with_a_redshift_by_hand_which_is_forgotten(looker: Visit) -> None:
-    looker.open_detail()
-    field = looker.page.locator("#redshift")
-    catalogue, before = field.input_value(), looker.picture()
-    field.fill("0.1")
-    looker.press("Enter")
-    assert looker.picture() != before
-    assert looker.described().endswith("at redshift 0.1")
-    field.fill("no number")
-    looker.see("#redshift").to_have_attribute("aria-invalid", "true")
-    looker.press("Escape")
-    looker.press("j", "k")
-    looker.drawn()
-    looker.see("#redshift").to_have_value(catalogue)
-    assert looker.picture() == before
-
-
 def test_species_are_chosen_in_a_dialog(looker: Visit) -> None:
     looker.open_detail()
     before = looker.picture()
     looker.press("Shift+L")
+    assert looker.page.locator("#species label:has(input:checked)").all_text_contents() == ["C₂"], "as the known show"
     looker.page.click("#species-none")
     assert looker.page.locator("#species input:checked").count() == 0
     looker.press("y")  # a dialog takes the keys
@@ -127,9 +113,59 @@ def test_species_are_chosen_in_a_dialog(looker: Visit) -> None:
     assert looker.picture() != before
     looker.press("Shift+L")
     looker.page.click("#species-all")
+    assert looker.page.locator("#species input:not(:checked)").count() == 0
+    looker.page.click("#species-known")
     looker.press("Escape")
     assert looker.picture() == before
     assert looker.log.events() == []
+
+
+def test_a_choice_of_species_wins_and_is_kept(visit: Visit) -> None:
+    def checked() -> set[str]:
+        return set(visit.page.locator("#species label:has(input:checked)").all_text_contents())
+
+    visit.open_detail()
+    visit.press("Shift+L")
+    visit.page.get_by_role("button", name="Quasar", exact=True).click()
+    assert checked() == set(PRESETS["Quasar"])
+    visit.page.get_by_role("checkbox", name="TiO").check()
+    visit.press("Escape")
+    visit.reload()
+    visit.press("Shift+L")
+    assert checked() == {*PRESETS["Quasar"], "TiO"}
+    visit.page.click("#species-known")
+    visit.reload()
+    visit.press("Shift+L")
+    assert checked() == {"C₂"}
+
+
+KEY_COLOURS = """() => Object.fromEntries([...document.querySelectorAll("#legend canvas")].map(canvas => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const pixels = Array.from({ length: data.length / 4 }, (_, i) => [...data.slice(4 * i, 4 * i + 4)]);
+  const strongest = pixels.sort((a, b) => b[3] - a[3])[0];
+  return [canvas.parentElement.textContent.trim(), strongest];
+}))"""
+"""Words of an entry -> [red, green, blue, opacity] of its sample."""
+
+
+def looks_like(colour: list[int], wanted: list[int]) -> bool:
+    """Thin lines are blended with nothing, and a canvas rounds that."""
+    return max(abs(a - b) for a, b in zip(colour, wanted, strict=True)) < 4
+
+
+def test_each_entry_of_the_legend_is_drawn_as_what_it_stands_for(looked_at: tuple[Running, Visit]) -> None:
+    server, visit = looked_at
+    visit.open_detail()
+    first = server.inspection.listing.facts[visit.selected]["nearest_known"]
+    colours = visit.page.evaluate(KEY_COLOURS)
+    flux, raw, error, known = (colours[words] for words in ("flux, σ 2 px", "raw flux", "± 1σ", f"known {first}"))
+    assert looks_like(flux[:3], [0x1A, 0x1F, 0x26]) and looks_like(known[:3], [0xA3, 0x4A, 0x06])
+    assert looks_like(raw[:3], [0xB4, 0xBC, 0xC6]) and looks_like(error, [11, 92, 173, 56])
+    visit.press("-", "-")
+    assert "raw flux" not in visit.text("#legend") and visit.text("#legend").startswith(" flux ")
+    visit.press("+", "+", "v")
+    assert looks_like(visit.page.evaluate(KEY_COLOURS)["residual"][:3], [0x0B, 0x6B, 0x3C])
+    visit.press("v")
 
 
 RANGE = """async () => {

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
+from xml.etree import ElementTree
 
 import pytest
 
@@ -37,6 +39,7 @@ def hostile(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     folder = tmp_path_factory.mktemp("hostile")
     columns = ("class", "subclass", "header", *NAMES_OF_COLUMNS)
     texts: dict[str, list[Any]] = dict.fromkeys(columns, (PAYLOADS * 2)[:N])
+    texts |= {"ra": [150.0] * N, "dec": [2.0] * N}  # all of one object
     texts["id"] = [*PAYLOADS, *(f"plain{i}" for i in range(N - len(PAYLOADS)))]
     campaign = campaign_of(survey_with_bands(folder / "<img src=x onerror=alert(1)>.survey", **texts), top=N - 4)
     lines = [SpectralFeature(text, 4000.0 + 40 * i, 0) for i, text in enumerate(PAYLOADS)]
@@ -102,6 +105,29 @@ def test_nor_does_one_in_dialogs(hostile: tuple[Running, Visit]) -> None:
         if key != "?":
             assert all(text in visit.text(place) for text in PAYLOADS)
         visit.press("Escape")
+
+
+def test_nor_does_one_that_is_drawn_with_others_or_saved(hostile: tuple[Running, Visit], tmp_path: Path) -> None:
+    _, visit = hostile
+    visit.press("g", *["PageUp"] * 4)
+    visit.open_detail()
+    assert visit.page.locator("#overlay option").all_text_contents()[1:5] == PAYLOADS[:4]
+    visit.press("p", "q")
+    visit.see("#legend").to_contain_text(f"known {PAYLOADS[0]}")
+    visit.see("#same-object").to_contain_text(f"Same object: {N - 1} other spectra")
+    assert "with 6 other spectra of the same object" in visit.described()
+    assert visit.page.evaluate(FOREIGN) == []
+    visit.press("Shift+S")
+    with visit.page.expect_download() as started:
+        visit.page.click("[data-save=svg]")
+    name = started.value.suggested_filename
+    assert name.isascii() and not set(name) & set("<>/\\ '\"")
+    started.value.save_as(tmp_path / "saved.svg")
+    saved = ElementTree.parse(tmp_path / "saved.svg").getroot()
+    assert {one.tag.rpartition("}")[2] for one in saved.iter()} == {"svg", "rect", "path", "clipPath", "text"}
+    assert not any(attribute.startswith("on") for one in saved.iter() for attribute in one.attrib)
+    visit.press("q", "Shift+P")
+    assert visit.page.evaluate(FOREIGN) == []
 
 
 @SOME_OR_ALL

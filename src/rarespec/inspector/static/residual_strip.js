@@ -22,7 +22,7 @@ export function drawResidual(frame, residual, showErrors) {
 export function drawResidualAxis(strip) {
   const { context, left, top, bottom, y, colours } = strip;
   Object.assign(context, { font: "11px system-ui, sans-serif", textAlign: "right", fillStyle: colours.faint });
-  for (const tick of ticks(y.value(bottom), y.value(top), 3)) {
+  for (const tick of ticks(y.value(bottom), y.value(top), 5)) {
     const place = y(tick) + 4;
     if (place > top + 8 && place < bottom) context.fillText(written(tick), left - 6, place);
   }

@@ -4,8 +4,6 @@ import * as api from "./api.js";
 import { laidOver, loaded } from "./overlays.js";
 import { byId, element, number } from "./text.js";
 
-export const MOST_DRAWN = 6;
-
 export class SameObject {
   #id = null; // of the spectrum in front
   #answer = null; // of the server, or the words that say why there is none
@@ -40,7 +38,7 @@ export class SameObject {
     const { others, n, note, within } = this.#answer;
     if (note) return [`Cannot look for other spectra of this object: ${note}.`];
     if (!n) return [`No other spectrum of this object in the survey (within ${within}″).`];
-    const rows = others.map((one, i) => element("span", [...(i < MOST_DRAWN ? [key(i), " "] : []), wordsOf(one)]));
+    const rows = others.map((one, i) => element("span", [key(i), ` ${wordsOf(one)}`]));
     const more = n > others.length ? [`and ${n - others.length} more`] : [];
     return [element("span", `Same object: ${n} other ${n === 1 ? "spectrum" : "spectra"}`), ...rows, ...more];
   }
@@ -52,8 +50,7 @@ export class SameObject {
     const answer = await answered(id);
     if (this.#id !== id) return;
     this.#answer = answer;
-    const drawn = (answer.others ?? []).slice(0, MOST_DRAWN);
-    const overlays = await Promise.all(drawn.map((other) => loaded("id", other.id)));
+    const overlays = await Promise.all((answer.others ?? []).map((other) => loaded("id", other.id)));
     if (this.#id !== id) return;
     this.#overlays = overlays;
     this.#onChange();

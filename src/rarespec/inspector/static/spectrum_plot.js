@@ -102,12 +102,13 @@ export class SpectrumPlot {
 
   /** From what is on the screen, with room above and below. */
   #fittingFluxes(frame) {
-    const [from, to] = shown(frame), { spectrum, showOverlay } = this.#content;
+    const [from, to] = shown(frame), { spectrum, others, showOverlay } = this.#content;
     const { object, overlay, raw } = this.#curves;
     const own = fluxRange(object.flux, raw, spectrum.sigma, [from, to])
       ?? percentiles(spectrum.flux.subarray(from, to), 0, 1) ?? [0, 1];
-    const other = (showOverlay && overlay && percentiles(overlay.subarray(from, to), 0.01, 0.99)) || own;
-    const lowest = Math.min(own[0], other[0]), highest = Math.max(own[1], other[1]);
+    const beside = [showOverlay && overlay, ...others].filter(Boolean);
+    const ranges = [own, ...beside.map((curve) => percentiles(curve.subarray(from, to), 0.01, 0.99) ?? own)];
+    const lowest = Math.min(...ranges.map(([low]) => low)), highest = Math.max(...ranges.map(([, high]) => high));
     const room = 0.06 * (highest - lowest) || Math.abs(highest) || 1;
     return [lowest - room, highest + room];
   }
