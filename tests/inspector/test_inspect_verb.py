@@ -88,3 +88,16 @@ def test_blind_the_terminal_counts_ones_own_labels_alone(
     labels = ("--known", "s000,s001,s002", "--log", str(tmp_path / "a.sqlite"), *QUICK)
     assert "already there: 3 yes" in inspect(survey, *labels).output
     assert "already there: 1 yes" in inspect(survey, *labels, "--blind").output
+
+
+def test_a_proxy_is_allowed_by_name(survey: Survey, tmp_path: Path, served: list[tuple[Any, ...]]) -> None:
+    start = ("--labels", str(tmp_path / "a.sqlite"), "--known", "s000,s001,s002", *QUICK[:-3], "--person", "Ada")
+    assert inspect(survey, *start, "--no-browser").exit_code == 0 and served[-1][9] is None
+    result = inspect(survey, *start, "--allow-host", "hub.example.org", "--base-url", "/user/ada/proxy/8931/")
+    assert result.exit_code == 0, result.output
+    assert served[-1][4] is False  # no browser on the machine behind the proxy
+    assert served[-1][9].origins == {"hub.example.org": "https://hub.example.org"}
+    assert served[-1][9].path == "/user/ada/proxy/8931/" and not served[-1][9].is_framed
+    for wrong, told in ((("--allow-host", "*"), "give one host"), (("--base-url", "/x/"), "give the host too")):
+        result = inspect(survey, *start, *wrong)
+        assert result.exit_code == 2 and told in result.output, result.output

@@ -6,9 +6,10 @@ import json
 import re
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from time import sleep
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -107,7 +108,7 @@ def test_what_jupyter_lets_through_the_gate_refuses(jupyter: Jupyter, proxied: R
     words = {"port": proxied.port, "token": secrets.token, "xsrf": secrets.xsrf, "jupyter": jupyter.port}
     reads = [proxied.get_call(path, proxied=True) for path in proxied.paths("GET") if path != "/"]
     changes = [proxied.post_call(path, {}, proxied=True) for path in proxied.paths("POST")]
-    before, n_before = proxied.state(), len(proxied.arrived)
+    before = proxied.state()[:-1]  # without the place that a page in the browser tells meanwhile
     for calls, faults in ((reads, FAULTS), (changes, FAULTS | FAULTS_IN_A_CHANGE)):
         for call in calls:
             for fault, (name, values) in faults.items():
@@ -115,9 +116,9 @@ def test_what_jupyter_lets_through_the_gate_refuses(jupyter: Jupyter, proxied: R
                 answer = through(jupyter, proxied, wrong)
                 assert 400 <= answer.status < 500, (fault, call.target, answer)
                 assert secrets.xsrf.encode() not in answer.body and secrets.token.encode() not in answer.body
-    for method in ("PUT", "DELETE", "PATCH", "OPTIONS"):
-        assert through(jupyter, proxied, replace(changes[0], method=method)).status == 405
-    assert proxied.state() == before and proxied.arrived[n_before:] == []
+    for method, call in {"PUT": changes[0], "PATCH": changes[0], "DELETE": reads[0], "OPTIONS": reads[0]}.items():
+        assert through(jupyter, proxied, replace(call, method=method)).status == 405
+    assert proxied.state()[:-1] == before
     assert through(jupyter, proxied, reads[1]).status == 200  # or all this would show nothing
 
 
@@ -141,17 +142,14 @@ def framing(visit: Visit, origin: str, source: str) -> Any:
     return visit.page.frame_locator("iframe")
 
 
-def test_a_page_of_jupyter_may_frame_it_and_no_other(
-    browser: Any, visit: Visit, jupyter: Jupyter, proxied: Running
-) -> None:
+def test_a_page_of_jupyter_may_frame_it_and_no_other(visit: Visit, jupyter: Jupyter, proxied: Running) -> None:
     source = f"{jupyter.url}proxy/{proxied.port}/"
-    frame = framing(visit, f"http://{jupyter.host}", source)
-    frame.locator("body[data-ready=true]").wait_for()
-    frame = framing(visit, f"http://127.0.0.1:{proxied.port + 1}", source)
-    with visit.page.expect_event("console", lambda said: "frame-ancestors" in said.text):
-        visit.page.reload()
-    assert frame.locator("body[data-ready]").count() == 0
+    framing(visit, f"http://{jupyter.host}", source).locator("body[data-ready=true]").wait_for()
+    framing(visit, f"http://127.0.0.1:{proxied.port + 1}", source)
+    (framed,) = visit.page.main_frame.child_frames
+    assert framed.url.startswith("chrome-error:")
     visit.complaints.clear()
+    visit.requests.clear()
 
 
 CELLS = """
@@ -180,7 +178,7 @@ def test_a_notebook_shows_the_page_and_gets_the_labels_back(
         frame.locator("body[data-ready=true]").wait_for()
         frame.locator("body").press("Enter")
         frame.locator("body").press("y")
-        frame.locator("#saved").filter(has_text="saved: yes").wait_for()
+        frame.locator("#saved").filter(has_text="saved: yes").wait_for(state="attached")
         labels = run("[tuple(row) for row in page.labels['label', 'person']]")
         assert labels["text/plain"] == "[('yes', 'Ada')]"
         used = Call("GET", source.removeprefix(BASE), (("Host", jupyter.host),))
@@ -216,8 +214,17 @@ def kernel_of(jupyter: Jupyter) -> Iterator[Callable[[str], dict[str, str]]]:
         return shown
 
     try:
-        client.wait_for_ready(timeout=PATIENCE)
+        _wait_until_ready(client)
         yield run
     finally:
         client.stop_channels()
         urlopen(Request(f"{jupyter.url}api/kernels/{id}?token={TOKEN}", method="DELETE")).close()
+
+
+def _wait_until_ready(client: Any) -> None:
+    """On a busy machine the client takes a kernel for dead that has not begun to live."""
+    for _ in range(60):
+        with suppress(RuntimeError):
+            return client.wait_for_ready(timeout=PATIENCE)
+        sleep(0.5)
+    raise AssertionError("the kernel did not start")
