@@ -28,3 +28,11 @@ def test_weights_in_favour_and_against_have_their_own_colour(tmp_path: Path) -> 
     favour, against = drawn(tmp_path, ramp), drawn(tmp_path, -ramp)
     assert share_of(favour, reddish=False) > 0.1 > share_of(favour, reddish=True)
     assert share_of(against, reddish=True) > 0.1
+
+
+def test_zero_is_at_the_middle_of_the_scale(tmp_path: Path) -> None:
+    weights = np.linspace(-0.2, 1, PAPER_GRID.n_pixels)
+    spectrum = np.ones(PAPER_GRID.n_pixels)
+    _, below = draw_weights(weights, spectrum, spectrum, PAPER_GRID, tmp_path / "weights.png")
+    low, high = below.get_ylim()
+    assert low == -high and high > 1

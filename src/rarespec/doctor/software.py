@@ -59,6 +59,7 @@ OPTIONAL_PARTS = {
     "hats": "HATS catalogues with LSDB",
     "cloud": "surveys in object stores",
     "gpu": "computing on a GPU",
+    "mcp": "tools for language-model clients",
 }
 """Extra of the package -> what it is for."""
 

@@ -44,8 +44,8 @@ def yield_plot(curve: YieldCurve) -> Html:
         drawn.append(frame.draw(stop, np.array([frame.bottom, frame.top]), class_="stop"))
         keys["stop"] = f"stop at {thousands(curve.stopping_rank)}"
     label = "Expected number of true objects against the number of candidates inspected."
-    titles = {"across": "number of candidates inspected", "up": "expected true objects"}
-    return join_html(plot_html(frame, drawn, label, **titles), legend(keys))
+    plot = plot_html(frame, drawn, label, across="number of candidates inspected", up="expected true objects")
+    return join_html(plot, legend(keys))
 
 
 def template_plot(template: Template, known: Vector) -> Html:

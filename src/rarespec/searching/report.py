@@ -175,8 +175,9 @@ def _say_counts(counts: Sequence[tuple[str, int]]) -> Html:
 
 
 def _flag_count(flag: str, n: int) -> Html:
-    meaning = FLAG_MEANINGS.get(flag, "unknown flag")
-    return join_html(element("span", text(flag), class_="flag"), f" {thousands(n)} ({meaning})")
+    meaning = FLAG_MEANINGS.get(flag, "unknown flag").rstrip(".")
+    words = f" {thousands(n)} ({meaning[:1].lower()}{meaning[1:]})"
+    return join_html(element("span", text(flag), class_="flag"), words)
 
 
 NAMES = {"snr": ("S/N", ".1f"), "z": ("redshift", ".4f")}
@@ -200,7 +201,7 @@ def _measured_row(one: Measured) -> Html:
 def _say_spread(spread: Spread | None, form: str) -> str:
     if spread is None:
         return "unknown"
-    low, middle, high = (format(value, form) for value in spread)
+    low, middle, high = (format(value, f"z{form}") for value in spread)
     return f"{middle} ({low} to {high})"
 
 
