@@ -1,4 +1,4 @@
-"""The recipe for searching again with what was found: three pages teach it in the same words, and it does what it says."""
+"""The recipe for searching again with what was found: the same words on three pages, and it does what it says."""
 
 from __future__ import annotations
 
