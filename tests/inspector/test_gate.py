@@ -17,7 +17,7 @@ from rarespec.survey import Survey
 Fault = Callable[[Running, Call], Call]
 
 READ = ("/", "/api/session", "/api/candidates?start=0&n=5", "/api/spectrum?id=s012", "/api/thumbnails?id=s012")
-READ += ("/api/wavelength", "/api/yield", "/api/progress", "/api/disagreements", "/static/api.js")
+READ += ("/api/wavelength", "/api/yield", "/api/progress", "/api/disagreements", "/api/export", "/static/api.js")
 CHANGE = ("/api/labels", "/api/undo", "/api/relearn", "/api/order")
 
 
