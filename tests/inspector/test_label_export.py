@@ -16,8 +16,8 @@ from rarespec.survey import Survey
 
 @pytest.fixture(scope="module")
 def server(survey: Survey, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with running(campaign_of(survey), tmp_path_factory.mktemp("export") / "a.labels.sqlite") as server:
-        server.post("/api/labels", label_of("s010", tags=["dC", "CH"], chance=0.25))
+    with running(campaign_of(survey, top=150), tmp_path_factory.mktemp("export") / "a.labels.sqlite") as server:
+        server.post("/api/labels", label_of("s050", tags=["dC", "CH"], chance=0.25))
         server.post("/api/labels", label_of("s011", "no", comment="=1+1"))
         yield server
 
@@ -32,18 +32,18 @@ def test_a_file_has_all_that_a_match_needs(server: Running, ending: str, form: s
     assert "default-src 'none'" in answer.headers["content-security-policy"]
     table = Table.read(BytesIO(answer.body), format=form)
     assert {"ra", "dec", "z", "class", "subclass", "snr", "rank", "chance", "person", "at"} <= set(table.colnames)
-    assert table["id"].tolist() == ["s010"] and table["tags"].tolist() == ["dC,CH"] and table["chance"][0] == 0.25
+    assert table["id"].tolist() == ["s050"] and table["tags"].tolist() == ["dC,CH"] and table["chance"][0] == 0.25
 
 
 def test_a_fits_file_comes_back(server: Running, tmp_path: Path) -> None:
     (tmp_path / "a.fits").write_bytes(server.get("/api/export?format=fits").body)
-    assert [event.spectrum for event in read_labels(tmp_path / "a.fits").events] == ["s010", "s011"]
+    assert [event.spectrum for event in read_labels(tmp_path / "a.fits").events] == ["s050", "s011"]
 
 
 def test_labels_are_exported_by_tag_and_listed_with_them(server: Running) -> None:
     assert server.get("/api/export?format=csv&tag=CH").body.count(b"\n") == 2
-    listed = {one["id"]: one for one in server.get("/api/candidates?n=100").json["candidates"]}
-    assert listed["s010"]["tags"] == ["dC", "CH"] and listed["s011"]["tags"] == []
+    listed = {one["id"]: one for one in server.get("/api/candidates?n=200").json["candidates"]}
+    assert listed["s050"]["tags"] == ["dC", "CH"] and listed["s011"]["tags"] == []
     assert server.get("/api/session").json["tags"] == ["dC", "CH"]
 
 
@@ -59,7 +59,7 @@ def test_an_odd_request_is_refused(server: Running, query: str) -> None:
 @pytest.mark.parametrize("tags", ["dC", [1], ["a,b"], [""], ["x" * 21], ["\ud800"], [f"t{i}" for i in range(11)]])
 def test_odd_tags_are_refused(server: Running, tags: object) -> None:
     before = server.state()
-    assert server.post("/api/labels", label_of("s012", tags=tags)).status == 400
+    assert server.post("/api/labels", label_of("s052", tags=tags)).status == 400
     assert server.state() == before
 
 
@@ -73,11 +73,11 @@ def test_sending_without_a_hub_is_told(server: Running, monkeypatch: pytest.Monk
 
 def test_the_server_counts_what_teaches(survey: Survey, tmp_path: Path) -> None:
     with running(campaign_of(survey), tmp_path / "a.sqlite", relearn_every=3) as server:
-        yes = label_of("s010")
-        said = [yes, yes, label_of("s010", comment="again"), label_of("s011", "unsure"), label_of("s012", "no")]
+        yes = label_of("s050")
+        said = [yes, yes, label_of("s050", comment="again"), label_of("s011", "unsure"), label_of("s052", "no")]
         assert not any(server.post("/api/labels", one).json["relearn_due"] for one in said)
         assert not server.get("/api/session").json["relearn_due"]
         undone = server.post("/api/undo", {"event_id": label_of("x")["event_id"]}).json
         assert undone["relearn_due"] and server.get("/api/session").json["relearn_due"]
         assert not server.post("/api/relearn", {}).json["relearn_due"]
-        assert not server.post("/api/labels", label_of("s013", "bad")).json["relearn_due"]
+        assert not server.post("/api/labels", label_of("s053", "bad")).json["relearn_due"]
