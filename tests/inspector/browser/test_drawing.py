@@ -140,7 +140,9 @@ def test_a_choice_of_species_wins_and_is_kept(visit: Visit) -> None:
 
 
 KEY_COLOURS = """() => Object.fromEntries([...document.querySelectorAll("#legend canvas")].map(canvas => {
-  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const { width, height } = canvas, copy = new OffscreenCanvas(width, height).getContext("2d");
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(0, 0, width, height);
   const pixels = Array.from({ length: data.length / 4 }, (_, i) => [...data.slice(4 * i, 4 * i + 4)]);
   const strongest = pixels.sort((a, b) => b[3] - a[3])[0];
   return [canvas.parentElement.textContent.trim(), strongest];
