@@ -104,6 +104,24 @@ def test_labels_that_are_there_count_and_are_told(ranking: Ranking, labels: Path
         assert page.campaign.revision == 0
 
 
+def test_the_page_gives_the_labels_back(ranking: Ranking, labels: Path) -> None:
+    with ranking.inspect("Ada", labels=labels, **AWAY) as page:
+        assert page.labels.colnames == ["id", "label", "person", "at", "comment"] and len(page.labels) == 0
+        first = label_first(page)
+        assert [*page.labels["id", "label", "person"][0]] == [first, "yes", "Ada"]
+    assert page.labels["id"].tolist() == [first]  # also when it is closed
+    with ranking.inspect("Bob", labels=labels, blind=True, **AWAY) as page:
+        assert len(page.labels) == 0
+
+
+def test_what_a_notebook_saves_has_no_token(ranking: Ranking, labels: Path) -> None:
+    with ranking.inspect("Ada", labels=labels, **AWAY) as page:
+        shown = page._repr_mimebundle_(include=None, exclude=None)
+        assert set(shown) == {"text/plain"} and page._secrets.token not in shown["text/plain"]
+        assert f"once at http://127.0.0.1:{page._port}/?token=" in shown["text/plain"]
+    assert "closed" in page._repr_mimebundle_()["text/plain"]
+
+
 def test_the_command_can_continue_it(ranking: Ranking, labels: Path) -> None:
     ranking.inspect(log=labels, blind=True, **AWAY).close()
     start = CampaignStart.read(labels.with_name("a.sqlite.campaign.json"))

@@ -15,7 +15,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from inspector.browser.visiting import PATIENCE_MS, SMALL, Visit, _listen
+from inspector.browser.visiting import PATIENCE_MS, SMALL, Visit, note_complaints
 from inspector.jupyter import BASE, TOKEN, Jupyter, running_jupyter
 from inspector.running_inspector import PATIENCE, Answer, Call, Running, campaign_of, exchanged, running
 from rarespec.inspector.entrance import Entrance, origins_of
@@ -46,7 +46,7 @@ def visit(browser: Any, jupyter: Jupyter, proxied: Running) -> Iterator[Visit]:
     with browser.new_context(viewport=SMALL) as window:
         window.set_default_timeout(PATIENCE_MS)
         visit = Visit(window.new_page(), jupyter.port, proxied.log)
-        _listen(visit)
+        note_complaints(visit)
         visit.page.goto(jupyter.entry)
         visit.page.goto(address(proxied.port, proxied.secrets.token, proxied.entrance))
         visit.ready()
@@ -176,16 +176,15 @@ def test_a_notebook_shows_the_page_and_gets_the_labels_back(
         assert token not in str(shown)
         frame = framing(visit, f"http://{jupyter.host}", source)
         frame.locator("body[data-ready=true]").wait_for()
-        frame.locator("body").press("Enter")
-        frame.locator("body").press("y")
+        frame.locator("#to-detail").click()
+        frame.locator("button[data-action=yes]").click()
         frame.locator("#saved").filter(has_text="saved: yes").wait_for(state="attached")
         labels = run("[tuple(row) for row in page.labels['label', 'person']]")
         assert labels["text/plain"] == "[('yes', 'Ada')]"
-        used = Call("GET", source.removeprefix(BASE), (("Host", jupyter.host),))
-        with socket.create_connection(("127.0.0.1", jupyter.port), PATIENCE) as connection:
-            call = replace(used, target=source).having("Authorization", f"token {TOKEN}")
-            assert exchanged(connection, call).status == 401  # what a saved notebook holds opens nothing
         visit.page.goto("about:blank")
+        saved = Call("GET", source, (("Host", jupyter.host), ("Authorization", f"token {TOKEN}")))
+        with socket.create_connection(("127.0.0.1", jupyter.port), PATIENCE) as connection:
+            assert exchanged(connection, saved).status == 401  # what a saved notebook holds opens nothing
         assert run("page.close(), len(page.labels)")["text/plain"] == "(None, 1)"
 
 

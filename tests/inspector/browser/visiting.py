@@ -128,7 +128,7 @@ def visiting(browser: Any, port: int, token: str, log: LabelLog, **look: Any) ->
     """A page in a window of its own; look: its size, colour scheme ..."""
     with _window(browser, look) as window:
         visit = Visit(window.new_page(), port, log)
-        _listen(visit)
+        note_complaints(visit)
         visit.page.goto(address(port, token))
         visit.ready()
         yield visit
@@ -151,7 +151,7 @@ def _window(browser: Any, look: dict[str, Any]) -> Iterator[Any]:
             window.close()
 
 
-def _listen(visit: Visit) -> None:
+def note_complaints(visit: Visit) -> None:
     def close(dialog: Any) -> None:
         visit.complaints.append(f"dialog: {dialog.type} {dialog.message}".strip())
         dialog.accept()
