@@ -12,6 +12,7 @@ from astropy.io import fits
 from astropy.table import Table
 
 from rarespec.formats import read_here
+from rarespec.formats.reader import ReadOptions
 from rarespec.spectrum import Defect, Noted, Spectra
 
 N = 50
@@ -210,3 +211,65 @@ def test_letters_of_another_encoding(encoding: str, said: str, tmp_path: Path) -
 def test_a_matrix_that_stands_on_its_side(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", wavelength=WAVELENGTH, flux=np.ones((N, 3)))
     assert only_defect(tmp_path / "a.npz").endswith("transpose it, one spectrum per row")
+
+
+# ---- Conventions of one pipeline each, which were read wrongly or not at all.
+
+
+def test_a_mask_of_pypeit_marks_good_pixels(tmp_path: Path) -> None:
+    """All but the bad pixels were masked."""
+    good = np.arange(N) != 5
+    table = fits.BinTableHDU(
+        Table({"wave": WAVELENGTH, "flux": FLUX, "ivar": np.where(good, 100.0, 0.0), "mask": good * 1})
+    )
+    table.header["DMODCLS"] = "OneSpec"
+    fits.HDUList([fits.PrimaryHDU(), table]).writeto(tmp_path / "a.fits")
+    assert np.flatnonzero(only_spectrum(tmp_path / "a.fits").bad[0]).tolist() == [5]
+
+
+@pytest.mark.parametrize(("kind", "factor"), [("Angstrom", 1), ("nm", 10), ("Microns", 1e4)])
+def test_a_unit_in_the_place_of_the_type_of_an_axis(kind: str, factor: float, tmp_path: Path) -> None:
+    """As HARPS has it."""
+    header = fits.Header({"CRVAL1": 4000.0 / factor, "CDELT1": 2.0 / factor, "CTYPE1": kind})
+    fits.PrimaryHDU(FLUX, header).writeto(tmp_path / "a.fits")
+    assert np.allclose(only_spectrum(tmp_path / "a.fits").wavelength, 4000 + 2 * np.arange(N))
+
+
+def test_logarithms_that_no_card_calls_so(tmp_path: Path) -> None:
+    """They were read as 3.6 micron."""
+    header = fits.Header({"CRVAL1": 3.6, "CDELT1": 1e-4, "CRPIX1": 1.0, "CTYPE1": "LINEAR"})
+    fits.PrimaryHDU(FLUX, header).writeto(tmp_path / "a.fits")
+    assert np.allclose(only_spectrum(tmp_path / "a.fits").wavelength, 10 ** (3.6 + 1e-4 * np.arange(N)))
+    assert "log10 of Angstrom" in notes(tmp_path / "a.fits")
+    (stack,) = (
+        item
+        for item in read_here(tmp_path / "a.fits", options=ReadOptions(wavelength_unit="um"))
+        if isinstance(item, Spectra)
+    )
+    assert stack.wavelength[0] == pytest.approx(36_000)
+
+
+def test_columns_that_nothing_is_known_of_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(lines_of(WAVELENGTH, FLUX, ERROR, ERROR))
+    assert "; column 4 left out" in notes(tmp_path / "a.txt")
+
+
+def test_tables_of_many_spectra_pixel_by_pixel_are_refused(tmp_path: Path) -> None:
+    twice = np.concatenate([WAVELENGTH, WAVELENGTH])
+    Table({"id": ["a"] * N + ["b"] * N, "wavelength": twice, "flux": np.ones(2 * N)}).write(tmp_path / "a.csv")
+    assert "wavelengths do not increase steadily (pixels 49 and 50)" in only_defect(tmp_path / "a.csv")
+
+
+def test_a_decimal_comma_is_refused(tmp_path: Path) -> None:
+    text = "lambda;flux\n" + lines_of(WAVELENGTH, FLUX, between=";").replace(".", ",")
+    (tmp_path / "a.csv").write_text(text)
+    assert "among the numbers of" in only_defect(tmp_path / "a.csv")
+
+
+def test_images_that_may_be_errors_are_counted(tmp_path: Path) -> None:
+    """As in APOGEE's apStar files, whose images have no names."""
+    header = fits.Header({"CRVAL1": 4.179, "CDELT1": 6e-6, "CRPIX1": 1.0, "CTYPE1": "LOG-LINEAR"})
+    images = [fits.ImageHDU(values, header) for values in (FLUX, ERROR, ERROR * 0)]
+    fits.HDUList([fits.PrimaryHDU(), *images]).writeto(tmp_path / "a.fits")
+    assert np.allclose(only_spectrum(tmp_path / "a.fits").flux[0], FLUX)
+    assert "2 other images of the same shape left out" in notes(tmp_path / "a.fits")

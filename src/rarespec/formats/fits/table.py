@@ -87,10 +87,17 @@ def _one_per_table(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions)
         raise missing(f"wavelength in {hdu.label}", ANY_WAVELENGTH, hdu.columns)
     table = hdu.table()
     columns: dict[str, Column] = {name: table[name][np.newaxis] for name in roles.used}
+    if roles.mask and _marks_good_pixels(source, hdu):
+        columns[roles.mask] = table[roles.mask][np.newaxis] == 0
     options = replace(options, air=_air(source, hdu, options))
     origin = Origin(source, options, single=True, units=_units(hdu))
     unit = origin.units[roles.wavelength]
     yield from stacks_of_rows(_of_headers(source, hdu) | columns, roles, origin, 0, unit=unit)
+
+
+def _marks_good_pixels(source: Source, hdu: Hdu) -> bool:
+    """PypeIt's spectra, alone among all, have a mask that is 1 where a pixel is good."""
+    return "OneSpec" in (hdu.header.string("DMODCLS"), source.hdus[0].header.string("DMODCLS"))
 
 
 def _of_headers(source: Source, hdu: Hdu) -> dict[str, Column]:

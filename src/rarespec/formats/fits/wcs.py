@@ -24,7 +24,7 @@ from rarespec.formats.columns import (
 )
 from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.fits.header import Header
-from rarespec.formats.reader import Found, Reader, ReadOptions
+from rarespec.formats.reader import Found, Reader, ReadOptions, noted
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
 from rarespec.formats.wavelength import Axis, angstroms_per, is_air, unit_in_header
@@ -48,6 +48,16 @@ SPECTRAL_TYPES = (
 )
 """Values of CTYPE1 that may stand for wavelengths; RA---TAN, FREQ, VELO and the like do not."""
 
+UNIT_AS_TYPE = ("ANGSTROM", "ANGSTROMS", "NM", "NANOMETER", "NANOMETERS", "MICRON", "MICRONS", "UM")
+"""Units that stand in CTYPE1 instead, as in the spectra of HARPS."""
+
+LIKELY_LOGARITHMS = (3.3, 4.3, 5e-4)
+"""Smallest and largest number, and largest step: log10 of Angstrom, as IRAF wrote it, though no card says so."""
+AS_LOGARITHMS = (
+    "wavelengths without a unit, read as log10 of Angstrom because of their size; "
+    "if they are in micron, use --wavelength-unit um"
+)
+
 LARGEST_LOGARITHM = 10.0
 """CRVAL1 below this, with a logarithmic axis and no unit, is a log10 of Angstrom and no wavelength."""
 
@@ -57,7 +67,7 @@ def has_wavelength_wcs(header: Header) -> bool:
     if "COEFF0" in header and "COEFF1" in header:
         return True
     has_axis = "CRVAL1" in header and ("CD1_1" in header or "CDELT1" in header)
-    return has_axis and header.string("CTYPE1").upper() in SPECTRAL_TYPES
+    return has_axis and header.string("CTYPE1").upper() in (*SPECTRAL_TYPES, *UNIT_AS_TYPE)
 
 
 def wcs_axis(header: Header, n_pixels: int, air: bool, spare_unit: str | None = None) -> Axis:
@@ -92,11 +102,14 @@ def wcs_axis(header: Header, n_pixels: int, air: bool, spare_unit: str | None = 
         return Axis.of(start + step * np.arange(n_pixels), log=True, unit="Angstrom", air=air)
     reference = header.number("CRPIX1")
     offset = np.arange(1, n_pixels + 1, dtype=np.float64) - (1.0 if reference is None else reference)
-    unit = unit_in_header(header)
+    kind = header.string("CTYPE1")
+    unit = unit_in_header(header) or (kind if kind.upper() in UNIT_AS_TYPE else "")
     if _is_log10(header, start, unit):
         return Axis.of(start + step * offset, log=True, unit=unit, air=air, spare_unit=spare_unit)
-    if header.string("CTYPE1").upper().endswith("-LOG"):
+    if kind.upper().endswith("-LOG"):
         return Axis.of(_logarithmic(start, step, offset), unit=unit, air=air, spare_unit=spare_unit)
+    if not unit and not spare_unit and _may_be_log10(start + step * offset, step):
+        return replace(Axis.of(start + step * offset, log=True, unit="Angstrom", air=air), note=AS_LOGARITHMS)
     return Axis.of(start + step * offset, unit=unit, air=air, spare_unit=spare_unit)
 
 
@@ -106,6 +119,11 @@ def _is_log10(header: Header, start: float, unit: str) -> bool:
         return True
     is_length = bool(unit) and "log" not in unit.lower() and angstroms_per(unit) > 0
     return header.string("CTYPE1").upper().endswith("-LOG") and not is_length and start < LARGEST_LOGARITHM
+
+
+def _may_be_log10(values: NDArray[np.floating], step: float) -> bool:
+    smallest, largest, widest = LIKELY_LOGARITHMS
+    return bool(values.min() >= smallest and values.max() <= largest and abs(step) <= widest)
 
 
 def _logarithmic(start: float, step: float, offset: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -168,6 +186,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
         options = replace(options, air=is_air(hdu.header, options) or is_air(wavelength.header, options))
         unit = wavelength.header.string("BUNIT") or unit_in_header(wavelength.header)
         images["wavelength"] = wavelength
+    yield from noted(source, _left_out(source, images), n)
     # Names in angle brackets, which no header has.
     log = wavelength is not None and wavelength.name.lower() in LOG_WAVELENGTH
     roles = Roles(**{role: f"<{role}>" for role in images}, log=log)
@@ -198,6 +217,15 @@ def _images_beside(source: Source, flux: Hdu) -> dict[str, Hdu]:
     images = {name: hdu for name, hdu in images.items() if _long_axes(hdu) == _long_axes(flux)}
     roles = Roles.among(["flux", *(name for name in images if name.lower() in NOT_FLUX)])
     return {role: images[name] for role, name in roles.by_role.items() if role != "flux"}
+
+
+def _left_out(source: Source, images: dict[str, Hdu]) -> str:
+    """A sentence on images of the shape of the flux that nothing is known of: its errors may be among them."""
+    shape, used = _long_axes(images["flux"]), list(images.values())
+    others = [hdu for hdu in source.hdus if hdu.is_image and hdu.image_shape and not any(hdu is one for one in used)]
+    n = sum(_long_axes(hdu) == shape for hdu in others)
+    which = "another image" if n == 1 else f"{n} other images"
+    return f"{which} of the same shape left out; call them IVAR, ERROR or MASK if they are that" if n else ""
 
 
 def _cards(source: Source, hdu: Hdu, n: int, single: bool) -> dict[str, Column]:

@@ -289,7 +289,8 @@ def _spectrum_without_header(source: Source, options: ReadOptions, n_columns: in
     with faults_of("text"):
         table = _pixel_table(open_csv(source, names))
     read = f"text without a header read as {', '.join(names[:3])}"
-    yield from noted(source, read + (f"; columns 4 to {n_columns} left out" if n_columns > len(HEADERLESS) else ""))
+    rest = "column 4" if n_columns == len(HEADERLESS) + 1 else f"columns 4 to {n_columns}"
+    yield from noted(source, read + (f"; {rest} left out" if n_columns > len(HEADERLESS) else ""))
     yield from spectra_of_table(table, source, options)
 
 
