@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,9 +37,9 @@ class SameObject:
         """Describe the other spectra of the object in this row; `note` says why nothing can be told."""
         found = dict(self._found(row))
         found.pop(row, None)
-        ids = self._survey.ids[list(found)[:MOST]] if found else []
+        ids: Sequence[str] = self._survey.ids[list(found)[:MOST]].tolist() if found else []
         told = zip(found.items(), ids, strict=False)
-        others = [{"id": str(id), "arcsec": arcsec, **self._facts(other)} for (other, arcsec), id in told]
+        others = [{"id": id, "arcsec": arcsec, **self._facts(other)} for (other, arcsec), id in told]
         return {"others": others, "n": len(found), "note": self._note(row), "within": ARCSEC}
 
     def _found(self, row: int) -> Iterator[tuple[int, float | None]]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rarespec.spectrum.grid import air_to_vacuum
 
-Vector = NDArray[np.float64]
+Vector = NDArray[np.floating]
 
 BLUEWARDS, LINE, REDWARDS = -1, 0, +1
 """On which side of its head a band absorbs; a line is as strong on both."""
