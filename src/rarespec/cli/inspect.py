@@ -84,7 +84,7 @@ def command(
             _say_what_is_there(campaign, log, who, is_blind)
             pictures = Cutouts(service, folder_beside(opened.path)) if service is not None else None
             tell = _tell(no_browser)
-            serve(campaign, log, who, listener, not no_browser, own, relearn_every, tell, is_blind, pictures)
+            serve(campaign, log, who, listener, not no_browser, own, relearn_every, tell, is_blind, cutouts=pictures)
         say(f"stopped; all labels are saved in {place}", err=True)
 
 
