@@ -22,7 +22,7 @@ QUICK = ("--method", "matched_filter", "--top", "20", "--no-browser", "--person"
 def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """What would have been served, instead of a server."""
     calls: list[tuple[Any, ...]] = []
-    monkeypatch.setattr("rarespec.inspector.server.serve", lambda *given: calls.append(given))
+    monkeypatch.setattr("rarespec.inspector.server.serve", lambda *given, cutouts=None: calls.append(given))
     return calls
 
 

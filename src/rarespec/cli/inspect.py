@@ -112,8 +112,19 @@ def command(
         with LabelLog(place, shared=shared) as log:  # made only now, when there is something to label
             _say_what_is_there(campaign, log, who, is_blind, before)
             pictures = Cutouts(service, folder_beside(opened.path)) if service is not None else None
-            open_browser = not no_browser
-            serve(campaign, log, who, listener, open_browser, own, relearn_every, tell, is_blind, pictures, entrance)
+            serve(
+                campaign,
+                log,
+                who,
+                listener,
+                open_browser=not no_browser,
+                lines=own,
+                relearn_every=relearn_every,
+                say=tell,
+                blind=is_blind,
+                cutouts=pictures,
+                entrance=entrance,
+            )
         say(f"stopped; all labels are saved in {place}", err=True)
 
 
