@@ -213,7 +213,7 @@ class LabelLog:
         """As stored; whoever can write the file may have put anything there."""
         *others, tags, chance = values
         try:
-            event = LabelEvent(*(*others, tags_in(tags), chance))
+            event = LabelEvent(*[*others, tags_in(tags), chance])
             same = check_event(event)
         except (UsageError, TypeError, AttributeError, ValueError) as error:
             raise LabelLogError(f"{self.path}: event {sequence} is not valid ({error}); {RESTORE}") from None
