@@ -51,12 +51,9 @@ def csv(head: Callable[[], Iterator[str]], cell: str = "1") -> Callable[[Path], 
     return write
 
 
-def repeated(n: int = 60_000) -> Callable[[], Iterator[str]]:
-    def names() -> Iterator[str]:
-        yield from (f"c{i}" for i in range(n))
-        yield from ("z", "z")
-
-    return names
+def repeated() -> Iterator[str]:
+    yield from (f"c{i}" for i in range(60_000))
+    yield from ("z", "z")
 
 
 def columns() -> Iterator[str]:
@@ -190,7 +187,7 @@ def gaia_sampling(folder: Path) -> Path:
 
 SLOW: dict[str, Callable[[Path], Path]] = {
     "gzip of nothing, 400 000 times": gzip_of_nothing,
-    "CSV, a name twice": csv(repeated()),
+    "CSV, a name twice": csv(repeated),
     "CSV, 100 000 columns": csv(columns),
     "CSV, 100 000 pixels": csv(pixels),
     "CSV, one name in every case": csv(of_one_name),
@@ -225,19 +222,7 @@ def test_thousands_of_arrays_are_refused(tmp_path: Path, reader: WatchedReader) 
     assert reader.read(zarr_members(tmp_path)).reasons == (Reason.LAYOUT,)
 
 
-SLOW_CATALOGUES = {
-    "CSV, a name twice": csv(repeated(15_000)),
-    "VOTable, 20 000 fields": votable_fields,
-}
-
-
-@pytest.mark.parametrize("slow", SLOW_CATALOGUES)
+@pytest.mark.parametrize("slow", ["CSV, a name twice", "VOTable, 20 000 fields"])
 def test_work_is_linear_for_a_catalogue(tmp_path: Path, catalogue_reader: WatchedReader, slow: str) -> None:
-    outcome = catalogue_reader.read(SLOW_CATALOGUES[slow](tmp_path))
-    assert not outcome.died and not outcome.wrong, outcome
-
-
-@pytest.mark.exhaustive
-def test_work_is_linear_for_a_catalogue_of_60_000_columns(tmp_path: Path, catalogue_reader: WatchedReader) -> None:
-    outcome = catalogue_reader.read(SLOW["CSV, a name twice"](tmp_path))
+    outcome = catalogue_reader.read(SLOW[slow](tmp_path))
     assert not outcome.died and not outcome.wrong, outcome
