@@ -19,10 +19,10 @@ QUICK = ("--method", "matched_filter", "--top", "20", "--no-browser", "--person"
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """What would have been served, instead of a server."""
-    calls: list[tuple[Any, ...]] = []
-    monkeypatch.setattr("rarespec.inspector.server.serve", lambda *given, cutouts=None: calls.append(given))
+def served(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """How it would have been served, instead of a server."""
+    calls: list[dict[str, Any]] = []
+    monkeypatch.setattr("rarespec.inspector.server.serve", lambda *given, **how: calls.append(how))
     return calls
 
 
@@ -59,7 +59,7 @@ def test_a_place_where_no_label_can_be_kept_is_told_before_the_search(survey: Su
 
 
 def test_a_blind_campaign_stays_blind_until_it_is_told_otherwise(
-    survey: Survey, tmp_path: Path, served: list[tuple[Any, ...]]
+    survey: Survey, tmp_path: Path, served: list[dict[str, Any]]
 ) -> None:
     labels = ("--log", str(tmp_path / "a.sqlite"))
     steps = [
@@ -74,13 +74,13 @@ def test_a_blind_campaign_stays_blind_until_it_is_told_otherwise(
     for arguments, is_blind in steps:
         result = inspect(survey, *labels, *arguments)
         assert result.exit_code == 0, result.output
-        assert served[-1][8] is is_blind, arguments
+        assert served[-1]["blind"] is is_blind, arguments
         assert ("blind: other people's labels" in result.output) is is_blind
         assert CampaignStart.read(tmp_path / "a.sqlite.campaign.json").blind is is_blind
 
 
 def test_blind_the_terminal_counts_ones_own_labels_alone(
-    survey: Survey, tmp_path: Path, served: list[tuple[Any, ...]]
+    survey: Survey, tmp_path: Path, served: list[dict[str, Any]]
 ) -> None:
     with LabelLog(tmp_path / "a.sqlite") as log:
         for person, id in (("Ada", "s012"), ("Bob", "s013"), ("Bob", "s014")):
@@ -90,14 +90,14 @@ def test_blind_the_terminal_counts_ones_own_labels_alone(
     assert "already there: 1 yes" in inspect(survey, *labels, "--blind").output
 
 
-def test_a_proxy_is_allowed_by_name(survey: Survey, tmp_path: Path, served: list[tuple[Any, ...]]) -> None:
-    start = ("--labels", str(tmp_path / "a.sqlite"), "--known", "s000,s001,s002", *QUICK[:-3], "--person", "Ada")
-    assert inspect(survey, *start, "--no-browser").exit_code == 0 and served[-1][9] is None
+def test_a_proxy_is_allowed_by_name(survey: Survey, tmp_path: Path, served: list[dict[str, Any]]) -> None:
+    start = ("--log", str(tmp_path / "a.sqlite"), "--known", "s000,s001,s002", *QUICK[:-3], "--person", "Ada")
+    assert inspect(survey, *start, "--no-browser").exit_code == 0 and served[-1]["entrance"] is None
     result = inspect(survey, *start, "--allow-host", "hub.example.org", "--base-url", "/user/ada/proxy/8931/")
     assert result.exit_code == 0, result.output
-    assert served[-1][4] is False  # no browser on the machine behind the proxy
-    assert served[-1][9].origins == {"hub.example.org": "https://hub.example.org"}
-    assert served[-1][9].path == "/user/ada/proxy/8931/" and not served[-1][9].is_framed
+    assert served[-1]["open_browser"] is False  # no browser on the machine behind the proxy
+    assert served[-1]["entrance"].origins == {"hub.example.org": "https://hub.example.org"}
+    assert served[-1]["entrance"].path == "/user/ada/proxy/8931/" and not served[-1]["entrance"].is_framed
     for wrong, told in ((("--allow-host", "*"), "give one host"), (("--base-url", "/x/"), "give the host too")):
         result = inspect(survey, *start, *wrong)
         assert result.exit_code == 2 and told in result.output, result.output
