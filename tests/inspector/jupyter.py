@@ -29,6 +29,11 @@ class Jupyter:
     runtime: Path
 
     @property
+    def folder(self) -> Path:
+        """Of the notebooks."""
+        return self.runtime.parent
+
+    @property
     def host(self) -> str:
         return f"127.0.0.1:{self.port}"
 

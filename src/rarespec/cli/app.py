@@ -17,6 +17,7 @@ from rarespec.cli import (
     ingest,
     inspect,
     labels,
+    launcher,
     mcp,
     report,
     search,
@@ -51,4 +52,5 @@ def _options(
 
 for verb in (demo, simulate, ingest, info, verify, search, inspect, labels, report, export, experiment, doctor, mcp):
     app.command(verb.__name__.rpartition(".")[2])(verb.command)
+app.command("launcher", hidden=True)(launcher.command)
 app.add_typer(fetch.app, name="fetch")

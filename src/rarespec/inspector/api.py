@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import suppress
 from dataclasses import asdict
+from hashlib import sha256
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -36,9 +38,10 @@ LABEL_FIELDS = ("event_id", "id", "label", "comment", "tags", "rank", "score", "
 class Api:
     """The answers for one inspection."""
 
-    def __init__(self, inspection: Inspection, secrets: Secrets) -> None:
+    def __init__(self, inspection: Inspection, secrets: Secrets, has_start_page: bool = False) -> None:
         self._inspection = inspection
         self._secrets = secrets
+        self._has_start_page = has_start_page
 
     def session(self, request: Request) -> Response:
         inspection = self._inspection
@@ -47,6 +50,8 @@ class Api:
             "survey": printable(inspection.survey.path.name),
             "person": inspection.person,
             "xsrf": self._secrets.xsrf,
+            "home": sha256(os.fsencode(inspection.log_path.resolve())).hexdigest(),
+            "start_page": self._has_start_page,
             "method": listing.ranking.method,
             "why": listing.ranking.why,
             "revision": listing.revision,

@@ -74,6 +74,7 @@ def app_for(
     blind: bool = False,
     cutouts: Cutouts | None = None,
     entrance: Entrance | None = None,
+    more_routes: Sequence[Route] = (),
 ) -> Starlette:
     """Make the application for this port; `app.state.inspection` is what it shows, to be closed at the end.
 
@@ -99,6 +100,8 @@ def app_for(
         Where pictures of the sky come from; by default there are none.
     entrance : Entrance, optional
         Another way to the page, through a proxy.
+    more_routes : sequence of Route
+        Those that lead back to the start page, where there is one.
 
     Returns
     -------
@@ -106,8 +109,33 @@ def app_for(
         The application.
     """
     inspection = Inspection(campaign, log, person, lines, relearn_every, blind, cutouts)
+    api, plot = Api(inspection, secrets, has_start_page=bool(more_routes)), PlotApi(inspection)
+    app = gated_app([*page_routes(PAGE), *_api_routes(api, plot), *more_routes], secrets, port, entrance)
+    app.state.inspection = inspection
+    return app
+
+
+def gated_app(routes: Sequence[Route], secrets: Secrets, port: int, entrance: Entrance | None = None) -> Starlette:
+    """Put routes behind the gate.
+
+    Parameters
+    ----------
+    routes : sequence of Route
+        What is answered.
+    secrets : Secrets
+        What a request must know to be answered.
+    port : int
+        Of this machine.
+    entrance : Entrance, optional
+        Another way to the page, through a proxy.
+
+    Returns
+    -------
+    Starlette
+        The application; errors are answered in one sentence.
+    """
     app = Starlette(
-        routes=[*_page_routes(), *_api_routes(Api(inspection, secrets), PlotApi(inspection))],
+        routes=routes,
         middleware=[Middleware(Gate, secrets=secrets, port=port, entrance=entrance)],
         exception_handlers={
             RefusedError: _answer_refusal,
@@ -118,7 +146,6 @@ def app_for(
         },
     )
     app.router.redirect_slashes = False
-    app.state.inspection = inspection
     return app
 
 
@@ -153,7 +180,8 @@ def _api_routes(api: Api, plot: PlotApi) -> list[Route]:
     ]
 
 
-def _page_routes() -> list[Route]:
+def page_routes(page_name: str) -> list[Route]:
+    """The page of this name at the root, and all files that pages load."""
     files = static_files()
 
     def named(name: str) -> Response:
@@ -162,7 +190,7 @@ def _page_routes() -> list[Route]:
         return Response(files[name].content, headers={"Content-Type": files[name].content_type})
 
     def page(request: Request) -> Response:
-        return named(PAGE)
+        return named(page_name)
 
     def file(request: Request) -> Response:
         return named(request.path_params["name"])

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from rarespec.errors import UsageError
+from rarespec.inspector.jupyter_server import address_of_jupyter
 
 LOOPBACK = ("127.0.0.1", "localhost")
 """Both names of this machine; a browser may use either."""
@@ -70,13 +71,46 @@ def find_entrance(allow_host: str | None, base_url: str | None, port: int) -> En
     UsageError
         If host or path are not ones, or a path comes without a host.
     """
-    given = allow_host or os.environ.get(ALLOW_HOST) or _host_of(os.environ.get(HUB_URL, ""))
+    given = allow_host or _host_told()
     if not given:
         if base_url is not None:
             raise UsageError(f"base URL {base_url}: give the host too, with --allow-host (allow_host=)")
         return None
     path = f"{os.environ.get(HUB_PREFIX) or '/'}proxy/{port}/" if base_url is None else base_url
     return Entrance(origins_of(given), _check_path(path))
+
+
+def find_entrance_of_tile(base_url: str, port: int) -> Entrance:
+    """Find out under which host and path Jupyter shows the page behind its tile.
+
+    Jupyter writes down the address that it listens on. On a hub nobody's browser uses that one.
+
+    Parameters
+    ----------
+    base_url : str
+        The path up to the page.
+    port : int
+        Of this machine.
+
+    Returns
+    -------
+    Entrance
+        The entrance.
+
+    Raises
+    ------
+    UsageError
+        If nothing says the host, or what says it is no host.
+    """
+    listens_at = "" if HUB_PREFIX in os.environ else _host_of(address_of_jupyter())
+    if not (told := _host_told() or listens_at):
+        raise UsageError(
+            f"rarespec does not know the host in your browser's address bar: set {ALLOW_HOST} to it, for example "
+            f"{ALLOW_HOST}=hub.example.org, where Jupyter starts, and start Jupyter again"
+        )
+    entrance = find_entrance(told, base_url, port)
+    assert entrance is not None
+    return entrance
 
 
 def origins_of(allow_host: str) -> dict[str, str]:
@@ -95,6 +129,10 @@ def origins_of(allow_host: str) -> dict[str, str]:
     ending = f":{port}" if port and port != _USUAL_PORTS[scheme] else ""
     names = (name, *(other for other in LOOPBACK if other != name)) if name in LOOPBACK else (name,)
     return {f"{one}{ending}": f"{scheme}://{one}{ending}" for one in names}
+
+
+def _host_told() -> str:
+    return os.environ.get(ALLOW_HOST) or _host_of(os.environ.get(HUB_URL, ""))
 
 
 def _host_of(url: str) -> str:

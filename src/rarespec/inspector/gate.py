@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rarespec.inspector.answers import RefusedError, headers_framed_by, with_security_headers
-from rarespec.inspector.entrance import LOOPBACK, Entrance
+from rarespec.inspector.entrance import ALLOW_HOST, LOOPBACK, Entrance
 
 # ---- Secrets of one run of the inspector: who does not know them is not let in.
 
@@ -123,7 +123,8 @@ class Gate:
             raise RefusedError(405, "only GET and POST are allowed")
         expected = self.origins.get(_only(request, "Host") or "")
         if expected is None:
-            raise RefusedError(403, f"use this server only as {' or '.join(self.origins)}")
+            allowed = " or ".join(self.origins)
+            raise RefusedError(403, f"use this server only as {allowed}; {ALLOW_HOST} allows another host")
         origin = _only(request, "Origin")
         if origin != expected and (request.method == "POST" or origin is not None):
             raise RefusedError(403, "the request comes from another page")

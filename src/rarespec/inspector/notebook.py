@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
-from contextlib import suppress
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from rarespec.inspector.entrance import Entrance, find_entrance, origins_of
+from rarespec.inspector.jupyter_server import address_of_jupyter
 from rarespec.pages.html import Html, element, join_html
 
 HEIGHT = 800
@@ -55,18 +52,8 @@ def _is_notebook() -> bool:
 
 def _entrance_of_server(port: int) -> Entrance | None:
     """Through the Jupyter server that started this kernel, which wrote down its address."""
-    url = _url_of_server()
+    url = address_of_jupyter()
     if not url or find_spec("jupyter_server_proxy") is None:
         return None
     parts = urlsplit(url)
     return Entrance(origins_of(f"{parts.scheme}://{parts.netloc}"), f"{parts.path.rstrip('/')}/proxy/{port}/")
-
-
-def _url_of_server() -> str:
-    # Whatever it is that started this kernel, if it is no Jupyter server it has written nothing.
-    with suppress(ImportError, OSError, ValueError, KeyError, TypeError):
-        from jupyter_core.paths import jupyter_runtime_dir
-
-        told = Path(jupyter_runtime_dir()) / f"jpserver-{int(os.environ['JPY_PARENT_PID'])}.json"
-        return str(json.loads(told.read_text())["url"])
-    return ""

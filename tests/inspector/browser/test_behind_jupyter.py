@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +21,9 @@ from inspector.jupyter import BASE, TOKEN, Jupyter, running_jupyter
 from inspector.running_inspector import PATIENCE, Answer, Call, Running, campaign_of, exchanged, running
 from rarespec.inspector.entrance import Entrance, origins_of
 from rarespec.inspector.server import address, listening
+from rarespec.labels.event import Label, LabelEvent, new_event_id, person_named
+from rarespec.labels.kinds import path_beside, start_of_log
+from rarespec.labels.log import LabelLog
 from rarespec.survey import Survey
 
 
@@ -73,6 +77,55 @@ def test_the_cookie_is_for_this_path_alone(visit: Visit, proxied: Running) -> No
     (ours,) = [one for one in cookies if one["name"].startswith("rarespec")]
     assert ours["name"] == f"rarespec-proxied-{proxied.port}" and ours["path"] == f"{BASE}proxy/{proxied.port}/"
     assert ours["httpOnly"] and ours["sameSite"] == "Strict" and not ours["secure"]  # Jupyter has no https here
+
+
+# ---- The tile of the launcher, which every test below finds as JupyterLab does.
+
+
+def tile_of(jupyter: Jupyter) -> dict[str, Any]:
+    with urlopen(f"{jupyter.url}server-proxy/servers-info?token={TOKEN}") as answer:
+        (tile,) = [one for one in json.load(answer)["server_processes"] if one["name"] == "rarespec"]
+    return tile["launcher_entry"]
+
+
+@pytest.fixture(scope="module")
+def folder(jupyter: Jupyter, survey: Survey) -> Path:
+    """A survey in the folder of the notebooks, with a campaign for carbon."""
+    copy = jupyter.folder / "sky" / "b.survey"
+    shutil.copytree(survey.path, copy)
+    campaign_of(Survey.open(copy)).keep(start_of_log(path_beside(copy, "carbon")))
+    with LabelLog(path_beside(copy, "carbon")) as log:
+        log.append(LabelEvent(new_event_id(), "s030", Label.NO, person=person_named()))
+    return copy
+
+
+def test_the_tile_leads_to_a_survey_to_labels_and_back(browser: Any, jupyter: Jupyter, folder: Path) -> None:
+    tile = tile_of(jupyter)
+    assert tile["title"] == "rarespec" and tile["path_info"].startswith("rarespec/?key=")
+    with LabelLog(path_beside(folder, "carbon")) as log, browser.new_context(viewport=SMALL) as window:
+        window.set_default_timeout(PATIENCE_MS)
+        visit = Visit(window.new_page(), jupyter.port, log, n_before=1)
+        note_complaints(visit)
+        visit.page.goto(jupyter.entry)
+        visit.page.goto(f"{jupyter.url}{tile['path_info']}")
+        visit.ready()
+        assert visit.page.url == f"{jupyter.url}rarespec/"
+        visit.see(".survey h3").to_have_text(["sky/b.survey"])
+        visit.page.click("text=Continue: carbon, 1 label")
+        visit.see("#survey").to_have_text("b.survey (carbon)")
+        visit.ready()
+        visit.open_detail()
+        first = visit.selected
+        visit.press("y")
+        assert [(one.spectrum, str(one.label)) for one in visit.wait_until_saved(1)] == [(first, "yes")]
+        visit.page.click("#leave")
+        visit.see("button.continue").to_have_text("Continue: carbon, 2 labels")
+        visit.page.click("summary")
+        visit.page.get_by_label("Known ids").fill("s000, nobody")
+        visit.page.get_by_label("Kind").fill("other")
+        visit.page.click("text=Start")
+        visit.see("#error").to_contain_text("no spectrum has the id 'nobody'")
+        assert [text for text in visit.complaints if "favicon" not in text] == [] and visit.outside() == []
 
 
 # ---- Hostile requests that Jupyter lets through, as it knows who sends them.

@@ -18,17 +18,31 @@ export class Refused extends Error {
 const BASE = new URL("..", import.meta.url);
 
 let xsrf = "";
+let home = null; // of the labels of this page
 
 /** The whole address of a path of the interface, "/api/..."; for elements that fetch by themselves. */
 export function addressOf(path) {
   return new URL(`.${path}`, BASE).href;
 }
 
+/** A page that was left open gets no secret of a survey that was opened later: its labels do not belong there. */
 export async function session() {
   const told = await json("/api/session");
-  xsrf = told.xsrf;
+  home ??= told.home;
+  if (told.home === home) xsrf = told.xsrf;
   return told;
 }
+
+/** Which surveys there are, and what is being opened; see start_page.js. */
+export async function start() {
+  const told = await json("/api/start");
+  xsrf = told.xsrf ?? xsrf;
+  return told;
+}
+
+export const look = () => post("/api/look", {});
+export const choose = (wanted) => post("/api/choose", wanted);
+export const leave = () => post("/api/leave", {});
 
 export async function wavelength() {
   return new Float64Array(await bytes("/api/wavelength"));

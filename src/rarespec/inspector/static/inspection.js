@@ -25,7 +25,7 @@ export class Inspection extends EventTarget {
     super();
     this.session = session;
     this.candidates = candidates;
-    const place = placeOf(session);
+    const place = [placeOf(session), session.home];
     this.drafts = new Unsaved("draft", place, session.person);
     this.tagDrafts = new Unsaved("tags", place, session.person);
     this.queue = new LabelQueue(new Unsaved("label", place, session.person), () => this.#sameServer());
@@ -304,7 +304,7 @@ export class Inspection extends EventTarget {
   async #sameServer() {
     const now = await api.session();
     const place = placeOf(now), mine = placeOf(this.session);
-    if (place === mine && now.person === this.session.person) return;
+    if (now.home === this.session.home && now.person === this.session.person) return;
     throw new Error(`this address now serves ${place} to ${now.person}; these labels belong to ${mine}`);
   }
 

@@ -15,6 +15,7 @@ import { fillHelp, showHelp } from "./help.js";
 import { Inspection, isUninspected, placeOf } from "./inspection.js";
 import { listen } from "./keys.js";
 import { LABELS, wordOf } from "./label_marks.js";
+import { isElsewhere, leaveSurvey } from "./leaving.js";
 import { ListBar } from "./list_bar.js";
 import { isSorted } from "./list_choice.js";
 import { listenToMenus } from "./menus.js";
@@ -144,6 +145,7 @@ class Page {
     byId("survey").textContent = placeOf(session);
     byId("person").textContent = session.person;
     byId("blind").hidden = !session.blind;
+    byId("leave").hidden = !session.start_page;
     fillHelp(session);
     if (session.examples_lost) this.#tellProblems(session.problems);
     this.#problems = new Set(session.problems); // those of one's own selection are told in the help
@@ -245,7 +247,14 @@ class Page {
     clearInterval(this.#watching);
     this.#watching = null;
     clearWarning();
-    this.inspection.reload();
+    this.#readAgain();
+  }
+
+  /** The list; or the whole page, where another survey was opened at this address meanwhile. */
+  async #readAgain() {
+    const { start_page: hasStartPage, home } = this.inspection.session;
+    if (hasStartPage && (await isElsewhere(home))) location.reload();
+    else this.inspection.reload();
   }
 
   // -- what is pressed --
@@ -259,7 +268,7 @@ class Page {
       if (event.detail) button.blur(); // after a mouse, Space is again the key for the next candidate
       this.act(button.dataset.action);
     });
-    window.addEventListener("focus", () => this.inspection.reload()); // others may have labelled meanwhile
+    window.addEventListener("focus", () => this.#readAgain()); // others may have labelled meanwhile
     window.addEventListener("beforeunload", (event) => {
       if (this.inspection.queue.entries.length) event.preventDefault();
     });
@@ -328,6 +337,7 @@ class Page {
     order: () => this.#changeOrder(),
     disagreements: () => this.disagreements.show().catch((error) => this.onFailure(error)),
     help: () => showHelp(),
+    leave: () => leaveSurvey(this.inspection.queue).catch((error) => this.onFailure(error)),
   };
 
   #redrawn(change) {
