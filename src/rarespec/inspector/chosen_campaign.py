@@ -88,8 +88,8 @@ def open_chosen(choice: Choice, tell: Tell) -> tuple[Campaign, LabelLog, bool]:
 def _check_ids(survey: Survey, ids: tuple[str, ...]) -> None:
     """Whoever starts here names spectra of the survey, and never a file of the machine."""
     if len(ids) > MOST_IDS:
-        raise UsageError(f"{len(ids)} known ids; give at most {MOST_IDS} here, or a file with `rarespec inspect --known`")
+        raise UsageError(f"{len(ids)} known ids; give at most {MOST_IDS}, or use `rarespec inspect --known FILE`")
     unknown = [id for id in ids if id not in survey]
     if unknown:
-        others = f", nor {len(unknown) - 1} others" if len(unknown) > 1 else ""
+        others = f", nor {len(unknown) - 1} more" if len(unknown) > 1 else ""
         raise UsageError(f"{survey.path.name}: no spectrum has the id {unknown[0]!r}{others}; check the known ids")
