@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -18,16 +19,18 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
+from typer.testing import CliRunner
 
 from inspector.running_inspector import PATIENCE, Answer, Call, Running, campaign_of, exchanged, label_of
 from inspector.test_gate import FAULTS_IN_A_CHANGE, FAULTS_IN_READING, HUB, SITE, WAYS
+from rarespec.cli.app import app
 from rarespec.errors import UsageError
 from rarespec.inspector.answers import SECURITY_HEADERS
 from rarespec.inspector.chosen_campaign import Choice, ids_in, open_chosen
 from rarespec.inspector.entrance import find_entrance_of_tile
 from rarespec.inspector.launcher import KEY, describe_tile
 from rarespec.inspector.server import listening, server_for
-from rarespec.inspector.start_page import StartPage
+from rarespec.inspector.start_page import StartPage, sentence_app
 from rarespec.inspector.surveys_below import FoundCampaign, find_surveys
 from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.kinds import path_beside, start_of_log
@@ -44,7 +47,9 @@ def folder(survey: Survey, tmp_path_factory: pytest.TempPathFactory) -> Path:
         campaign_of(Survey.open(path)).keep(start_of_log(path_beside(path, "carbon")))
         LabelLog(path_beside(path, "carbon")).close()
     (top / "broken").mkdir()
-    (top / "broken" / "manifest.json").write_text("{}")
+    (top / "broken" / "manifest.json").write_text('{"format": "rarespec-survey", "version": 1')
+    (top / "page").mkdir()
+    (top / "page" / "manifest.json").write_text('{"name": "a web page"}')
     (top / "link").symlink_to(survey.path)
     shutil.copytree(survey.path, top / ".hidden" / "a.survey")
     shutil.copytree(survey.path, top / "1" / "2" / "3" / "4" / "deep.survey")
@@ -58,7 +63,7 @@ def test_surveys_are_found_with_their_campaigns(folder: Path) -> None:
     found = find_surveys(folder)
     assert [one.name for one in found.surveys] == ["broken", "one/a.survey", "two/a.survey"] and not found.note
     broken, one, _ = found.surveys
-    assert "not the manifest of a rarespec survey" in broken.problem and one.problem == ""
+    assert "the manifest is damaged" in broken.problem and one.problem == ""
     assert one.n_spectra == 200 and one.campaigns == (FoundCampaign("carbon", 0, True),)
 
 
@@ -138,9 +143,8 @@ def started(folder: Path) -> Iterator[Started]:
         server = server_for(page)
         thread = Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
-        app: Any = page.start.app
-        assert isinstance(app, Starlette)
-        routes = tuple(route for route in app.routes if isinstance(route, Route))
+        assert isinstance(page.start.app, Starlette)
+        routes = tuple(route for route in page.start.app.routes if isinstance(route, Route))
         try:
             nothing: Any = None
             both = Started(port, page.secrets, nothing, nothing, entrance=HUB, routes=routes)
@@ -162,7 +166,6 @@ def refused(start: Started, call: Call) -> Answer:
     answer = start.send(call)
     assert 400 <= answer.status < 500, (answer, call)
     assert start.secrets.xsrf.encode() not in answer.body and start.secrets.token.encode() not in answer.body
-    assert {name.lower() for name in SECURITY_HEADERS} <= answer.headers.keys()
     return answer
 
 
@@ -181,7 +184,9 @@ def test_one_thing_wrong_is_enough(start: Started, proxied: bool) -> None:
             for fault in faults if target != "/" or faults is not SITE else ():
                 refused(start, fault(start, start.get_call(target, proxied)))
                 n += 1
-        assert start.send(start.get_call(target, proxied)).status == 200  # or all this would show nothing
+        answer = start.send(start.get_call(target, proxied))
+        assert answer.status == 200  # or all this would show nothing
+        assert SECURITY_HEADERS.items() <= {name: answer.headers.get(name.lower()) for name in SECURITY_HEADERS}.items()
     for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"):
         call = replace(start.post_call("/api/choose", choice, proxied), method=method)
         assert start.send(call).status == 405
@@ -218,7 +223,7 @@ def test_a_survey_is_opened_left_and_another_opened(folder: Path) -> None:
         told = start.post("/api/look", {}).json
         assert [one["name"] for one in told["surveys"]] == ["broken", "one/a.survey", "two/a.survey"]
         assert start.post("/api/choose", {"list": told["list"], "survey": 0, "known": "s000"}).status == 200
-        assert "not the manifest" in start.wait()["error"]
+        assert "the manifest is damaged" in start.wait()["error"]
         first = chosen(start, told["list"], 1)
         inspection = start.page.shown.app.state.inspection  # type: ignore[attr-defined]
         stale = replace(start, secrets=replace(start.secrets, xsrf=first["xsrf"]))
@@ -277,27 +282,31 @@ def test_the_host_of_the_tile_is_found_or_asked_for(monkeypatch: pytest.MonkeyPa
     assert find_entrance_of_tile("/user/ada/rarespec/", 8931).origin == "https://hub.example.org"
 
 
-def test_without_a_host_the_page_says_what_to_set(tmp_path: Path) -> None:
+def test_the_verb_of_the_tile_needs_its_key_and_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(0) as free:
-        port = free.getsockname()[1]
-    command = [sys.executable, "-P", "-m", "rarespec", "launcher", "--port", str(port), "--base-url", "/rarespec/"]
-    environment = {"HOME": str(tmp_path), "JUPYTERHUB_SERVICE_PREFIX": "/user/ada/", "JUPYTERHUB_USER": "ada"}
-    assert subprocess.run(command, env=environment, capture_output=True).returncode == 2  # without a key
-    process = subprocess.Popen(command, env=environment | {KEY: "k" * 43})
-    try:
-        answer = first_answer(port, Call("GET", "/", (("Host", "hub.example.org"),)))
-        assert answer.status == 503 and b"set RARESPEC_ALLOW_HOST to it" in answer.body
-        assert {name.lower() for name in SECURITY_HEADERS} <= answer.headers.keys()
-    finally:
-        process.terminate()
-        process.wait()
+        port = str(free.getsockname()[1])
+    said: list[str] = []
+    monkeypatch.setattr("rarespec.inspector.start_page.serve_sentence", lambda why, listener: said.append(why))
+    monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ada/")
+    words = ["launcher", "--port", port, "--base-url", "/user/ada/rarespec/"]
+    without = CliRunner().invoke(app, words)
+    assert without.exit_code == 2 and "call `rarespec inspect SURVEY` instead" in without.output and not said
+    monkeypatch.setenv(KEY, "k" * 43)
+    assert CliRunner().invoke(app, words).exit_code == 0 and KEY not in os.environ
+    monkeypatch.setenv(KEY, "k" * 43)
+    monkeypatch.setenv("RARESPEC_ALLOW_HOST", "*")
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert "set RARESPEC_ALLOW_HOST to it" in said[0] and "give one host" in said[1]
 
 
-def first_answer(port: int, call: Call) -> Answer:
-    for _ in range(int(PATIENCE / 0.1)):
-        try:
-            with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
-                return exchanged(connection, call)
-        except ConnectionRefusedError:
-            sleep(0.1)
-    raise AssertionError("it did not start")
+def test_a_sentence_is_answered_to_everybody() -> None:
+    with listening(0) as listener:
+        server = server_for(sentence_app("set this"))
+        thread = Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        with socket.create_connection(listener.getsockname(), PATIENCE) as connection:
+            answer = exchanged(connection, Call("GET", "/?key=x", (("Host", "hub.example.org"),)))
+        server.should_exit = True
+        thread.join()
+    assert answer.status == 503 and answer.body == b"set this."
+    assert {name.lower() for name in SECURITY_HEADERS} <= answer.headers.keys()

@@ -20,16 +20,17 @@ def command(
     Its key comes in the environment, never on the command line.
     """
     from rarespec.errors import UsageError
-    from rarespec.inspector.entrance import find_entrance_of_tile
-    from rarespec.inspector.jupyter_server import folder_of_jupyter
     from rarespec.inspector.launcher import KEY
-    from rarespec.inspector.server import listening
-    from rarespec.inspector.start_page import StartPage, serve_sentence, serve_start_page
-    from rarespec.labels.event import person_named
 
     key = os.environ.pop(KEY, "")  # so that nothing started from here inherits it
     if not key:
         raise UsageError("the tile in JupyterLab's launcher starts this; call `rarespec inspect SURVEY` instead")
+    from rarespec.inspector.entrance import find_entrance_of_tile
+    from rarespec.inspector.jupyter_server import folder_of_jupyter
+    from rarespec.inspector.server import listening
+    from rarespec.inspector.start_page import StartPage, serve_sentence, serve_start_page
+    from rarespec.labels.event import person_named
+
     with listening(port) as listener:
         try:
             person = person_named(os.environ.get("JUPYTERHUB_USER"))  # all users of a hub may be one to its system

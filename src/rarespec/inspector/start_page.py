@@ -228,5 +228,9 @@ def serve_start_page(page: StartPage, listener: socket.socket) -> None:
 
 def serve_sentence(why: str, listener: socket.socket) -> None:
     """Answer everything with why there is no page: who clicked the tile sees it at once, and waits for nothing."""
+    run_until_stopped(sentence_app(why), listener)
+
+
+def sentence_app(why: str) -> ASGIApp:
     headers = {**SECURITY_HEADERS, "Content-Type": "text/plain; charset=utf-8"}
-    run_until_stopped(Response(end_sentence(printable(why)), 503, headers), listener)
+    return Response(end_sentence(printable(why)), 503, headers)

@@ -11,14 +11,16 @@ from rarespec.errors import RarespecError
 from rarespec.labels.kinds import kinds_beside, path_beside, start_of_log
 from rarespec.labels.log import LabelLog
 from rarespec.labels.merging import merge_labels
+from rarespec.survey.store.manifest import FORMAT, Manifest
 from rarespec.survey.store.manifest import NAME as MANIFEST
-from rarespec.survey.store.manifest import Manifest
 
 DEEPEST = 4
 """Folders below folders."""
 MOST_FOLDERS, MOST_SURVEYS, MOST_KINDS = 5000, 200, 50
+BEGINNING = 200
+"""Bytes of a manifest in which it says what it is."""
 MOST_BYTES = 2**26
-"""Of a log whose labels are counted, and of a manifest: half a minute would be too long to wait for a list."""
+"""Of a log whose labels are counted, and of a manifest: nobody wants to wait long for a list."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +112,9 @@ def _folders(root: Path) -> Iterator[tuple[Path, bool]]:
         names = _names_in(place)
         if names is None:
             continue
-        yield place, MANIFEST in names
-        if MANIFEST not in names and depth < DEEPEST:
+        is_survey = MANIFEST in names and _is_ours(place / MANIFEST)
+        yield place, is_survey
+        if not is_survey and depth < DEEPEST:
             waiting += [(place / name, depth + 1) for name in sorted(names) if names[name] and name[0] != "."]
 
 
@@ -123,6 +126,15 @@ def _names_in(folder: Path) -> dict[str, bool] | None:
             return {entry.name: entry.is_dir(follow_symlinks=False) for entry in plain}
     except OSError:
         return None
+
+
+def _is_ours(manifest: Path) -> bool:
+    """Other programs call a file so too; one of ours says at its beginning what it is, even if the rest is damaged."""
+    try:
+        with manifest.open("rb") as file:
+            return f'"{FORMAT}"'.encode() in file.read(BEGINNING)
+    except OSError:
+        return False
 
 
 def _describe(path: Path, root: Path) -> FoundSurvey:
