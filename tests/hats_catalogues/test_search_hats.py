@@ -22,6 +22,7 @@ from rarespec.hats.catalogue import is_hats  # noqa: E402
 from rarespec.hats.search import search_hats  # noqa: E402
 from rarespec.hats.training import apportion  # noqa: E402
 from rarespec.hats.writing import provenance_in, write_hats  # noqa: E402
+from rarespec.labels import Label, LabelEvent, LabelLog, new_event_id  # noqa: E402
 from rarespec.mock.sky import MockSky  # noqa: E402
 from rarespec.searching.model import SearchModel  # noqa: E402
 
@@ -299,10 +300,28 @@ def test_the_command_takes_a_catalogue(catalogue, model, ranking, carbon, tmp_pa
     assert result.exit_code == 1 and "nobody" in result.output and kept.exists() and "and 10 more" in result.stdout
 
 
+def test_the_labels_of_a_log_are_learned_from(catalogue, carbon, sky, tmp_path):
+    said = {carbon[3]: "yes", carbon[4]: "yes", carbon[5]: "unsure"} | {
+        sky.ids[i]: "no" for i in _common_ones(sky)[3:5]
+    }
+    with LabelLog(tmp_path / "carbon.sqlite") as log:
+        for id, label in said.items():
+            log.append(LabelEvent(new_event_id(), str(id), Label(label), person="Ada"))
+    words = ("--known", ",".join(carbon[:3]), "--labels", "--log", log.path, "--method", "matched_filter", "--json")
+    result = rarespec("search", catalogue, *words, "--top", 400)
+    assert result.exit_code == 0, result.output
+    listed = [row["id"] for row in json.loads(result.stdout)["candidates"]]
+    assert not set(listed) & {*carbon[:3], *said} and set(carbon[6:]) <= set(listed)
+    assert "2 yes known, 2 no refused; left out: 1 unsure" in result.stderr
+    beside = catalogue.with_name(f"{catalogue.name}.labels.sqlite")
+    result = rarespec("search", catalogue, "--known", carbon[0], "--labels")
+    assert result.exit_code == 2 and str(beside) in result.output.replace("\n", "")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "give either --known"),
+        ((), "give --known"),
         (("--known", "x", "--min-snr", "3"), "filter the catalogue with LSDB"),
         (("--known", "x", "--device", "cuda"), "leave --device out"),
         (("--known", "x", "--method", "magic"), "no method 'magic'"),

@@ -153,12 +153,12 @@ def test_a_service_that_hangs_holds_up_nothing(
 def test_without_being_asked_to_nothing_is_fetched(survey: Survey, tmp_path: Path) -> None:
     with running(campaign_of(survey, top=3), tmp_path / "labels.sqlite") as server:
         assert server.get("/api/session").json["cutouts"] is None
-        assert server.get("/api/cutout?id=s012").status == 404
+        assert "--cutouts" in server.get("/api/cutout?id=s012").json["why"]
 
 
-def test_an_id_that_is_not_listed_has_a_place(survey: Survey, tmp_path: Path) -> None:
+def test_an_id_that_is_not_listed_is_found(survey: Survey, tmp_path: Path) -> None:
     with running(campaign_of(survey, top=3), tmp_path / "labels.sqlite") as server:
         for id, told in {"s000": (True, True), "s150": (True, False), "nobody": (False, False)}.items():
-            answer = server.get(f"/api/place?id={id}").json
+            answer = server.get(f"/api/find?id={id}").json
             assert (answer["in_survey"], answer["known"]) == told
-        assert server.get("/api/place").status == 400
+        assert server.get("/api/find").status == 400

@@ -12,8 +12,10 @@ from typer.testing import CliRunner, Result
 from rarespec.cli.inspect import command
 from rarespec.labels.campaign_start import CampaignStart
 from rarespec.labels.event import Label, LabelEvent, new_event_id
+from rarespec.labels.kinds import path_beside
 from rarespec.labels.log import LabelLog
 from rarespec.survey import Survey
+from search_rankings import survey_with_bands
 
 QUICK = ("--method", "matched_filter", "--top", "20", "--no-browser", "--person", "Ada")
 
@@ -101,3 +103,31 @@ def test_a_proxy_is_allowed_by_name(survey: Survey, tmp_path: Path, served: list
     for wrong, told in ((("--allow-host", "*"), "give one host"), (("--base-url", "/x/"), "give the host too")):
         result = inspect(survey, *start, *wrong)
         assert result.exit_code == 2 and told in result.output, result.output
+
+
+def test_a_tag_becomes_a_kind_with_known_examples_and_a_log_of_its_own(
+    tmp_path: Path, served: list[dict[str, Any]]
+) -> None:
+    survey = survey_with_bands(tmp_path / "a.survey")
+    with LabelLog(path_beside(survey.path)) as log:
+        for id, label, tags in (("s003", "yes", ("dC",)), ("s004", "yes", ()), ("s050", "no", ())):
+            log.append(LabelEvent(new_event_id(), id, Label(label), person="Ada", tags=tags))
+    result = inspect(survey, "--tag", "dC", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "1 yes with the tag dC known, 1 no refused; left out: 1 yes without the tag dC" in result.output
+    start = CampaignStart.read(tmp_path / "a.survey.dC.campaign.json")
+    assert start.request.known == ["s003"] and start.request.non_members == ["s050"]
+    assert (tmp_path / "a.survey.dC.labels.sqlite").exists()
+    result = inspect(survey, "--tag", "CH", *QUICK)
+    assert result.exit_code == 2 and "has the tag CH" in result.output
+
+
+def test_labels_given_for_other_examples_are_doubted(
+    survey: Survey, tmp_path: Path, served: list[dict[str, Any]]
+) -> None:
+    log = ("--log", str(tmp_path / "a.sqlite"))
+    assert inspect(survey, *log, "--known", "s000,s001,s002", *QUICK).exit_code == 0
+    with LabelLog(tmp_path / "a.sqlite") as labels:
+        labels.append(LabelEvent(new_event_id(), "s005", Label.YES, person="Ada"))
+    assert "in a search for other examples" not in inspect(survey, *log, "--known", "s000,s001", *QUICK).output
+    assert "in a search for other examples" in inspect(survey, *log, "--known", "s100,s101", *QUICK).output

@@ -105,17 +105,17 @@ def test_labels_that_are_there_count_and_are_told(ranking: Ranking, labels: Path
 
 
 def test_the_page_gives_the_labels_back(ranking: Ranking, labels: Path) -> None:
-    with ranking.inspect("Ada", labels=labels, **AWAY) as page:
-        assert page.labels.colnames == ["id", "label", "person", "at", "comment"] and len(page.labels) == 0
+    with ranking.inspect("Ada", log=labels, **AWAY) as page:
+        assert page.labels.colnames == ["id", "label", "person", "at", "comment", "tags"] and len(page.labels) == 0
         first = label_first(page)
         assert [*page.labels["id", "label", "person"][0]] == [first, "yes", "Ada"]
     assert page.labels["id"].tolist() == [first]  # also when it is closed
-    with ranking.inspect("Bob", labels=labels, blind=True, **AWAY) as page:
+    with ranking.inspect("Bob", log=labels, blind=True, **AWAY) as page:
         assert len(page.labels) == 0
 
 
 def test_what_a_notebook_saves_has_no_token(ranking: Ranking, labels: Path) -> None:
-    with ranking.inspect("Ada", labels=labels, **AWAY) as page:
+    with ranking.inspect("Ada", log=labels, **AWAY) as page:
         shown = page._repr_mimebundle_(include=None, exclude=None)
         assert set(shown) == {"text/plain"} and page._secrets.token not in shown["text/plain"]
         assert f"once at http://127.0.0.1:{page._port}/?token=" in shown["text/plain"]

@@ -208,6 +208,7 @@ def test_what_others_said(server: Running) -> None:
     assert [row["disagree"] for row in rows] == [True, False, False]
     assert rows[1]["label"] is None and rows[1]["others"] == {"Vera": "yes"}
     (one,) = server.get("/api/disagreements").json
+    assert list(one.pop("times")) == ["Ada", "Grace"]
     assert one == {
         "id": ids[0],
         "labels": {"Ada": "yes", "Grace": "no"},

@@ -59,6 +59,12 @@ def test_a_slope_is_no_band(slope: float) -> None:
     assert telling_features(WAVELENGTH, asking_for("TiO") + straight, straight) == ()
 
 
+def test_a_dip_inside_a_band_is_no_line_of_another_atom() -> None:
+    inside = asking_for("C₂") + 3 * asking_for("He II")
+    assert {mark.name for mark in telling_features(WAVELENGTH, inside, inside)} == {"C₂"}
+    assert {mark.name for mark in telling_features(WAVELENGTH, asking_for("He II"), asking_for("He II"))} == {"He II"}
+
+
 def test_marks_move_with_the_redshift() -> None:
     marks = telling_features(WAVELENGTH, asking_for("H", 0.1), asking_for("H", 0.1), 0.1)
     halpha = next(one.wavelength for one in list_spectral_features() if one.name == "H" and one.wavelength > 6500)

@@ -110,7 +110,7 @@ class Api:
         """Answer with a picture, or with why there is none; no thread of the server waits for it."""
         cutouts, id = self._inspection.cutouts, _one_id(request)
         if cutouts is None:
-            raise RefusedError(404, "cutouts are off; start with --cutouts to see them")
+            return PlainJSON({"why": "Pictures of the sky are off; start with --cutouts to see them."})
         place = await run_in_threadpool(self._inspection.position, id)
         if place is None:
             return PlainJSON({"why": "The position of this object is not known."})

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from rarespec.searching.explain.spectral_features import SpectralFeature
 
 
-LABEL_COLUMNS = ("id", "label", "person", "at", "comment")
+LABEL_COLUMNS = ("id", "label", "person", "at", "comment", "tags")
 
 
 class InspectionPage:
@@ -128,14 +128,15 @@ class InspectionPage:
 
     @property
     def labels(self) -> Table:
-        """The labels that stand so far, of everyone, the earliest first: id, label, person, at, comment.
+        """The labels that stand so far, of everyone, the earliest first: id, label, person, at, comment, tags.
 
         Of a blind page, other people's labels of spectra that this person has not labelled are left out.
         """
         from astropy.table import Table
 
         said = self._said_at_the_end or self._inspection.visible_history()
-        rows = [(one.spectrum, str(one.label), one.person, one.at, one.comment) for one in said.standing.values()]
+        standing = said.standing.values()
+        rows = [(one.spectrum, str(one.label), one.person, one.at, one.comment, ",".join(one.tags)) for one in standing]
         columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in LABEL_COLUMNS]
         return Table(columns, names=LABEL_COLUMNS, dtype=[object] * len(LABEL_COLUMNS))
 

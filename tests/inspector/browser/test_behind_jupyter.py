@@ -210,7 +210,7 @@ import sys
 sys.path.insert(0, {tests!r})
 import rarespec
 from search_rankings import ranking_of
-page = ranking_of(rarespec.Survey.open({survey!r})).inspect("Ada", labels={labels!r})
+page = ranking_of(rarespec.Survey.open({survey!r})).inspect("Ada", log={labels!r})
 page
 """
 

@@ -63,7 +63,9 @@ def test_help_names_every_key(looker: Visit) -> None:
 def test_every_key_has_a_button(looker: Visit) -> None:
     actions = looker.page.evaluate("async () => (await import('/static/keys.js')).KEYS.map(one => one.action)")
     buttons = looker.page.locator("[data-action]").evaluate_all("all => all.map(one => one.dataset.action)")
-    for_the_mouse = {"up", "down", "comment", "filter", "find-column"}  # there are cards and fields
+    for_the_mouse = {"up", "down", "comment", "filter", "find-column", "tag", "new-tag"}  # there are cards and fields
+    for_the_mouse |= {"next-overlay", "previous-overlay"}  # there is a list to choose from
+    for_the_mouse |= {f"redshift-{by}" for by in ("up", "down", "far-up", "far-down")}  # there are sliders
     assert set(actions) - set(buttons) == for_the_mouse
 
 

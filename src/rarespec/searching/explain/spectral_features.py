@@ -135,7 +135,8 @@ def telling_features(
     strength = {one: _strength(one, wavelength, weights, known) for one in inside}
     worth = {one: strength[one] * _mean_of_its_kind(one, strength) for one in inside}
     least = WORTH * max(worth.values(), default=0.0)
-    best = sorted((one for one in inside if worth[one] > 0 and worth[one] >= least), key=lambda one: -worth[one])
+    seen = (one for one in inside if worth[one] > 0 and worth[one] >= least and not _is_of_a_band(one, strength))
+    best = sorted(seen, key=lambda one: -worth[one])
     return tuple(sorted(_apart(best)[:MOST], key=lambda one: one.wavelength))
 
 
@@ -170,6 +171,18 @@ def _mean_of_its_kind(feature: SpectralFeature, strength: dict[SpectralFeature, 
     """Average over features of its kind and one of strength 0, so that a single one counts for less than several."""
     kind = [value for one, value in strength.items() if (one.name, one.side) == (feature.name, feature.side)]
     return sum(kind) / (len(kind) + 1)
+
+
+def _is_of_a_band(line: SpectralFeature, strength: dict[SpectralFeature, float]) -> bool:
+    """Say whether a lone line lies in the band of a molecule seen elsewhere: He II 4686 in a carbon star is C₂."""
+    if line.side != LINE or _count_seen(line, strength) > 1:
+        return False
+    around = (one for one in strength if 0 <= (line.wavelength - one.wavelength) * one.side <= REACH)
+    return any(one.side != LINE and _count_seen(one, strength) > 1 for one in around)
+
+
+def _count_seen(feature: SpectralFeature, strength: dict[SpectralFeature, float]) -> int:
+    return sum(value > 0 for one, value in strength.items() if (one.name, one.side) == (feature.name, feature.side))
 
 
 def _apart(best: Sequence[SpectralFeature]) -> list[SpectralFeature]:
