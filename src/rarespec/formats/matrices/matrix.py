@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.formats.columns import ANY_WAVELENGTH, Roles, find, missing
-from rarespec.formats.reader import Found, ReadOptions
+from rarespec.formats.further_columns import columns_not_used, further_roles, is_telling
+from rarespec.formats.reader import Found, ReadOptions, noted
 from rarespec.formats.source import Source
-from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
-from rarespec.formats.wavelength import Axis
+from rarespec.formats.stacks import Origin, axis_of, blocks, stacks_of_rows
 from rarespec.spectrum import DefectError, Reason
 
 MOST_ARRAYS = 4096
@@ -86,6 +86,7 @@ def read_matrix(
     """
     arrays = with_fields(arrays)
     roles = Roles.among(arrays)
+    roles = further_roles(roles, _on_pixels(arrays, roles))
     if roles.wavelength is None:
         raise missing("wavelength", ANY_WAVELENGTH, arrays)
     wavelength = arrays[roles.wavelength]
@@ -95,13 +96,25 @@ def read_matrix(
     spans = blocks(n, p)
     axis = None
     if len(wavelength.shape) == 1:
-        axis = Axis.of(wavelength[:p], roles.log, unit or roles.usual_unit, options.air, options.wavelength_unit)
+        axis = axis_of(wavelength[:p], roles, options, unit)
     columns = [name for name, array in arrays.items() if array.shape == (n,) and name not in roles.used]
     names = [*roles.on_pixels, *columns, *([] if axis else [roles.wavelength])]
     origin = Origin(source, options, single=n == 1)
+    others = [name for name, array in arrays.items() if array.shape and name not in columns]
+    yield from noted(source, columns_not_used(roles, others, "arrays"), n)
     for first, last in spans:
         block = {name: arrays[name][first:last] for name in names}
         yield from stacks_of_rows(block, roles, origin, first, axis, unit)
+
+
+def _on_pixels(arrays: Mapping[str, Sliceable], roles: Roles) -> list[str]:
+    """Arrays of the shape of the flux, and of its wavelengths."""
+    shape = arrays[roles.flux].shape
+    return [name for name, array in arrays.items() if array.shape == shape or _may_be_axis(name, array, shape)]
+
+
+def _may_be_axis(name: str, array: Sliceable, shape: tuple[int, ...]) -> bool:
+    return is_telling(name) and array.shape == shape[-1:]
 
 
 def _check_shape(arrays: Mapping[str, Sliceable], roles: Roles, wavelength: tuple[int, ...]) -> tuple[int, int]:

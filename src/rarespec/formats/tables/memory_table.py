@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.formats.columns import ANY_WAVELENGTH, FLUX, Column, Roles, find, missing
-from rarespec.formats.reader import Found, ReadOptions
+from rarespec.formats.further_columns import columns_not_used, further_roles
+from rarespec.formats.reader import Found, ReadOptions, noted
 from rarespec.formats.source import Source
 from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
 from rarespec.formats.wavelength import Axis
@@ -145,7 +146,8 @@ def spectra_of_table(table: Table, source: Source, options: ReadOptions) -> Iter
 
 
 def _one_spectrum(table: Table, source: Source, options: ReadOptions) -> Iterator[Found]:
-    roles = Roles.among(table.columns)
+    roles = further_roles(Roles.among(table.columns), _numeric(table.columns))
+    yield from noted(source, columns_not_used(roles, list(table.columns)))
     block: dict[str, Column] = {
         key: [value] for key, value in table.meta.items() if isinstance(value, str | int | float)
     }
@@ -156,8 +158,14 @@ def _one_spectrum(table: Table, source: Source, options: ReadOptions) -> Iterato
     yield from stacks_of_rows(block, roles, origin, 0, axis, unit)
 
 
+def _numeric(columns: Mapping[str, Column]) -> list[str]:
+    return [name for name, column in columns.items() if isinstance(column, np.ndarray) and column.dtype.kind in "biuf"]
+
+
 def _vectors_per_row(table: Table, source: Source, options: ReadOptions) -> Iterator[Found]:
-    roles = Roles.among(table.columns)
+    vectors = [name for name, column in table.columns.items() if is_vector(column)]
+    roles = further_roles(Roles.among(table.columns), vectors)
+    yield from noted(source, columns_not_used(roles, vectors), table.n_rows)
     for name in roles.used:
         if not is_vector(table.columns[name]):
             raise DefectError(Reason.LAYOUT, f"{roles.flux} has vectors, but {name} does not")
