@@ -42,6 +42,8 @@ class Origin:
     """The file holds one spectrum only."""
     units: Mapping[str, str] = field(default_factory=dict)
     """Units of the columns of its catalogue, as far as it names them."""
+    not_used: str = ""
+    """A sentence for the account about columns on pixels that were left out."""
 
     def spare_ids(self, first: int, n: int) -> list[str]:
         return number_ids(stem_of(self.source.path), first, n, self.single)
@@ -95,7 +97,7 @@ def stacks_of_rows(
             for id in part["id"]:
                 yield Defect(origin.source.name, error.reason, error.detail, id)
             continue
-        for note in (own_axis.note, *further_notes(roles)):
+        for note in (own_axis.note, *further_notes(roles), origin.not_used):
             yield from noted(origin.source, note, len(stack))
         yield from noted(origin.source, "" if janskys is None else PER_FREQUENCY, len(stack))
         yield stack

@@ -6,6 +6,7 @@ In the metadata the wavelengths are a JSON list under `wavelength` (unit under `
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from rarespec.formats.columns import ANY_WAVELENGTH, Column, Roles, missing
 from rarespec.formats.further_columns import columns_not_used, further_roles
 from rarespec.formats.matrices.matrix import read_matrix
-from rarespec.formats.reader import MAX_ROWS, Found, Reader, ReadOptions, faults_of, noted
+from rarespec.formats.reader import MAX_ROWS, Found, Reader, ReadOptions, faults_of
 from rarespec.formats.source import Container, Source, SourceFile
 from rarespec.formats.stacks import MOST_PIXELS, Origin, stacks_of_rows
 from rarespec.formats.wavelength import Axis
@@ -128,7 +129,7 @@ def _spectrum_per_row(parquet: pq.ParquetFile, roles: Roles, origin: Origin) -> 
     schema = parquet.schema_arrow
     lists = [field.name for field in schema if is_vector(field.type)]
     roles = further_roles(roles, lists)
-    yield from noted(origin.source, columns_not_used(roles, lists), parquet.metadata.num_rows)
+    origin = replace(origin, not_used=columns_not_used(roles, lists))
     axis = None if roles.wavelength else Axis.in_metadata(metadata_of(schema), origin.options, schema.names)
     scalars = [name for name in scalar_columns(schema) if name not in roles.used]
     for name in roles.used:
@@ -145,7 +146,6 @@ def _spectrum_per_file(parquet: pq.ParquetFile, roles: Roles, source: Source, op
     """One pixel per row, flux and wavelength plain columns."""
     schema = parquet.schema_arrow
     roles = further_roles(roles, [field.name for field in schema if _is_number(field.type)])
-    yield from noted(source, columns_not_used(roles, schema.names))
     if roles.wavelength is None:
         raise missing("wavelength", ANY_WAVELENGTH, parquet.schema_arrow.names)
     if parquet.metadata.num_rows > MOST_PIXELS:
@@ -155,7 +155,8 @@ def _spectrum_per_file(parquet: pq.ParquetFile, roles: Roles, source: Source, op
         name: np.concatenate([_values(batch[name], null=name != roles.good) for batch in batches])
         for name in roles.used
     }
-    yield from read_matrix(arrays, source, options, _unit(parquet.schema_arrow, roles))
+    not_read = [name for name in schema.names if name not in roles.used]
+    yield from read_matrix(arrays, source, options, _unit(schema, roles), not_read)
 
 
 def metadata_of(schema: pa.Schema) -> dict[str, str]:

@@ -7,7 +7,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.formats.columns import ANY_WAVELENGTH, ERROR, FLUX, IDS, IVAR, MASK, VARIANCE, Column, Roles, find
-from rarespec.formats.further_columns import GOOD, columns_not_used, further_roles, is_telling
+from rarespec.formats.further_columns import GOOD, further_roles, is_telling
 from rarespec.formats.pixels import float_of
 from rarespec.formats.reader import Found, ReadOptions, faults_of, noted
 from rarespec.formats.sniffing import MARKS
@@ -274,9 +274,8 @@ def spectra_of_csv(source: Source, options: ReadOptions) -> Iterator[Found]:
     if find(names, FLUX):
         with faults_of("CSV"):
             table = _pixel_table(open_csv(source))
-        roles = further_roles(Roles.among(table.columns), table.columns)
-        yield from noted(source, columns_not_used(roles, names))
-        yield from spectra_of_table(table, source, options)
+        not_read = [name for name in names if name not in table.columns]
+        yield from spectra_of_table(replace(table, not_read=not_read), source, options)
     else:
         yield from _spectra_of_wide_csv(source, options)
 
