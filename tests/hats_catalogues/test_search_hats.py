@@ -302,7 +302,7 @@ def test_the_command_takes_a_catalogue(catalogue, model, ranking, carbon, tmp_pa
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "give either --known"),
+        ((), "give --known"),
         (("--known", "x", "--min-snr", "3"), "filter the catalogue with LSDB"),
         (("--known", "x", "--device", "cuda"), "leave --device out"),
         (("--known", "x", "--method", "magic"), "no method 'magic'"),
