@@ -1,9 +1,10 @@
-"""Peak memory of reading one file as its number of spectra grows, for the layouts that hold many in a file.
+"""Peak memory of reading as the number of spectra grows: of one file that holds many, or of files of one each.
 
-    python benchmarks/reader_memory.py [--n 4000 40000]
+    python benchmarks/reader_memory.py [--n 4000 40000] [--files 2000 20000]
 
 Each file is read in a process of its own, which drops every stack after it has seen it, as an ingest does once it is
-stored. The ratio is to the smallest file; a reader that held all spectra would grow by what the file grows. Linux only.
+stored. Files of one spectrum go through an ingest, workers included in the figure of their process. The ratio is to the
+smallest; a reader that held all spectra would grow by what the files grow. Linux only.
 """
 
 from __future__ import annotations
@@ -34,6 +35,15 @@ for item in read_here(sys.argv[1]):
     seen += len(item)
 # Not ru_maxrss, which begins with the memory of the process that started this one.
 print(seen, int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024)
+"""
+
+INGEST = """
+import re, resource, sys
+from rarespec.survey.ingest.reading import IngestOptions
+from rarespec.survey.ingest.run import run_ingest
+survey, _ = run_ingest([sys.argv[1]], sys.argv[2], IngestOptions())
+main = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
+print(len(survey), main, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
 """
 
 
@@ -78,6 +88,22 @@ def fits_images(path: Path, n: int) -> None:
     fits.HDUList([fits.PrimaryHDU(), fits.ImageHDU(flux, name="FLUX"), wavelength]).writeto(path)
 
 
+def text_file(path: Path, i: int) -> None:
+    """Three columns without a header."""
+    np.savetxt(path, np.transpose(_spectrum(i)), fmt="%.4f")
+
+
+def three_rows(path: Path, i: int) -> None:
+    """As Spextool writes them, in micron."""
+    wavelength, flux, error = _spectrum(i)
+    fits.PrimaryHDU(np.array([wavelength / 1e4, flux, error])).writeto(path)
+
+
+def _spectrum(i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    flux = 2 + np.sin(i + np.arange(ARM_PIXELS) / 9)
+    return 9000.0 + 30.0 * np.arange(ARM_PIXELS), flux, np.full(ARM_PIXELS, 0.1)
+
+
 def _lists(rows: int, n_pixels: int, value: float) -> pa.Array:
     offsets = pa.array(np.arange(0, rows * n_pixels + 1, n_pixels, dtype=np.int32))
     return pa.ListArray.from_arrays(offsets, pa.array(np.full(rows * n_pixels, value)))
@@ -102,22 +128,51 @@ LAYOUTS = {
 }
 
 
+FILES = {"text-table": text_file, "fits-rows": three_rows}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--n", type=int, nargs="+", default=[4000, 40_000])
-    sizes = parser.parse_args().n
+    parser.add_argument("--n", type=int, nargs="*", default=[4000, 40_000], help="spectra in one file")
+    parser.add_argument("--files", type=int, nargs="*", default=[2000, 20_000], help="files of one spectrum")
+    sizes = parser.parse_args()
     for name, write in LAYOUTS.items():
-        first = None
-        for n in sizes:
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / "file"
-                write(path, n)
-                megabytes = path.stat().st_size / 1e6
-                command = [sys.executable, "-c", CHILD, str(path)]
-                seen, peak = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-            assert int(seen) == n, f"{name}: {seen} of {n} spectra"
-            first = first or float(peak)
-            print(f"{name}, {n} spectra, {megabytes:.0f} MB: peak {float(peak):.0f} MB ({float(peak) / first:.2f})")
+        _measure_one_file(name, write, sizes.n)
+    for name, write_one in FILES.items():
+        _measure_files(name, write_one, sizes.files)
+
+
+def _measure_one_file(name: str, write: Callable[[Path, int], None], sizes: list[int]) -> None:
+    first = None
+    for n in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "file"
+            write(path, n)
+            megabytes = path.stat().st_size / 1e6
+            seen, peak = _run(CHILD, str(path))
+        assert seen == n, f"{name}: {seen:.0f} of {n} spectra"
+        first = first or peak
+        print(f"{name}, {n} spectra, {megabytes:.0f} MB: peak {peak:.0f} MB ({peak / first:.2f})")
+
+
+def _measure_files(name: str, write: Callable[[Path, int], None], sizes: list[int]) -> None:
+    first = first_worker = None
+    for n in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "files").mkdir()
+            for i in range(n):
+                write(Path(folder) / "files" / f"{i:06d}", i)
+            seen, peak, worker = _run(INGEST, f"{folder}/files", f"{folder}/a.survey")
+        assert seen == n, f"{name}: {seen:.0f} of {n} spectra"
+        first, first_worker = first or peak, first_worker or worker
+        of_worker = f"a worker {worker:.0f} MB ({worker / first_worker:.2f})"
+        print(f"{name}, {n} files: peak {peak:.0f} MB ({peak / first:.2f}), {of_worker}")
+
+
+def _run(program: str, *arguments: str) -> list[float]:
+    """What a process of its own prints."""
+    command = [sys.executable, "-c", program, *arguments]
+    return [float(word) for word in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()]
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ def check_tables(survey: Survey, folder: Path, n: int, seed: str) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_tables_of_examples_and_labels(survey: Survey, tmp_path: Path) -> None:
-    check_tables(survey, tmp_path, 4, "default")
+    check_tables(survey, tmp_path, 2, "default")
 
 
 @pytest.mark.exhaustive

@@ -426,6 +426,16 @@ def test_sharper_spectra_are_smoothed_to_the_survey(tmp_path):
     assert only_problem(examples) == said and not examples.lost
 
 
+def test_a_resolution_given_to_a_survey_that_knows_none_is_told(tmp_path):
+    """It was left aside without a word."""
+    survey = Survey.create(tmp_path / "a.survey", SMALL_GRID)
+    survey.append(make_spectra(3, SMALL_GRID))
+    others = make_spectra(2, SMALL_GRID, prefix="o", seed=8)
+    assert not examples_of(survey, others).problems
+    examples = examples_of(survey, others, resolution=Resolution(900))
+    assert "resolution of the survey is unknown: 2 example spectra" in only_problem(examples) and not examples.lost
+
+
 def test_the_resolution_of_examples_is_part_of_a_request(tmp_path):
     assert str(SearchRequest(["a"], known_resolution="1.8A").resolution_of_known()) == "FWHM 1.8 A"
     with pytest.raises(UsageError, match="not a resolution"):

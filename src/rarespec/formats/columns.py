@@ -208,6 +208,17 @@ class Roles:
     error: str | None = None
     mask: str | None = None
     variance: str | None = None
+    good: str | None = None
+    """1 where a pixel is good."""
+    snr: str | None = None
+    """Of each pixel."""
+    relative_error: str | None = None
+    natural: bool = False
+    """Logarithms of wavelengths are natural ones."""
+    air: bool = False
+    """The name of the column says that its wavelengths are in air."""
+    named_unit: str = ""
+    """Unit in the name of the column of wavelengths."""
 
     @classmethod
     def among(cls, names: Iterable[str], named: Mapping[str, str] | None = None) -> Roles:
@@ -246,12 +257,22 @@ class Roles:
             "error": self.error,
             "mask": self.mask,
             "variance": self.variance,
+            "good": self.good,
+            "snr": self.snr,
+            "relative_error": self.relative_error,
         }
         return {role: name for role, name in names.items() if name}
 
     @property
+    def has_error(self) -> bool:
+        """Whether the file tells how good its flux is."""
+        return any((self.ivar, self.error, self.variance, self.relative_error, self.snr))
+
+    @property
     def usual_unit(self) -> str:
-        """Unit of frequencies and wavenumbers if the file names none; nothing for wavelengths."""
+        """Unit if the file names none: the one in the column's name, Hz or 1/cm; nothing for other wavelengths."""
+        if self.named_unit:
+            return self.named_unit
         name = (self.wavelength or "").rpartition(".")[2].lower()
         return "Hz" if name in FREQUENCY else "1/cm" if name in WAVENUMBER else ""
 

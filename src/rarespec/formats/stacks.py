@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rarespec.formats.columns import Column, Roles, generic_catalogue, number_ids, stem_of
 from rarespec.formats.flux_units import NOTE as PER_FREQUENCY
 from rarespec.formats.flux_units import janskys_per, per_wavelength
+from rarespec.formats.further_columns import further_notes, marks_good, usual_arrays
 from rarespec.formats.pixels import bad_pixels, flags, ivar_of_error, ivar_of_variance, numbers
 from rarespec.formats.reader import MAX_ROWS, Found, ReadOptions, noted
 from rarespec.formats.source import Source
@@ -41,6 +42,8 @@ class Origin:
     """The file holds one spectrum only."""
     units: Mapping[str, str] = field(default_factory=dict)
     """Units of the columns of its catalogue, as far as it names them."""
+    not_used: str = ""
+    """A sentence for the account about columns on pixels that were left out."""
 
     def spare_ids(self, first: int, n: int) -> list[str]:
         return number_ids(stem_of(self.source.path), first, n, self.single)
@@ -77,6 +80,9 @@ def stacks_of_rows(
         In the order of the file; what was decided about the wavelengths of a stack comes before it.
     """
     own = {name: column for name, column in block.items() if name not in roles.used}
+    if roles.good and not all(marks_good(row) for row in block[roles.good]):
+        yield from noted(origin.source, f"columns not used: {roles.good}, which holds more than 0 and 1")
+        roles = replace(roles, good=None)
     n = len(block[roles.flux])
     catalogue = generic_catalogue(own, origin.source.name, origin.spare_ids(first, n), origin.units)
     names = roles.on_pixels if axis else roles.used
@@ -84,25 +90,49 @@ def stacks_of_rows(
         part = {name: values[start:stop] for name, values in catalogue.items()}
         try:
             run = {name: block[name][start:stop] for name in names}
-            own_axis = axis or _axis_of_run(run, roles, origin, unit)
+            own_axis = axis or _axis_of_run(run, roles, origin.options, unit)
             janskys = janskys_per(origin.units.get(roles.flux, ""))
             stack = _stack_of_run(run, roles, part, own_axis, janskys)
         except DefectError as error:
             for id in part["id"]:
                 yield Defect(origin.source.name, error.reason, error.detail, id)
             continue
-        yield from noted(origin.source, own_axis.note, len(stack))
+        for note in (own_axis.note, *further_notes(roles), origin.not_used):
+            yield from noted(origin.source, note, len(stack))
         yield from noted(origin.source, "" if janskys is None else PER_FREQUENCY, len(stack))
         yield stack
 
 
-def _axis_of_run(run: dict[str, Column], roles: Roles, origin: Origin, unit: str | None) -> Axis:
+def _axis_of_run(run: dict[str, Column], roles: Roles, options: ReadOptions, unit: str | None) -> Axis:
     assert roles.wavelength
     if run[roles.wavelength][0] is None:
         raise DefectError(Reason.LAYOUT, "the row has no wavelengths")
-    options = origin.options
-    unit = unit or roles.usual_unit
-    return Axis.of(run[roles.wavelength][0], roles.log, unit, options.air, options.wavelength_unit)
+    return axis_of(run[roles.wavelength][0], roles, options, unit)
+
+
+def axis_of(values: Any, roles: Roles, options: ReadOptions, unit: str | None) -> Axis:
+    """Turn the column of wavelengths into an axis.
+
+    Parameters
+    ----------
+    values : (p,) array
+        As the file has them.
+    roles : Roles
+        What the column's name says.
+    options : ReadOptions
+        How the user wants wavelengths read.
+    unit : str or None
+        What the file says about their unit.
+
+    Returns
+    -------
+    Axis
+        In vacuum Angstrom.
+    """
+    if roles.natural:
+        values = numbers(values, "wavelength") / np.log(10)
+    air = options.air or roles.air
+    return Axis.of(values, roles.log, unit or roles.usual_unit, air, options.wavelength_unit)
 
 
 def _stack_of_run(
@@ -111,7 +141,7 @@ def _stack_of_run(
     arrays = {role: _matrix(run[name], role) for role, name in roles.by_role.items()}
     if janskys is not None:
         arrays = per_wavelength(arrays, axis.in_order, janskys)
-    return stack_of(axis, catalogue=catalogue, **arrays)
+    return stack_of(axis, catalogue=catalogue, **usual_arrays(arrays))
 
 
 def _matrix(rows: Column, role: str) -> NDArray[Any]:

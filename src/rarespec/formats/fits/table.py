@@ -28,6 +28,7 @@ from rarespec.formats.columns import (
 from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.fits.header import Header
 from rarespec.formats.fits.wcs import has_wavelength_wcs, wcs_axis
+from rarespec.formats.further_columns import columns_not_used, further_roles
 from rarespec.formats.reader import Found, Reader, ReadOptions
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
@@ -83,6 +84,7 @@ def _units(hdu: Hdu) -> dict[str, str]:
 
 
 def _one_per_table(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions) -> Iterator[Found]:
+    roles = further_roles(roles, _numeric(hdu))
     if roles.wavelength is None:
         raise missing(f"wavelength in {hdu.label}", ANY_WAVELENGTH, hdu.columns)
     table = hdu.table()
@@ -90,9 +92,14 @@ def _one_per_table(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions)
     if roles.mask and _marks_good_pixels(source, hdu):
         columns[roles.mask] = table[roles.mask][np.newaxis] == 0
     options = replace(options, air=_air(source, hdu, options))
-    origin = Origin(source, options, single=True, units=_units(hdu))
+    origin = Origin(source, options, True, _units(hdu), columns_not_used(roles, hdu.columns))
     unit = origin.units[roles.wavelength]
     yield from stacks_of_rows(_of_headers(source, hdu) | columns, roles, origin, 0, unit=unit)
+
+
+def _numeric(hdu: Hdu) -> list[str]:
+    kinds = hdu.table(0, 1).dtype
+    return [name for name in kinds.names or () if kinds[name].kind in "biuf"]
 
 
 def _marks_good_pixels(source: Source, hdu: Hdu) -> bool:
@@ -115,12 +122,14 @@ def _of_headers(source: Source, hdu: Hdu) -> dict[str, Column]:
 
 def _one_per_row(source: Source, hdu: Hdu, roles: Roles, options: ReadOptions) -> Iterator[Found]:
     first_row = hdu.table(0, 1)
+    vectors = [name for name in first_row.dtype.names or () if _is_vector(first_row, name)]
+    roles = further_roles(roles, vectors)
     n_pixels = len(np.atleast_1d(first_row[roles.flux][0]))
     own_axis = roles.wavelength is not None and _is_vector(first_row, roles.wavelength)
     axis = None if own_axis else _find_shared_axis(source, hdu, n_pixels, options)
     unit = _unit(hdu.header, hdu.columns, roles.wavelength) if own_axis and roles.wavelength else None
     options = replace(options, air=_air(source, hdu, options))
-    origin = Origin(source, options, single=hdu.n_rows == 1, units=_units(hdu))
+    origin = Origin(source, options, hdu.n_rows == 1, _units(hdu), columns_not_used(roles, vectors))
     for first, last in blocks(hdu.n_rows, n_pixels):
         block = _columns(hdu.table(first, last), roles, own_axis)
         yield from stacks_of_rows(block, roles, origin, first, axis, unit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.formats.columns import ANY_WAVELENGTH, Roles, find, missing
+from rarespec.formats.further_columns import columns_not_used, further_roles, is_telling
 from rarespec.formats.reader import Found, ReadOptions
 from rarespec.formats.source import Source
-from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
-from rarespec.formats.wavelength import Axis
+from rarespec.formats.stacks import Origin, axis_of, blocks, stacks_of_rows
 from rarespec.spectrum import DefectError, Reason
 
 MOST_ARRAYS = 4096
@@ -64,7 +64,11 @@ def with_fields(arrays: Mapping[str, Sliceable]) -> dict[str, Sliceable]:
 
 
 def read_matrix(
-    arrays: Mapping[str, Sliceable], source: Source, options: ReadOptions, unit: str | None = None
+    arrays: Mapping[str, Sliceable],
+    source: Source,
+    options: ReadOptions,
+    unit: str | None = None,
+    not_read: Collection[str] = (),
 ) -> Iterator[Found]:
     """Yield stacks out of arrays that are called `flux`, and `wavelength` or `loglam`.
 
@@ -78,6 +82,8 @@ def read_matrix(
         What to do about wavelengths in air and about flags.
     unit : str, optional
         Unit of the wavelengths.
+    not_read : collection of str, optional
+        Further columns of the file.
 
     Yields
     ------
@@ -86,6 +92,7 @@ def read_matrix(
     """
     arrays = with_fields(arrays)
     roles = Roles.among(arrays)
+    roles = further_roles(roles, _on_pixels(arrays, roles))
     if roles.wavelength is None:
         raise missing("wavelength", ANY_WAVELENGTH, arrays)
     wavelength = arrays[roles.wavelength]
@@ -95,13 +102,25 @@ def read_matrix(
     spans = blocks(n, p)
     axis = None
     if len(wavelength.shape) == 1:
-        axis = Axis.of(wavelength[:p], roles.log, unit or roles.usual_unit, options.air, options.wavelength_unit)
+        axis = axis_of(wavelength[:p], roles, options, unit)
     columns = [name for name, array in arrays.items() if array.shape == (n,) and name not in roles.used]
     names = [*roles.on_pixels, *columns, *([] if axis else [roles.wavelength])]
-    origin = Origin(source, options, single=n == 1)
+    others = [name for name, array in arrays.items() if array.shape and name not in columns]
+    not_used = columns_not_used(roles, [*others, *not_read], "columns" if not_read else "arrays")
+    origin = Origin(source, options, single=n == 1, not_used=not_used)
     for first, last in spans:
         block = {name: arrays[name][first:last] for name in names}
         yield from stacks_of_rows(block, roles, origin, first, axis, unit)
+
+
+def _on_pixels(arrays: Mapping[str, Sliceable], roles: Roles) -> list[str]:
+    """Arrays of the shape of the flux, and of its wavelengths."""
+    shape = arrays[roles.flux].shape
+    return [name for name, array in arrays.items() if array.shape == shape or _may_be_axis(name, array, shape)]
+
+
+def _may_be_axis(name: str, array: Sliceable, shape: tuple[int, ...]) -> bool:
+    return is_telling(name) and array.shape == shape[-1:]
 
 
 def _check_shape(arrays: Mapping[str, Sliceable], roles: Roles, wavelength: tuple[int, ...]) -> tuple[int, int]:

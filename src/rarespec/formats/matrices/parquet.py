@@ -6,6 +6,7 @@ In the metadata the wavelengths are a JSON list under `wavelength` (unit under `
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from rarespec.formats.columns import ANY_WAVELENGTH, Column, Roles, missing
+from rarespec.formats.further_columns import columns_not_used, further_roles
 from rarespec.formats.matrices.matrix import read_matrix
 from rarespec.formats.reader import MAX_ROWS, Found, Reader, ReadOptions, faults_of
 from rarespec.formats.source import Container, Source, SourceFile
@@ -94,10 +96,10 @@ def vectors(column: pa.Array) -> Column:
     return [_values(row.values) if row.is_valid else None for row in column]
 
 
-def _values(column: pa.Array) -> NDArray[Any]:
+def _values(column: pa.Array, null: bool = True) -> NDArray[Any]:
     """Read elements as numbers; a null is NaN, and True in a mask."""
     if pa.types.is_boolean(column.type):
-        column = pc.fill_null(column, True)
+        column = pc.fill_null(column, null)
     if pa.types.is_floating(column.type):
         column = pc.fill_null(column, np.nan) if column.null_count else column
     return column.to_numpy(zero_copy_only=False)
@@ -119,8 +121,15 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
         yield from _spectrum_per_file(parquet, roles, source, options)
 
 
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
+
+
 def _spectrum_per_row(parquet: pq.ParquetFile, roles: Roles, origin: Origin) -> Iterator[Found]:
     schema = parquet.schema_arrow
+    lists = [field.name for field in schema if is_vector(field.type)]
+    roles = further_roles(roles, lists)
+    origin = replace(origin, not_used=columns_not_used(roles, lists))
     axis = None if roles.wavelength else Axis.in_metadata(metadata_of(schema), origin.options, schema.names)
     scalars = [name for name in scalar_columns(schema) if name not in roles.used]
     for name in roles.used:
@@ -135,13 +144,19 @@ def _spectrum_per_row(parquet: pq.ParquetFile, roles: Roles, origin: Origin) -> 
 
 def _spectrum_per_file(parquet: pq.ParquetFile, roles: Roles, source: Source, options: ReadOptions) -> Iterator[Found]:
     """One pixel per row, flux and wavelength plain columns."""
+    schema = parquet.schema_arrow
+    roles = further_roles(roles, [field.name for field in schema if _is_number(field.type)])
     if roles.wavelength is None:
         raise missing("wavelength", ANY_WAVELENGTH, parquet.schema_arrow.names)
     if parquet.metadata.num_rows > MOST_PIXELS:
         raise DefectError(Reason.TOO_LARGE, f"{parquet.metadata.num_rows} pixels; at most {MOST_PIXELS} are read")
     batches = [batch for _, batch in row_batches(parquet, roles.used)]
-    arrays = {name: np.concatenate([_values(batch[name]) for batch in batches]) for name in roles.used}
-    yield from read_matrix(arrays, source, options, _unit(parquet.schema_arrow, roles))
+    arrays = {
+        name: np.concatenate([_values(batch[name], null=name != roles.good) for batch in batches])
+        for name in roles.used
+    }
+    not_read = [name for name in schema.names if name not in roles.used]
+    yield from read_matrix(arrays, source, options, _unit(schema, roles), not_read)
 
 
 def metadata_of(schema: pa.Schema) -> dict[str, str]:

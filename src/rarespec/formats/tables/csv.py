@@ -7,7 +7,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.formats.columns import ANY_WAVELENGTH, ERROR, FLUX, IDS, IVAR, MASK, VARIANCE, Column, Roles, find
+from rarespec.formats.further_columns import GOOD, further_roles, is_telling
 from rarespec.formats.pixels import float_of
 from rarespec.formats.reader import Found, ReadOptions, faults_of, noted
 from rarespec.formats.sniffing import MARKS
@@ -92,7 +93,7 @@ def _number(cell: str, name: str) -> float:
     word = cell.strip().lower()
     if word in BLANKS:
         return np.nan
-    if word in TRUTH and name.lower() in MASK:
+    if word in TRUTH and name.lower() in (*MASK, *GOOD):
         return TRUTH[word]
     try:
         return float_of(cell)
@@ -167,11 +168,12 @@ def _apart(names: list[str]) -> tuple[list[str], dict[str, str]]:
     """Names without the units that stand in brackets behind them, where these are columns of a spectrum; the units."""
     names = [name.strip() for name in names]
     found = {name: match for name in names if (match := NAME_AND_UNIT.fullmatch(name))}
-    short = {name: match[1] for name, match in found.items() if match[1].lower() in ON_PIXELS}
+    short = {name: match[1] for name, match in found.items() if match[1].lower() in ON_PIXELS or is_telling(match[1])}
     if len({short.get(name, name).lower() for name in names}) < len(names):
         return names, {}
     units = {new: found[name][2] for name, new in short.items()}
-    units = {new: unit for new, unit in units.items() if new.lower() not in ANY_WAVELENGTH or is_unit(unit)}
+    wavelengths = {new for new in units if new.lower() in ANY_WAVELENGTH or is_telling(new)}
+    units = {new: unit for new, unit in units.items() if new not in wavelengths or is_unit(unit)}
     return [short.get(name, name) for name in names], units
 
 
@@ -272,7 +274,8 @@ def spectra_of_csv(source: Source, options: ReadOptions) -> Iterator[Found]:
     if find(names, FLUX):
         with faults_of("CSV"):
             table = _pixel_table(open_csv(source))
-        yield from spectra_of_table(table, source, options)
+        not_read = [name for name in names if name not in table.columns]
+        yield from spectra_of_table(replace(table, not_read=not_read), source, options)
     else:
         yield from _spectra_of_wide_csv(source, options)
 
@@ -295,11 +298,17 @@ def _spectrum_without_header(source: Source, options: ReadOptions, n_columns: in
 
 
 def _pixel_table(opened: Csv) -> Table:
-    places = {name: opened.names.index(name) for name in Roles.among(opened.names).used}
+    usual = Roles.among(opened.names)
+    places = {name: opened.names.index(name) for name in further_roles(usual, opened.names).used}
     parts: dict[str, list[NDArray[np.float64]]] = {name: [np.empty(0)] for name in places}
     while block := list(islice(opened.rows, PIXEL_ROWS)):
-        for name, place in places.items():
-            parts[name].append(numbers_in([row[place] for row in block], name))
+        for name in list(parts):
+            try:
+                parts[name].append(numbers_in([row[places[name]] for row in block], name))
+            except DefectError:
+                if name in usual.used:
+                    raise
+                del parts[name]  # words, where only numbers would have been plain
     columns: dict[str, Column] = {name: np.concatenate(arrays) for name, arrays in parts.items()}
     return Table(columns, dict(opened.units), opened.meta)
 

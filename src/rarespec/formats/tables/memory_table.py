@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.formats.columns import ANY_WAVELENGTH, FLUX, Column, Roles, find, missing
+from rarespec.formats.further_columns import columns_not_used, further_roles
 from rarespec.formats.reader import Found, ReadOptions
 from rarespec.formats.source import Source
 from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
@@ -106,6 +107,8 @@ class Table:
     columns: dict[str, Column]
     units: dict[str, str] = field(default_factory=dict)
     meta: dict[str, Any] = field(default_factory=dict)
+    not_read: list[str] = field(default_factory=list)
+    """Names of further columns."""
 
     @property
     def n_rows(self) -> int:
@@ -145,19 +148,25 @@ def spectra_of_table(table: Table, source: Source, options: ReadOptions) -> Iter
 
 
 def _one_spectrum(table: Table, source: Source, options: ReadOptions) -> Iterator[Found]:
-    roles = Roles.among(table.columns)
+    roles = further_roles(Roles.among(table.columns), _numeric(table.columns))
     block: dict[str, Column] = {
         key: [value] for key, value in table.meta.items() if isinstance(value, str | int | float)
     }
     block |= {name: table.columns[name][np.newaxis] for name in roles.used}  # type: ignore[call-overload]
     axis = None if roles.wavelength else Axis.in_metadata(table.meta, options, table.columns)
     unit = table.units.get(roles.wavelength or "", table.meta.get("wavelength_unit"))
-    origin = Origin(source, options, single=True, units=table.units)
+    not_used = columns_not_used(roles, [*table.columns, *table.not_read])
+    origin = Origin(source, options, True, table.units, not_used)
     yield from stacks_of_rows(block, roles, origin, 0, axis, unit)
 
 
+def _numeric(columns: Mapping[str, Column]) -> list[str]:
+    return [name for name, column in columns.items() if isinstance(column, np.ndarray) and column.dtype.kind in "biuf"]
+
+
 def _vectors_per_row(table: Table, source: Source, options: ReadOptions) -> Iterator[Found]:
-    roles = Roles.among(table.columns)
+    vectors = [name for name, column in table.columns.items() if is_vector(column)]
+    roles = further_roles(Roles.among(table.columns), vectors)
     for name in roles.used:
         if not is_vector(table.columns[name]):
             raise DefectError(Reason.LAYOUT, f"{roles.flux} has vectors, but {name} does not")
@@ -165,7 +174,7 @@ def _vectors_per_row(table: Table, source: Source, options: ReadOptions) -> Iter
     unit = table.units.get(roles.wavelength or "")
     columns = {name: _rows_of(column) for name, column in table.columns.items()}
     columns = {name: column for name, column in columns.items() if name in roles.used or not is_vector(column)}
-    origin = Origin(source, options, single=table.n_rows == 1, units=table.units)
+    origin = Origin(source, options, table.n_rows == 1, table.units, columns_not_used(roles, vectors))
     yield from _in_blocks(columns, roles, origin, axis, unit)
 
 

@@ -96,6 +96,7 @@ class Matching:
         self._survey = survey
         self._given = given
         self._counts: Counter[tuple[Resolution, int]] = Counter()
+        self._n_unmatched = 0
 
     @cached_property
     def _wanted(self) -> Resolution | None:
@@ -105,6 +106,7 @@ class Matching:
         """Smooth a spectrum, which is on the grid of the survey, if it is sharper than those of the survey."""
         own = self._given or resolution_in(spectrum.catalogue)
         if own is None or self._wanted is None:
+            self._n_unmatched += self._given is not None
             return spectrum
         sharper = own.compare(self._wanted, self._survey.grid)
         self._counts[own, sharper] += 1
@@ -117,6 +119,11 @@ class Matching:
                 yield f"smoothed from {own} to the {self._wanted} of the survey: {n} example spectra"
             elif sharper < 0:
                 yield f"less sharp ({own}) than the survey ({self._wanted}), used as they are: {n} example spectra"
+        if self._n_unmatched:
+            yield (
+                f"not smoothed, since the resolution of the survey is unknown: {self._n_unmatched} example spectra; "
+                "a new survey from `rarespec ingest --resolution` knows it"
+            )
 
 
 def on_grid(spectra: Spectra, survey: Survey, matching: Matching) -> Iterator[Spectrum | Unusable]:
