@@ -77,7 +77,7 @@ def test_a_model_is_kept_and_used(survey, carbon, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "give either --known"),
+        ((), "give --known"),
         (("--known", "x", "--model", "y"), "give either --known"),
         (("--known", "x", "--cone", "1,2"), "--cone 1,2"),
         (("--known", "x", "--param", "n_bags"), "--param n_bags"),
