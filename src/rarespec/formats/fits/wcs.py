@@ -189,7 +189,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     yield from noted(source, _left_out(source, images), n)
     # Names in angle brackets, which no header has.
     log = wavelength is not None and wavelength.name.lower() in LOG_WAVELENGTH
-    roles = Roles(**{role: f"<{role}>" for role in images}, log=log)
+    roles = replace(Roles("<flux>", log=log), **{role: f"<{role}>" for role in images})
     table = _table_beside(source, n)
     units = {"<flux>": hdu.header.string("BUNIT"), **(_units(table) if table else {})}
     origin = Origin(source, options, single=n == 1, units=units)
