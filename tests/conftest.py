@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # each has a core: more threads would only wait for one another
@@ -88,3 +89,12 @@ def small_survey_files(folder: Path, n: int, layout: str = "sdss", seed: int = 0
         "snr": [10.0] * n,
     }
     return write_files(Spectra(wavelength, flux, ivar, bad, catalogue), layout, folder)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Headless Chromium, one for all: a process cannot have a second one beside it."""
+    from inspector.browser.visiting import opened_browser
+
+    with opened_browser() as browser:
+        yield browser

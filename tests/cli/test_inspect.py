@@ -74,7 +74,7 @@ def _refused(*arguments: str) -> str:
 
 def test_wrong_use_is_told_before_anything_is_searched(survey: Path, tmp_path: Path) -> None:
     (tmp_path / "lines.csv").write_text("Li I\n")
-    labels = ("--labels", str(tmp_path / "labels.sqlite"))
+    labels = ("--log", str(tmp_path / "labels.sqlite"))
     assert "lines.csv, line 1" in _refused(str(survey), "--known", KNOWN, "--lines", str(tmp_path / "lines.csv"))
     assert "the name" in _refused(str(survey), "--known", KNOWN, "--person", " ")
     assert "not a survey" in _refused(str(tmp_path / "none"), "--known", KNOWN)

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from inspector.browser.visiting import opened_browser
 from rarespec.plots.search_report import write_page
 from rarespec.searching.explain.portrait import portraits_of
 from rarespec.searching.ranking import Ranking
@@ -35,12 +34,6 @@ def report(ranking: Ranking, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def short_report(ranking: Ranking, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A scan looks at every element, and those of one candidate are like those of the next."""
     return write_page(ranking, portraits_of(ranking, 3), tmp_path_factory.mktemp("report") / "short.html")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as browser:
-        yield browser
 
 
 @pytest.fixture

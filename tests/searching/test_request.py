@@ -60,11 +60,13 @@ def test_an_empty_table_of_non_members_is_nothing_and_a_single_position_is_somet
 
 
 def test_python_takes_what_can_be_asked() -> None:
-    assert FIELDS - {"model"} == set(inspect.signature(rs.search).parameters) - {"survey", "progress"}
+    in_python = set(inspect.signature(rs.search).parameters) - {"survey", "progress"}
+    assert FIELDS - {"model", "lessons"} == in_python - {"labels", "kind", "tag", "not_tags"}  # which give the lessons
 
 
 def test_the_command_line_takes_what_can_be_asked() -> None:
     own_words = {"selection": IN_WORDS, "radius_arcsec": {"radius"}, "engine": {"scheduler"}}
+    own_words["lessons"] = {"labels", "log", "kind", "tag", "not_tags"}
     in_words = set().union(*(own_words.get(name, {name}) for name in FIELDS))
     assert {one.name for one in fields(SearchOptions)} == in_words | {"survey"}
 
@@ -74,5 +76,5 @@ def test_the_defaults_are_the_same_everywhere() -> None:
     for name in FIELDS - {"known"}:
         assert getattr(request, name) == getattr(options, name), name
     in_python = inspect.signature(rs.search).parameters
-    for name in FIELDS - {"known", "model", "params", "selection"}:  # these two are None there
+    for name in FIELDS - {"known", "model", "lessons", "params", "selection"}:  # these two are None there
         assert getattr(request, name) == in_python[name].default, name

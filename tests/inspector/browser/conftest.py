@@ -8,16 +8,10 @@ from typing import Any
 
 import pytest
 
-from inspector.browser.visiting import Visit, inspecting, opened_browser
+from inspector.browser.visiting import Visit, inspecting
 from inspector.running_inspector import Running, campaign_of
 from rarespec.labels.campaign import Campaign
 from rarespec.survey import Survey
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    with opened_browser() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="session")

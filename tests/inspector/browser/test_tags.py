@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from inspector.browser.payloads import payloads
 from inspector.browser.visiting import Visit
+from inspector.running_inspector import Running
 from rarespec.labels.event import Label
 
 
@@ -13,7 +14,8 @@ def new_tag(visit: Visit, name: str) -> None:
     visit.press("Enter")
 
 
-def test_a_tag_waits_for_the_label_and_has_a_key_from_then_on(visit: Visit) -> None:
+def test_a_tag_waits_for_the_label_and_has_a_key_from_then_on(inspected: tuple[Running, Visit]) -> None:
+    server, visit = inspected
     visit.open_detail()
     new_tag(visit, "dC")
     visit.see("#tag-state").to_contain_text("saved with your label")
@@ -21,7 +23,9 @@ def test_a_tag_waits_for_the_label_and_has_a_key_from_then_on(visit: Visit) -> N
     visit.see("#tags .tag[aria-pressed=true]").to_have_text("dC 1")
     visit.press("y", "1", "n", "k", "1")
     first, second, without = visit.wait_until_saved(3)
-    assert (first.label, first.tags, first.chance is None) == (Label.YES, ("dC",), False)
+    assert (first.label, first.tags) == (Label.YES, ("dC",))
+    chance = server.inspection.listing.facts[first.spectrum]["chance"]
+    assert first.chance == (chance if chance == chance else None)
     assert (second.label, second.tags) == (Label.NO, ("dC",))
     assert (without.label, without.tags) == (Label.NO, ())
     visit.press("z")
@@ -54,3 +58,13 @@ def test_labels_are_saved_as_a_file_from_the_page(visit: Visit) -> None:
     rows = started.value.path().read_text().splitlines()
     assert len(rows) == 2 and rows[0].startswith("id,label,person,at,comment,tags,ra,dec,z,class")
     visit.see("#export-state").to_contain_text("Saved as")
+
+
+def test_the_list_is_filtered_by_tag(visit: Visit) -> None:
+    visit.open_detail()
+    new_tag(visit, "dC")
+    visit.press("y", "n")
+    visit.wait_until_saved(2)
+    visit.page.select_option("#filter-tag", "dC")
+    visit.see(".rank-row .name").to_have_count(1)
+    visit.see(".rank-row .tag-words").to_have_text("dC")

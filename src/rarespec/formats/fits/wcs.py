@@ -189,7 +189,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     yield from noted(source, _left_out(source, images), n)
     # Names in angle brackets, which no header has.
     log = wavelength is not None and wavelength.name.lower() in LOG_WAVELENGTH
-    roles = replace(Roles("<flux>", log=log), **{role: f"<{role}>" for role in images})
+    names: dict[str, Any] = {role: f"<{role}>" for role in images}
+    roles = Roles(**names, log=log)
     table = _table_beside(source, n)
     units = {"<flux>": hdu.header.string("BUNIT"), **(_units(table) if table else {})}
     origin = Origin(source, options, single=n == 1, units=units)

@@ -48,13 +48,18 @@ export class ListBar {
     fill(byId("filter-class"), [["", "any"], ...counted(all, (one) => [one.class ?? ""])]);
     fill(byId("filter-flag"), [["", "any"], [NONE, "no flag"], [SOME, "some flag"], ...counted(all, flagsOf)]);
     fill(byId("filter-label"), [["", "any"], [NONE, "no label yet"], ...labels, [DISAGREE, "≠ people disagree"]]);
-    const tags = counted(all, tagsOf);
-    fill(byId("filter-tag"), [["", "any"], [NONE, "no tag"], [SOME, "some tag"], ...tags]);
-    byId("filter-tag-field").hidden = !tags.length && !choice.tag;
+    this.showTags();
     byId("shown-count").textContent = countWords(length, all.length, choice);
     byId("clear-filters").hidden = !isFiltered(choice) && !isSorted(choice);
     byId("clear-filters").parentElement.classList.toggle("partial", isFiltered(choice));
     byId("filters-toggle").textContent = isFiltered(choice) || isSorted(choice) ? "Filters ●" : "Filters";
+  }
+
+  /** After a label: its tags can be chosen at once. */
+  showTags() {
+    const { all, choice } = this.#inspection.candidates, tags = counted(all, tagsOf);
+    fill(byId("filter-tag"), [["", "any"], [NONE, "no tag"], [SOME, "some tag"], ...tags]);
+    byId("filter-tag-field").hidden = !tags.length && !choice.tag;
   }
 
   #listenToField(field) {
