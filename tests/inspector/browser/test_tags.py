@@ -65,6 +65,6 @@ def test_the_list_is_filtered_by_tag(visit: Visit) -> None:
     new_tag(visit, "dC")
     visit.press("y", "n")
     visit.wait_until_saved(2)
-    visit.page.select_option("#filter-tag", "dC")
+    visit.page.select_option("#filter-tag", "is:dC")
     visit.see(".rank-row .name").to_have_count(1)
     visit.see(".rank-row .tag-words").to_have_text("dC")
