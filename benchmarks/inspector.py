@@ -87,7 +87,7 @@ def inspector(survey: Survey, known: list[str], log: Path) -> Iterator[str]:
     process = subprocess.Popen([*command, *given], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
     try:
-        yield next(line.split()[-1] for line in process.stdout if line.startswith("the page:"))
+        yield next(line.split()[-1] for line in process.stdout if line.startswith("open "))
     finally:
         process.send_signal(signal.SIGINT)
         process.wait()
