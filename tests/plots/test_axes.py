@@ -35,6 +35,7 @@ def ranking(tmp_path_factory: pytest.TempPathFactory) -> Ranking:
 def test_one_spectrum() -> None:
     from matplotlib import pyplot
 
+    pyplot.close("all")  # what other tests of this process have drawn
     spectrum = make_spectra(1, SMALL_GRID)[0]
     new = plots.plot_spectrum(spectrum)
     assert pyplot.get_fignums() == [new.figure.number]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def test_p_goes_through_the_known_examples_and_templates_and_back(looked_at: tup
     for id in known:
         visit.press("p")
         visit.see("#legend").to_contain_text(f"known {id}")
-        assert f"with the known {id}" in visit.described()
+        visit.see("#spectrum").to_have_attribute("aria-label", re.compile(f"with the known {id}"))
     visit.press("p")
     visit.see("#legend").to_contain_text("template O, simulated")
     assert visit.picture() != before

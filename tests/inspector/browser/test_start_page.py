@@ -48,6 +48,7 @@ def leave_in_another_tab(visit: Visit, start: Started) -> None:
     """And open the other survey there."""
     other = visit.page.context.new_page()
     other.goto(f"http://127.0.0.1:{start.port}/")
+    other.wait_for_selector("body[data-ready=true]")
     other.click("#menu")
     other.click("#leave")
     other.locator(".survey", has_text="b.survey").locator("button.continue").click()
