@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,7 @@ def test_nor_does_one_that_is_drawn_with_others_or_saved(hostile: tuple[Running,
     visit.press("p", "q")
     visit.see("#legend").to_contain_text(f"known {PAYLOADS[0]}")
     visit.see("#same-object").to_contain_text(f"Same object: {N - 1} other spectra")
-    assert "with 6 other spectra of the same object" in visit.described()
+    visit.see("#spectrum").to_have_attribute("aria-label", re.compile("with 6 other spectra of the same object"))
     assert visit.page.evaluate(FOREIGN) == []
     visit.press("Shift+S")
     with visit.page.expect_download() as started:
