@@ -180,7 +180,7 @@ class Page {
   onChanged(id) {
     this.rankList.draw();
     this.grid.update(id);
-    this.listBar.showTags();
+    if (this.inspection.candidates.withId(id)?.tags?.length) this.listBar.showTags();
     if (this.inspection.selected?.id === id) this.showFacts(this.inspection.selected);
   }
 
