@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from rarespec.survey.features.computing import features_of as features_of
     from rarespec.survey.features.neighbours import graph_of as graph_of
     from rarespec.survey.ingest import ingest as ingest
+    from rarespec.survey.repack import repack as repack
 
 _HOME_OF = {
     "PAPER_GRID": "spectrum",
@@ -79,6 +80,7 @@ _HOME_OF = {
     "plot_template": "plots",
     "plot_yield": "plots",
     "read": "formats",
+    "repack": "survey.repack",
     "search_hats": "hats",
     "search_with_model": "searching",
     "write_hats": "hats",

@@ -19,6 +19,7 @@ from rarespec.cli import (
     labels,
     launcher,
     mcp,
+    repack,
     report,
     search,
     simulate,
@@ -50,7 +51,23 @@ def _options(
     pass
 
 
-for verb in (demo, simulate, ingest, info, verify, search, inspect, labels, report, export, experiment, doctor, mcp):
+VERBS = (
+    demo,
+    simulate,
+    ingest,
+    info,
+    verify,
+    search,
+    inspect,
+    labels,
+    report,
+    export,
+    repack,
+    experiment,
+    doctor,
+    mcp,
+)
+for verb in VERBS:
     app.command(verb.__name__.rpartition(".")[2])(verb.command)
 app.command("launcher", hidden=True)(launcher.command)
 app.add_typer(fetch.app, name="fetch")

@@ -47,6 +47,8 @@ def show(summary: dict[str, Any]) -> None:
 def _facts(summary: dict[str, Any]) -> RenderableType:
     from rich.table import Table
 
+    from rarespec.survey import Precision
+
     table = Table(box=None, show_header=False, pad_edge=False)
     first, last = summary["wavelength"]
     frame = "rest frame" if summary["rest_frame"] else "observed frame"
@@ -54,6 +56,7 @@ def _facts(summary: dict[str, Any]) -> RenderableType:
     table.add_row("spectra", f"{summary['spectra']:,}  ({summary['bytes'] / 1e6:,.1f} MB on disk)")
     name = f" ({summary['grid_name']})" if summary["grid_name"] else ""
     table.add_row("grid", f"{first:.1f}-{last:.1f} A vacuum, {summary['grid']['n_pixels']} pixels{name}, {frame}")
+    table.add_row("precision", Precision.parse(summary["precision"]).in_words())
     for note in summary["notes"]:
         table.add_row("", note)
     if summary["positions"]:

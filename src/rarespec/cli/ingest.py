@@ -34,6 +34,10 @@ def command(
         typer.Option(help="Reader to use, if the format is not recognised or to read the spaxels of a cube."),
     ] = None,
     grid: Annotated[str | None, typer.Option(help=GRIDS)] = None,
+    precision: Annotated[
+        str | None,
+        typer.Option(help="Of a new survey: noise (steps of 0.35 of the noise), noise:STEP, or exact. Default: noise."),
+    ] = None,
     resolution: Annotated[
         str | None, typer.Option(help="Resolution of the spectra: R, such as 2000, or a width, such as 1.8A.")
     ] = None,
@@ -72,6 +76,7 @@ def command(
     from rarespec.survey.ingest.first_files import grid_of_text
     from rarespec.survey.ingest.reading import IngestOptions
     from rarespec.survey.ingest.run import run_ingest
+    from rarespec.survey.store.precision import Precision
 
     with arguments():
         if format:
@@ -80,7 +85,8 @@ def command(
         limits = read_limits(time_limit, memory_limit)
         sharpness = Resolution.parse(resolution) if resolution else None
         options = IngestOptions(None, rest_frame, format, None, reading, limits, sharpness)
-        options = replace(options, grid=grid_of_text(grid, options) if grid else None)
+        steps = Precision.parse(precision) if precision else None
+        options = replace(options, grid=grid_of_text(grid, options) if grid else None, precision=steps)
     with progress("ingest", "files") as show:
         survey, report = run_ingest(paths, into, options, join or [], jobs, show, scheduler)
     say_json(_as_json(survey, report)) if as_json else say_lines(account(survey, report))

@@ -30,6 +30,9 @@ def command(
             help="Wavelength grid: paper (the default), sdss, boss, lamost, desi, log:START:STEP:PIXELS, linear:..."
         ),
     ] = None,
+    precision: Annotated[
+        str, typer.Option(help="How a survey stores its spectra: noise (steps of 0.35 of it), noise:STEP, or exact.")
+    ] = "noise",
     jobs: Annotated[int | None, typer.Option(min=1, help="Number of worker processes. Default: one per core.")] = None,
 ) -> None:
     """Simulate a survey: O to T stars, white dwarfs, galaxies, quasars, and carbon stars or other rare objects.
@@ -39,6 +42,7 @@ def command(
     from rarespec.cli.progress import progress
     from rarespec.mock.simulate import SkyChoice, simulate_files, simulate_survey, sky_of
     from rarespec.spectrum import WavelengthGrid
+    from rarespec.survey import Precision
 
     with arguments():
         if (into is None) == (layout is None) or (layout is None) != (out is None):
@@ -46,7 +50,8 @@ def command(
         if layout and grid:
             raise ValueError("--grid and --as exclude each other: survey files use the pixels of their survey")
         pixels = WavelengthGrid.parse(grid or "paper")
-        choice = SkyChoice(n, rare_counts(rare or []), seed, median_snr, layout, pixels)
+        steps = Precision.parse(precision)
+        choice = SkyChoice(n, rare_counts(rare or []), seed, median_snr, layout, pixels, steps)
         sky_of(choice)
     with progress("simulate", "spectra") as show:
         if into is not None:

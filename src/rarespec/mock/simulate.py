@@ -16,7 +16,7 @@ from rarespec.mock.sky import MockSky
 from rarespec.progress import Progress
 from rarespec.spectrum import PAPER_GRID, Spectra, WavelengthGrid
 from rarespec.storage.processes import Died, available_cores, map_in_order
-from rarespec.survey import Survey
+from rarespec.survey import Precision, Survey
 from rarespec.survey.store.intake import append_to
 
 Shared = TypeVar("Shared")
@@ -41,6 +41,8 @@ class SkyChoice:
         A layout of survey files, whose pixels are then simulated; by default those of `grid`.
     grid : WavelengthGrid
         The pixels that are simulated without a layout.
+    precision : Precision
+        How precisely a survey stores them.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class SkyChoice:
     median_snr: float = 12.0
     layout: str | None = None
     grid: WavelengthGrid = field(default=PAPER_GRID)
+    precision: Precision = field(default_factory=Precision)
 
 
 @lru_cache(maxsize=1)
@@ -100,7 +103,7 @@ def simulate_survey(
     22
     """
     action = f"simulate {choice}"
-    survey = _find_begun(into, action, choice.grid) or Survey.create(into, choice.grid)
+    survey = _find_begun(into, action, choice.grid) or Survey.create(into, choice.grid, precision=choice.precision)
     sky = sky_of(choice)
 
     def stacks() -> Iterator[Spectra]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rarespec.survey.features.neighbours import graph_of as graph_of
     from rarespec.survey.store.accounts import IngestReport as IngestReport
     from rarespec.survey.store.catalogue import Catalogue as Catalogue
+    from rarespec.survey.store.precision import Precision as Precision
     from rarespec.survey.survey import Block as Block
     from rarespec.survey.survey import Survey as Survey
     from rarespec.survey.verify import Verification as Verification
@@ -25,6 +26,7 @@ __getattr__, __dir__, __all__ = hand_out(
         "Exported": "export",
         "FeatureSet": "features.feature_set",
         "IngestReport": "store.accounts",
+        "Precision": "store.precision",
         "Survey": "survey",
         "Verification": "verify",
         "features_of": "features.computing",

@@ -37,6 +37,7 @@ def summarise(survey: Survey) -> dict[str, Any]:
         "positions": ask_about_hours(survey),
         "resolution": None if resolution is None else str(resolution),
         "rest_frame": survey.manifest.rest_frame,
+        "precision": str(survey.precision),
         "columns": survey.catalogue.columns,
         "surveys": _counts(survey, "survey"),
         "classes": _counts(survey, "class"),
@@ -103,6 +104,7 @@ def _facts(survey: Survey) -> Iterator[tuple[str, object]]:
     frame = "rest frame" if manifest.rest_frame else "observed frame"
     yield "spectra", thousands(len(survey))
     yield "grid", f"{first:.1f} to {last:.1f} Å (vacuum), {grid.n_pixels} pixels, {frame}"
+    yield "precision", survey.precision.in_words()
     yield "catalogue", f"{len(manifest.columns)} columns: {_join_names(list(manifest.columns))}"
     if DEFECTS in manifest.files:
         yield "defects", "some inputs could not be stored; see .defects"

@@ -350,5 +350,7 @@ def strip_for_sending(survey: Survey) -> Survey:
 
 def content_name(record: BlockRecord, i: int) -> str:
     """Name a block after its flux: a block that grew gets another name, so nothing under a name can be outdated."""
-    digests = "".join(digest for name, digest in sorted(record.digests.items()) if name.startswith(("flux", "mask")))
+    digests = "".join(
+        digest for name, digest in sorted(record.digests.items()) if name.startswith(("flux", "mask", "steps"))
+    )
     return f"{i:06d}-{hashlib.sha256(digests.encode()).hexdigest()[:20]}"

@@ -16,6 +16,7 @@ from rarespec.survey.hours import ask_about_hours
 from rarespec.survey.ingest.first_files import grid_of_text
 from rarespec.survey.ingest.reading import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
+from rarespec.survey.store.precision import Precision
 from rarespec.survey.survey import Survey
 
 WORTH_A_WARNING = 0.01
@@ -52,6 +53,7 @@ def ingest(
     memory_limit: float = USUAL_LIMITS.memory / 1e9,
     resolution: float | str | None = None,
     wavelength_unit: str | None = None,
+    precision: Precision | str | None = None,
 ) -> Survey:
     """Read survey files into a survey on disk, which is made or grown.
 
@@ -95,6 +97,9 @@ def ingest(
     wavelength_unit : str, optional
         Unit of the wavelengths in files that name none: ``"A"``, ``"nm"`` or ``"um"``. By default the size of the
         numbers decides.
+    precision : Precision or str, optional
+        How precisely a new survey stores its spectra: ``"noise"``, the default, in steps of 0.35 of their noise,
+        ``"noise:0.2"``, or ``"exact"`` in float32.
 
     Returns
     -------
@@ -126,7 +131,9 @@ def ingest(
     limits = read_limits(time_limit, memory_limit)
     sharpness = None if resolution is None else Resolution.parse(resolution)
     options = IngestOptions(None, rest_frame, format, None, reading, limits, sharpness)
-    options = replace(options, grid=grid_of_text(grid, options) if isinstance(grid, str) else grid)
+    steps = Precision.parse(precision) if isinstance(precision, str) else precision
+    grid = grid_of_text(grid, options) if isinstance(grid, str) else grid
+    options = replace(options, grid=grid, precision=steps)
     survey, report = run_ingest(_as_list(paths), into, options, _as_list(join), jobs, engine=engine)
     if report.spectra["defective"]:
         warnings.warn(

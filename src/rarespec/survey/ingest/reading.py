@@ -13,6 +13,7 @@ from rarespec.spectrum import Defect, Noted, Resolution, Skipped, Spectra, Wavel
 from rarespec.survey.grid_choice import Call, calls_of
 from rarespec.survey.ingest.join import join_catalogue
 from rarespec.survey.placement import at_rest, place
+from rarespec.survey.store.precision import Precision
 
 # ---- What the user may choose about an ingest.
 
@@ -37,6 +38,8 @@ class IngestOptions:
         A file that takes more time or memory than this is a defect.
     resolution : Resolution, optional
         Of all spectra, where their files do not say it.
+    precision : Precision, optional
+        By default that of the survey; for a new one, steps of the noise.
     """
 
     grid: WavelengthGrid | None = None
@@ -46,6 +49,7 @@ class IngestOptions:
     reading: ReadOptions = field(default_factory=ReadOptions)
     limits: ReadLimits = USUAL_LIMITS
     resolution: Resolution | None = None
+    precision: Precision | None = None
 
 
 # ---- What happens to one input file inside the process that reads it: read, joined, placed on the grid.

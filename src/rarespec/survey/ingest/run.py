@@ -95,7 +95,10 @@ def _run(
         reader_by_name(options.format)
     if engine is not None and files:
         engine.require(Path(files[0]))
-    with SurveyWriter(root, options.grid, options.rest_frame) as writer, _scratch(root, engine) as scratch:
+    with (
+        SurveyWriter(root, options.grid, options.rest_frame, precision=options.precision) as writer,
+        _scratch(root, engine) as scratch,
+    ):
         _check_resolution(writer, options)
         provenance = _provenance(options, join)
         if join:

@@ -1,4 +1,4 @@
-"""The Zarr arrays of a survey: flux, inverse variance, packed mask; one chunk is one block of whole rows."""
+"""The Zarr arrays of a survey, as they lie on disk and as flux and errors; one chunk is one block of whole rows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from rarespec.errors import SurveyError
 from rarespec.formats.inflating import BLOSC_HEADER, is_whole
-from rarespec.spectrum import WavelengthGrid
 from rarespec.survey.store.location import content_of, is_remote, ranges_of, size_of
-from rarespec.survey.store.manifest import chunk_file
+from rarespec.survey.store.manifest import Manifest, chunk_file
+from rarespec.survey.store.precision import EXACT, Precision, unpack_flux, unpack_ivar
 
 # ---- A file that is read in parts: on disk by seeking, on an object store by requests for ranges.
 
@@ -276,14 +276,6 @@ def _unpack(chunk: bytes, into: NDArray[Any]) -> None:
         raise _DamagedError(str(error)) from None
 
 
-DTYPES = {"flux": "<f4", "ivar": "<f4", "mask": "|u1"}
-
-
-def widths(grid: WavelengthGrid) -> dict[str, int]:
-    """Numbers in a row of each array."""
-    return {"flux": grid.n_pixels, "ivar": grid.n_pixels, "mask": (grid.n_pixels + 7) // 8}
-
-
 def check_chunk(root: Path, array: str, block: int) -> None:
     """Refuse a chunk that is missing or cut short: Zarr would read zeros, Blosc whatever lies in memory.
 
@@ -292,7 +284,7 @@ def check_chunk(root: Path, array: str, block: int) -> None:
     root : Path
         Directory of the survey.
     array : str
-        "flux", "ivar" or "mask".
+        Name of the array.
     block : int
         Number of the block.
 
@@ -308,42 +300,55 @@ def check_chunk(root: Path, array: str, block: int) -> None:
         raise SurveyError(f"{path}: missing or truncated; run `rarespec verify`")
 
 
-def create(root: Path, n_rows: int, block_rows: int, grid: WavelengthGrid) -> dict[str, Any]:
-    """Create the three arrays of a survey, without any chunk yet.
+def create(root: Path, manifest: Manifest) -> dict[str, Any]:
+    """Create the arrays of a survey, without any chunk yet.
 
     Parameters
     ----------
     root : Path
         Directory below which they go.
-    n_rows : int
-        Rows of the survey now; the arrays can grow.
-    block_rows : int
-        Rows of a block, which is a chunk.
-    grid : WavelengthGrid
-        Gives the number of pixels.
+    manifest : Manifest
+        Says how many rows there are now, how many a block has, and how the numbers are stored.
 
     Returns
     -------
     dict
-        "flux", "ivar" and "mask" -> zarr.Array.
+        Name -> zarr.Array, which can grow.
     """
     import zarr
-    from zarr.codecs import BloscCodec
 
-    # Padding of a block that is not full yet compresses to nothing; noise barely does, and scans at near raw speed.
-    codec = BloscCodec(cname="lz4", clevel=1, shuffle="bitshuffle")
+    precision = manifest.precision
     return {
         name: zarr.create_array(
             root / name,
-            shape=(n_rows, width),
-            chunks=(block_rows, width),
-            dtype=DTYPES[name],
-            compressors=codec,
+            shape=(manifest.n_rows, width),
+            chunks=(manifest.block_rows, width),
+            dtype=precision.dtypes[name],
+            compressors=_codec(name, precision),
             fill_value=0,
+            attributes={} if precision == EXACT else {"precision": str(precision), "meaning": MEANING[name]},
             config={"write_empty_chunks": True},  # every block has all its files, so that each has its digest
         )
-        for name, width in widths(grid).items()
+        for name, width in precision.widths(manifest.grid.n_pixels).items()
     }
+
+
+MEANING = {
+    "flux": "flux in steps of each segment of 256 pixels, dithered; read it with rarespec",
+    "ivar": "inverse variance: 0 is unknown, n is 2^((last step - n + 1) / 8)",
+    "mask": "bad pixels, eight in a byte",
+    "steps": "steps of the flux of each segment, then the largest inverse variance: n is 2^(n / 8)",
+}
+"""What a stored number is, for whoever opens a survey that is not exact with other programs."""
+
+
+def _codec(name: str, precision: Precision) -> Any:
+    from zarr.codecs import BloscCodec
+
+    # Every search reads all flux, and noise hardly packs: lz4 is as small as any there, and unpacks fastest.
+    if precision == EXACT or name == "flux":
+        return BloscCodec(cname="lz4", clevel=1, shuffle="bitshuffle")
+    return BloscCodec(cname="zstd", clevel=3, shuffle="shuffle")
 
 
 def resize(zarrays: dict[str, Any], n_rows: int) -> None:
@@ -351,64 +356,158 @@ def resize(zarrays: dict[str, Any], n_rows: int) -> None:
         array.resize((n_rows, array.shape[1]))
 
 
-def whole_block(root: Path, array: str, block: int, block_rows: int, grid: WavelengthGrid) -> NDArray[Any]:
-    """Read all rows of one chunk, padding of a block that is not full included.
+def stored_block(root: Path, array: str, block: int, manifest: Manifest) -> NDArray[Any]:
+    """Read all rows of one chunk as they are stored, padding of a block that is not full included.
 
     Parameters
     ----------
     root : Path
         Directory of the survey.
     array : str
-        "flux", "ivar" or "mask".
+        Name of the array.
     block : int
         Number of the block.
-    block_rows : int
-        Rows of a full block.
-    grid : WavelengthGrid
-        Gives the number of pixels.
+    manifest : Manifest
+        Of the survey.
 
     Returns
     -------
     (block_rows, width) array
-        The rows; eight pixels in each uint8 of the mask.
+        The rows.
     """
     check_chunk(root, array, block)
-    return whole_chunk(root / chunk_file(array, block), (block_rows, widths(grid)[array]), DTYPES[array])
+    shape = manifest.block_rows, manifest.precision.widths(manifest.grid.n_pixels)[array]
+    return whole_chunk(root / chunk_file(array, block), shape, manifest.precision.dtypes[array])
 
 
-def some_rows(root: Path, array: str, rows: NDArray[np.intp], block_rows: int, grid: WavelengthGrid) -> NDArray[Any]:
-    """Read these rows of an array; of each chunk no more is read than its rows need.
+def stored_rows(root: Path, array: str, rows: NDArray[np.intp], manifest: Manifest) -> NDArray[Any]:
+    """Read these rows of an array as they are stored; of each chunk no more is read than its rows need.
 
     Parameters
     ----------
     root : Path
         Directory of the survey.
     array : str
-        "flux", "ivar" or "mask".
+        Name of the array.
     rows : (n,) intp array
         Row numbers, in any order.
-    block_rows : int
-        Rows of a full block.
-    grid : WavelengthGrid
-        Gives the number of pixels.
+    manifest : Manifest
+        Of the survey.
 
     Returns
     -------
     (n, width) array
-        In the order of `rows`; eight pixels in each uint8 of the mask.
+        In the order of `rows`.
     """
-    taken = np.empty((len(rows), widths(grid)[array]), DTYPES[array])
-    block_of = rows // block_rows
+    dtype, width = manifest.precision.dtypes[array], manifest.precision.widths(manifest.grid.n_pixels)[array]
+    taken = np.empty((len(rows), width), dtype)
+    block_of = rows // manifest.block_rows
     for block in np.unique(block_of).tolist():
         check_chunk(root, array, block)
         places = np.flatnonzero(block_of == block)
-        inside = rows[places] - block * block_rows
-        taken[places] = rows_of_chunk(root / chunk_file(array, block), inside, taken.shape[1], DTYPES[array])
+        inside = rows[places] - block * manifest.block_rows
+        taken[places] = rows_of_chunk(root / chunk_file(array, block), inside, width, dtype)
     return taken
 
 
-def pack(bad: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    return np.packbits(bad, axis=1)
+# ---- Flux, inverse variance and mask, whatever the precision.
+
+
+VALUES = ("flux", "ivar", "mask")
+"""What can be read of a survey."""
+
+
+def block_values(root: Path, name: str, block: int, manifest: Manifest) -> NDArray[Any]:
+    """Read one array of one block.
+
+    Parameters
+    ----------
+    root : Path
+        Directory of the survey.
+    name : str
+        "flux", "ivar" or "mask".
+    block : int
+        Number of the block.
+    manifest : Manifest
+        Of the survey.
+
+    Returns
+    -------
+    array
+        (rows, pixels) float32 for flux and ivar; the mask has eight pixels in each uint8.
+    """
+    n_rows = manifest.blocks[block].rows
+    stored = stored_block(root, name, block, manifest)[:n_rows]
+    if manifest.precision == EXACT or name == "mask":
+        return stored
+    return _unpack_values(name, stored, stored_block(root, "steps", block, manifest)[:n_rows], np.arange(n_rows))
+
+
+def row_values(root: Path, name: str, rows: NDArray[np.intp], manifest: Manifest) -> NDArray[Any]:
+    """Read one array in these rows.
+
+    Parameters
+    ----------
+    root : Path
+        Directory of the survey.
+    name : str
+        "flux", "ivar" or "mask".
+    rows : (n,) intp array
+        Row numbers, in any order.
+    manifest : Manifest
+        Of the survey.
+
+    Returns
+    -------
+    array
+        As `block_values` gives it, in the order of `rows`.
+    """
+    stored = stored_rows(root, name, rows, manifest)
+    if manifest.precision == EXACT or name == "mask":
+        return stored
+    return _unpack_values(name, stored, stored_rows(root, "steps", rows, manifest), rows % manifest.block_rows)
+
+
+def _unpack_values(
+    name: str, stored: NDArray[Any], steps: NDArray[np.int16], rows: NDArray[np.intp]
+) -> NDArray[np.float32]:
+    if name == "ivar":
+        return unpack_ivar(stored, steps)
+    return unpack_flux(stored, steps, rows, np.empty(stored.shape, np.float32))
+
+
+def masked_flux_parts(root: Path, block: int, manifest: Manifest, n_rows: int) -> Iterator[NDArray[np.float32]]:
+    """Read the flux of a block, a few rows at a time, with NaN in bad pixels.
+
+    The block is unpacked from its file at once. Its numbers become float32 part by part, so that a part is still in the
+    processor's cache when it is used.
+
+    Parameters
+    ----------
+    root : Path
+        Directory of the survey.
+    block : int
+        Number of the block.
+    manifest : Manifest
+        Of the survey.
+    n_rows : int
+        Rows of a part.
+
+    Yields
+    ------
+    (m, pixels) float32 array
+        The next rows, which the caller may change.
+    """
+    names = ("flux", "mask") if manifest.precision == EXACT else ("flux", "mask", "steps")
+    stored = {name: stored_block(root, name, block, manifest) for name in names}
+    for start in range(0, manifest.blocks[block].rows, n_rows):
+        rows = np.arange(start, min(start + n_rows, manifest.blocks[block].rows))
+        flux = stored["flux"][start : start + len(rows)]
+        if manifest.precision != EXACT:
+            flux = _unpack_values("flux", flux, stored["steps"][start : start + len(rows)], rows)
+        bad = unpack(stored["mask"][start : start + len(rows)], manifest.grid.n_pixels)
+        np.copyto(flux, np.nan, where=bad)
+        yield flux
 
 
 def unpack(mask: NDArray[np.uint8], n_pixels: int) -> NDArray[np.bool_]:

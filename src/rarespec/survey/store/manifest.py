@@ -15,12 +15,12 @@ import numpy as np
 from rarespec.errors import SurveyError, UsageError
 from rarespec.spectrum import WavelengthGrid
 from rarespec.survey.store.location import MOST_TEXT, content_of, is_remote
+from rarespec.survey.store.precision import EXACT, Precision
 
 # ---- Which files a survey consists of, by their paths inside it. It has no others, so nothing else may be named in
 # it.
 
 
-ARRAYS = ("flux", "ivar", "mask")
 DEFECTS = "defects.csv"
 
 
@@ -38,14 +38,18 @@ def metadata_file(array: str) -> str:
     return f"{array}/zarr.json"
 
 
-def files_of_block(block: int) -> list[str]:
-    return [*(chunk_file(array, block) for array in ARRAYS), block_file(block)]
+def files_of_block(block: int, precision: Precision) -> list[str]:
+    return [*(chunk_file(array, block) for array in precision.arrays), block_file(block)]
 
 
-OTHER_FILES = (*(metadata_file(array) for array in ARRAYS), DEFECTS)
-"""Those that belong to no block."""
+def other_files(precision: Precision) -> list[str]:
+    """Name those that belong to no block."""
+    return [*(metadata_file(array) for array in precision.arrays), DEFECTS]
+
+
+ARRAYS = Precision().arrays
 FOLDERS = (*ARRAYS, *(f"{array}/c" for array in ARRAYS), "catalogue")
-"""Directories that every block has its files in."""
+"""Directories that blocks may have their files in."""
 
 
 # ---- What may stand in a manifest. Its digest shows damage only: whoever forges a manifest computes the digest as
@@ -64,7 +68,7 @@ MOST_GENERATIONS = 2**53
 DEEPEST = 16
 """Lists and tables within each other in the record of how a survey was made."""
 SHA256 = re.compile("[0-9a-f]{64}")
-KEYS = {
+KEYS: dict[str, type] = {
     "grid": dict,
     "rest_frame": bool,
     "block_rows": int,
@@ -79,15 +83,17 @@ KEYS = {
 
 def check_content(content: Mapping[str, Any]) -> None:
     """Check the content of a manifest without its format, version and digest."""
-    _check_keys(content, KEYS, "the manifest")
-    for name, kind in KEYS.items():
+    keys = KEYS if "precision" not in content else KEYS | {"precision": str}
+    _check_keys(content, keys, "the manifest")
+    for name, kind in keys.items():
         _check_type(content[name], kind, name)
+    precision = _parse_precision(content.get("precision", "exact"))
     _check_grid(content["grid"], content["block_rows"])
     _check_range(content["generation"], 0, MOST_GENERATIONS, "generation")
-    _check_blocks(content["blocks"], content["block_rows"])
+    _check_blocks(content["blocks"], content["block_rows"], precision)
     _check_columns(content["columns"], bool(content["blocks"]))
     _check_digests(content["files"], "files")
-    if unknown := content["files"].keys() - set(OTHER_FILES):
+    if unknown := content["files"].keys() - set(other_files(precision)):
         raise ValueError(f"a survey has no file {min(unknown)!r}")
     _check_texts(content["unfinished"])
     _check_provenance(content["provenance"])
@@ -120,14 +126,21 @@ def _check_grid(grid: dict[str, Any], block_rows: int) -> None:
         raise ValueError("the wavelengths of the grid do not increase from pixel to pixel")
 
 
-def _check_blocks(blocks: list[Any], block_rows: int) -> None:
+def _parse_precision(text: str) -> Precision:
+    try:
+        return Precision.parse(text)
+    except UsageError as error:
+        raise ValueError(str(error)) from None
+
+
+def _check_blocks(blocks: list[Any], block_rows: int, precision: Precision) -> None:
     for i, block in enumerate(blocks):
         _check_type(block, dict, f"block {i}")
         _check_keys(block, ("rows", "digests"), f"block {i}")
         _check_type(block["rows"], int, f"the rows of block {i}")
         _check_range(block["rows"], 1 if i == len(blocks) - 1 else block_rows, block_rows, f"the rows of block {i}")
         _check_type(block["digests"], dict, f"the digests of block {i}")
-        _check_keys(block["digests"], files_of_block(i), f"block {i}")
+        _check_keys(block["digests"], files_of_block(i, precision), f"block {i}")
         _check_digests(block["digests"], f"block {i}")
 
 
@@ -192,7 +205,9 @@ NAMES = {dict: "a table", list: "a list", str: "a text", int: "a whole number", 
 
 NAME = "manifest.json"
 FORMAT = "rarespec-survey"
-VERSION = 1
+EXACT_VERSION, VERSION = 1, 2
+"""A survey of exact numbers is written as ever, so that any rarespec reads it; the second version names its
+precision."""
 UNDECIDED = "to be taken from the first spectra"
 """What the last entry of provenance says of the grid of an empty survey that may still get another one."""
 BLOCK_ROWS = 2048
@@ -231,6 +246,8 @@ class Manifest:
         Input files of which only the first spectra were stored when this state was published.
     provenance : tuple of dict
         How the survey came to be, one entry for each change.
+    precision : Precision
+        In which steps the spectra are stored.
     """
 
     grid: WavelengthGrid
@@ -242,6 +259,7 @@ class Manifest:
     files: dict[str, str] = field(default_factory=dict)
     unfinished: tuple[str, ...] = ()
     provenance: tuple[dict[str, Any], ...] = ()
+    precision: Precision = EXACT
 
     @property
     def n_rows(self) -> int:
@@ -260,7 +278,11 @@ class Manifest:
         return everything
 
     def to_bytes(self) -> bytes:
-        content = {"format": FORMAT, "version": VERSION} | asdict(self) | {"grid": self.grid.to_json()}
+        content = {"format": FORMAT, "version": VERSION} | asdict(self)
+        content |= {"grid": self.grid.to_json(), "precision": str(self.precision)}
+        if self.precision == EXACT:
+            content["version"] = EXACT_VERSION
+            del content["precision"]
         return _canonical(content | {"digest": _digest_of(content)})
 
     @classmethod
@@ -270,8 +292,11 @@ class Manifest:
             content = _parse(text, where)
             if content.pop("digest", None) != _digest_of(content) or _canonical(json.loads(text)) != text:
                 raise ValueError("checksum does not match")
-            del content["format"], content["version"]
+            is_exact = content.pop("version") == EXACT_VERSION
+            del content["format"]
             check_content(content)
+            if is_exact == ("precision" in content):
+                raise ValueError("its version does not go with its precision")
         except (ValueError, RecursionError) as error:
             why = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
             raise SurveyError(f"{where}: the manifest is damaged ({why}); restore it from a backup") from None
@@ -282,6 +307,7 @@ class Manifest:
                 "blocks": tuple(BlockRecord(**block) for block in content["blocks"]),
                 "unfinished": tuple(content["unfinished"]),
                 "provenance": tuple(content["provenance"]),
+                "precision": Precision.parse(content.get("precision", "exact")),
             }
         )
 
@@ -305,9 +331,9 @@ def _parse(text: bytes, where: Path) -> dict[str, Any]:
         raise ValueError("not JSON") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise SurveyError(f"{where}: not the manifest of a rarespec survey")
-    if content.get("version") != VERSION:
+    if content.get("version") not in (EXACT_VERSION, VERSION):
         found = repr(content.get("version"))[:20]
-        raise SurveyError(f"{where}: survey format {found}; this rarespec reads {VERSION}, use a newer one")
+        raise SurveyError(f"{where}: survey format {found}; this rarespec reads up to {VERSION}, use a newer one")
     return content
 
 

@@ -14,7 +14,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rarespec._version import __version__ as rarespec_version
 from rarespec.errors import SurveyError, UsageError
@@ -35,7 +34,6 @@ from rarespec.survey.store.commit import (
 )
 from rarespec.survey.store.location import refuse_remote
 from rarespec.survey.store.manifest import (
-    ARRAYS,
     BLOCK_ROWS,
     UNDECIDED,
     BlockRecord,
@@ -46,6 +44,7 @@ from rarespec.survey.store.manifest import (
     metadata_file,
 )
 from rarespec.survey.store.manifest import NAME as MANIFEST
+from rarespec.survey.store.precision import Precision, Stored
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,6 +64,8 @@ class SurveyWriter:
         Whether its spectra are at rest; an existing survey must have the same.
     block_rows : int
         Spectra in each block of a new survey.
+    precision : Precision, optional
+        In which steps a new survey stores its spectra, of their noise by default; an existing one must have the same.
 
     Raises
     ------
@@ -75,7 +76,12 @@ class SurveyWriter:
     """
 
     def __init__(
-        self, root: Path, grid: WavelengthGrid | None, rest_frame: bool = False, block_rows: int = BLOCK_ROWS
+        self,
+        root: Path,
+        grid: WavelengthGrid | None,
+        rest_frame: bool = False,
+        block_rows: int = BLOCK_ROWS,
+        precision: Precision | None = None,
     ) -> None:
         self.root = root
         self._exit = ExitStack()
@@ -85,7 +91,7 @@ class SurveyWriter:
         try:
             recover_locked(root)
             refuse_links_out(root)
-            self.manifest, self.has_grid = _manifest_for(root, grid, rest_frame, block_rows)
+            self.manifest, self.has_grid = _manifest_for(root, grid, rest_frame, block_rows, precision)
             self._start_buffer()
         except BaseException:
             self._exit.close()
@@ -105,11 +111,11 @@ class SurveyWriter:
 
     def _start_buffer(self) -> None:
         """Start with an empty block, or with the last one of the survey if it still has room."""
-        rows, pixels = self.manifest.block_rows, self.manifest.grid.n_pixels
-        self._buffer: dict[str, NDArray[Any]] = {
-            "flux": np.zeros((rows, pixels), np.float32),
-            "ivar": np.zeros((rows, pixels), np.float32),
-            "mask": np.zeros((rows, (pixels + 7) // 8), np.uint8),
+        rows, precision = self.manifest.block_rows, self.manifest.precision
+        # Rows wait as they will be stored: packing what was unpacked would round it a second time.
+        self._buffer: Stored = {
+            name: np.zeros((rows, width), precision.dtypes[name])
+            for name, width in precision.widths(self.manifest.grid.n_pixels).items()
         }
         self._values: Catalogue = {}
         self._beyond_doubles: set[str] = set()
@@ -129,8 +135,8 @@ class SurveyWriter:
                 raise SurveyError(f"{self.root / name}: changed since it was written; run `rarespec verify`")
         self._block -= 1
         self._filled = self.manifest.blocks[-1].rows
-        for name in ARRAYS:
-            rows = arrays.whole_block(self.root, name, self._block, self.manifest.block_rows, self.manifest.grid)
+        for name in self._buffer:
+            rows = arrays.stored_block(self.root, name, self._block, self.manifest)
             self._buffer[name][: self._filled] = rows[: self._filled]
         self._values = StoredCatalogue(self.root, self.manifest).block(self._block).to_pydict()
 
@@ -152,9 +158,11 @@ class SurveyWriter:
 
     def _fill(self, spectra: Spectra, start: int, stop: int) -> None:
         into = slice(self._filled, self._filled + stop - start)
-        self._buffer["flux"][into] = spectra.flux[start:stop]
-        self._buffer["ivar"][into] = 0 if spectra.ivar is None else spectra.ivar[start:stop]
-        self._buffer["mask"][into] = arrays.pack(spectra.bad[start:stop])
+        flux = np.asarray(spectra.flux[start:stop], np.float32)
+        ivar = np.zeros_like(flux) if spectra.ivar is None else np.asarray(spectra.ivar[start:stop], np.float32)
+        packed = self.manifest.precision.pack(flux, ivar, spectra.bad[start:stop], self._filled)
+        for name, rows in packed.items():
+            self._buffer[name][into] = rows
         for name, values in spectra.catalogue.items():
             column = self._values.setdefault(name, [])
             column.extend([None] * (self._filled - len(column)))  # rows before that did not have this column
@@ -196,7 +204,7 @@ class SurveyWriter:
         blocks = self._all_blocks()
         arrays.resize(self._arrays(), sum(block.rows for block in blocks))
         # The metadata of the arrays holds their length: it must appear together with the rows that it counts.
-        other |= {name: commit.digest(name) for name in map(metadata_file, ARRAYS)}
+        other |= {name: commit.digest(name) for name in map(metadata_file, self._buffer)}
         self.manifest = replace(
             self.manifest,
             generation=self.manifest.generation + 1,
@@ -234,8 +242,7 @@ class SurveyWriter:
 
     def _arrays(self) -> dict[str, Any]:
         if self._zarr is None:
-            manifest = self.manifest
-            self._zarr = arrays.create(self._staging().staging, manifest.n_rows, manifest.block_rows, manifest.grid)
+            self._zarr = arrays.create(self._staging().staging, self.manifest)
         return self._zarr
 
     def _stage_block(self) -> None:
@@ -243,10 +250,10 @@ class SurveyWriter:
         commit, start = self._staging(), self._block * self.manifest.block_rows
         staged = self._arrays()
         arrays.resize(staged, start + self._filled)
-        for name in ARRAYS:
+        for name in self._buffer:
             staged[name][start : start + self._filled] = self._buffer[name][: self._filled]
         self._write_catalogue(commit)
-        digests = {name: commit.digest(name) for name in files_of_block(self._block)}
+        digests = {name: commit.digest(name) for name in files_of_block(self._block, self.manifest.precision)}
         self._staged[self._block] = BlockRecord(self._filled, digests)
 
     def _write_catalogue(self, commit: Commit) -> None:
@@ -307,11 +314,14 @@ def refuse_other_directories(root: Path) -> None:
         raise UsageError(f"{root}: already exists and is not a survey; choose another directory")
 
 
-def _manifest_for(root: Path, grid: WavelengthGrid | None, rest_frame: bool, block_rows: int) -> tuple[Manifest, bool]:
+def _manifest_for(
+    root: Path, grid: WavelengthGrid | None, rest_frame: bool, block_rows: int, precision: Precision | None
+) -> tuple[Manifest, bool]:
     """Load the manifest of the survey that is there, which must have this grid, or make one; say if it has a grid."""
     if not (root / MANIFEST).exists():
         _check_grid(root, grid or PAPER_GRID, block_rows)
-        return Manifest(grid or PAPER_GRID, rest_frame, block_rows), grid is not None
+        new = Manifest(grid or PAPER_GRID, rest_frame, block_rows, precision=precision or Precision())
+        return new, grid is not None
     manifest = Manifest.load(root)
     if grid is not None and not manifest.has_grid:
         _check_grid(root, grid, manifest.block_rows)
@@ -324,6 +334,11 @@ def _manifest_for(root: Path, grid: WavelengthGrid | None, rest_frame: bool, blo
     if manifest.rest_frame != rest_frame:
         frame = "rest" if manifest.rest_frame else "observed"
         raise UsageError(f"{root}: this survey is in the {frame} frame; spectra of both frames cannot be mixed")
+    if precision not in (None, manifest.precision):
+        raise UsageError(
+            f"{root}: this survey has the precision {manifest.precision}, not {precision}; leave out --precision, or "
+            "change it with `rarespec repack`"
+        )
     return manifest, grid is not None or manifest.has_grid
 
 
