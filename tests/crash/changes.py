@@ -42,7 +42,7 @@ class Change:
 
 
 def small_blocks() -> None:
-    SurveyWriter.__init__.__defaults__ = (False, BLOCK)
+    SurveyWriter.__init__.__defaults__ = (False, BLOCK, None)
 
 
 def state_of(folder: Path) -> State:
@@ -147,7 +147,7 @@ def _simulate(folder: Path) -> None:
 
 
 def _prepare_search(folder: Path) -> None:
-    SurveyWriter.__init__.__defaults__ = (False, 64)
+    SurveyWriter.__init__.__defaults__ = (False, 64, None)
     survey = Survey.create(folder / SURVEY, SMALL_GRID)
     survey.append(make_spectra(100, SMALL_GRID))
     (folder / "known.txt").write_text("\n".join(survey.ids[:4]))

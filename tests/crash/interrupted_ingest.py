@@ -36,7 +36,7 @@ def crash_at(step: int) -> None:
 
 def main() -> None:
     survey, jobs, step, *files = sys.argv[1:]
-    SurveyWriter.__init__.__defaults__ = (False, SMALL_BLOCK)
+    SurveyWriter.__init__.__defaults__ = (False, SMALL_BLOCK, None)
     if int(step):
         crash_at(int(step))
     print("ready", flush=True)

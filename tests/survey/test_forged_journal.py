@@ -31,7 +31,7 @@ def victim(tmp_path):
 
 @pytest.fixture
 def survey(tmp_path, monkeypatch):
-    monkeypatch.setattr(SurveyWriter.__init__, "__defaults__", (False, 50))
+    monkeypatch.setattr(SurveyWriter.__init__, "__defaults__", (False, 50, None))
     survey = Survey.create(tmp_path / "a.survey", SMALL_GRID)
     survey.append(make_spectra(60, SMALL_GRID))
     return survey

@@ -35,7 +35,7 @@ def written(content) -> bytes:
 @pytest.fixture(scope="module")
 def survey(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(SurveyWriter.__init__, "__defaults__", (False, 4))
+        patched.setattr(SurveyWriter.__init__, "__defaults__", (False, 4, None))
         survey = Survey.create(tmp_path_factory.mktemp("forged") / "a.survey", SMALL_GRID)
         spectra = make_spectra(10, SMALL_GRID, **{"class": ["M"] * 10, "source": ["f"] * 10})
         spectra.flux[9] = float("nan")

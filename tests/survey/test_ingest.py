@@ -200,7 +200,7 @@ def test_file_descriptors_stay_flat_over_10000_files(tmp_path):
 def test_a_file_of_many_spectra_streams_into_several_blocks(tmp_path, monkeypatch):
     from rarespec.survey.store.writer import SurveyWriter
 
-    monkeypatch.setattr(SurveyWriter.__init__, "__defaults__", (False, 100))
+    monkeypatch.setattr(SurveyWriter.__init__, "__defaults__", (False, 100, None))
     spectra = make_spectra(730)
     save_matrix(tmp_path / "m.npz", spectra)
     survey, report = ingest(tmp_path / "m.npz", tmp_path / "a.survey")
@@ -421,7 +421,7 @@ def test_a_file_cut_short_is_finished_whatever_came_between(tmp_path, monkeypatc
     """An ingest dies in the middle of a large file; another file and an append come first; then the large one again."""
     from rarespec.survey.store.writer import SurveyWriter
 
-    monkeypatch.setattr(SurveyWriter.__init__, "__defaults__", (False, 100))
+    monkeypatch.setattr(SurveyWriter.__init__, "__defaults__", (False, 100, None))
     save_matrix(tmp_path / "big.npz", make_spectra(1200))
     save_matrix(tmp_path / "other.npz", make_spectra(150, prefix="o"))
     add = SurveyWriter.add

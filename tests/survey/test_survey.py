@@ -23,7 +23,7 @@ from rarespec.survey.store.writer import SurveyWriter
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Surveys made in this test have blocks of 50 rows, so that a few hundred spectra fill several."""
-    monkeypatch.setattr(SurveyWriter.__init__, "__defaults__", (False, 50))
+    monkeypatch.setattr(SurveyWriter.__init__, "__defaults__", (False, 50, None))
 
 
 @pytest.fixture
