@@ -208,7 +208,7 @@ def _array_in(
 ) -> NDArray[Any]:
     """Give an array inside the mapped file; raise a DamagedError for one that is not numbers inside it."""
     n_bytes = int(np.prod(shape, dtype=object)) * dtype.itemsize
-    within = 0 <= start and n_bytes >= 0 and start + n_bytes <= (len(content) if size is None else size)
+    within = start >= 0 and n_bytes >= 0 and start + n_bytes <= (len(content) if size is None else size)
     if dtype.kind not in "biuf" or not within or start % ALIGNED or any(length < 0 for length in shape):
         raise DamagedError("not a saved file (an array lies elsewhere)")
     count = n_bytes // dtype.itemsize

@@ -26,14 +26,16 @@ from rarespec.survey.features.kept import (
 from rarespec.survey.features.neighbours import FOLDER as GRAPHS
 from rarespec.survey.features.neighbours import SIGNAL_FOLDER as SIGNAL
 from rarespec.survey.store.commit import JOURNAL, LOCK, STAGING, pending_manifest, recover, sha256_of
+from rarespec.survey.store.joined_columns import ENDING as JOINED_COLUMNS
+from rarespec.survey.store.joined_columns import FOLDER as COLUMNS
 from rarespec.survey.store.location import is_remote, location, sizes_below
 from rarespec.survey.store.manifest import NAME, Manifest
 from rarespec.survey.survey import Survey
 
-# ---- Is what a survey keeps beside its spectra, features and graphs, as it was written, and nothing else there?
+# ---- Is what a survey keeps beside its spectra (features, graphs, columns) as it was written, and nothing else there?
 
 
-KEPT = (FEATURES, GRAPHS)
+KEPT = (FEATURES, GRAPHS, COLUMNS)
 """Directories of a survey whose files its manifest does not name."""
 
 OF_MODEL = r"[0-9a-f]{16}/[0-9a-f]{20}"
@@ -42,6 +44,7 @@ KNOWN = re.compile(
     rf"|{FEATURES}/{OF_MODEL}/({re.escape(MODEL)}|\d{{6,}}-[0-9a-f]{{20}}\.npz|[0-9a-f]{{32}}{re.escape(JOINED)})"
     rf"|{GRAPHS}/{OF_MODEL}/[0-9a-f]{{32}}-k\d+\.npz"
     rf"|{GRAPHS}/{OF_MODEL}/{SIGNAL}/[0-9a-f]{{32}}-(walks|cells|noise)\d+\.npz"  # noise: of an earlier Auto
+    rf"|{COLUMNS}/[0-9a-f]{{32}}{re.escape(JOINED_COLUMNS)}"
 )
 BEING_WRITTEN = re.compile(r"\.[0-9a-f]{32}\.tmp")
 """How a name ends until the file is whole. One that a killed process left does no harm."""
@@ -69,7 +72,7 @@ def find_kept_problems(root: Path, names: list[str]) -> Iterator[str]:
 def _damage(path: Path) -> str:
     """Say what is wrong with a kept file; empty if nothing is."""
     try:
-        if path.name.endswith(JOINED):
+        if path.name.endswith((JOINED, JOINED_COLUMNS)):
             map_arrays(path)
             return ""
         content = plain_content_of(path)

@@ -37,8 +37,9 @@ QUERIES_AT_ONCE = 256
 """Queries that a thread searches at a time."""
 
 Cells = Mapping[str, NDArray[Any]]
-"""`centroids` (c, d) float32; `by_cell` (n,) int32, the rows in the order of their cells; `starts` (c + 1,) int64, where
-each cell begins there; `centre` (d,) and `scale`, which bring rows to what faiss is given; `n_probes`; `recall`."""
+"""`centroids` (c, d) float32; `by_cell` (n,) int32, the rows in the order of their cells; `starts` (c + 1,) int64,
+where each cell begins there; `centre` (d,) and `scale`, which bring rows to what faiss is given; how many cells a
+search looks into, `n_probes`; and the `recall` that this gives."""
 
 
 def group_in_cells(base: Rows, order: Indices, sample: Rows, k: int, target_recall: float, seed: int) -> dict[str, Any]:
@@ -168,6 +169,11 @@ class CellSearch:
         list(in_threads(search, starts, None))
         return indices, distances
 
+    @property
+    def n_filled(self) -> int:
+        """How many cells have been looked into."""
+        return int(self._filled.sum())
+
     def _inside(self, rows: Rows) -> NDArray[np.float32]:
         return _inside(rows, self._cells["centre"], float(self._cells["scale"]))
 
@@ -176,7 +182,9 @@ class CellSearch:
 
         def fill(i: int) -> int:
             cell = int(new[i])
-            rows = self._cells["by_cell"][self._cells["starts"][cell] : self._cells["starts"][cell + 1]].astype(np.int64)
+            rows = self._cells["by_cell"][self._cells["starts"][cell] : self._cells["starts"][cell + 1]].astype(
+                np.int64
+            )
             codes = self._inside(self._base[rows]).view(np.uint8)
             pointers = self._faiss.swig_ptr(rows), self._faiss.swig_ptr(codes)
             self._index.invlists.add_entries(cell, len(rows), *pointers)

@@ -71,7 +71,13 @@ def _join(features: FeatureSet, path: Path) -> bool:
             X = file.add("values", _usable_blocks(features, lost_at, n_bad))
             mean, covariance = ledoit_wolf(X)[:2] if len(X) else (np.zeros(features.width), np.eye(features.width))
             text = np.frombuffer(fingerprint_of_rows(X).encode(), np.uint8)
-            rest = {"lost_at": lost_at, "n_bad": n_bad, "fingerprint": text, "mean": mean, "covariance": covariance}
+            rest: Arrays = {
+                "lost_at": lost_at,
+                "n_bad": n_bad,
+                "fingerprint": text,
+                "mean": mean,
+                "covariance": covariance,
+            }
             for name, values in rest.items():
                 file.add(name, [values])
     except OSError as error:
