@@ -268,9 +268,10 @@ def test_a_well_formed_file_with_wrong_contents_is_computed_anew(own, forged):
 
 
 FORGED_CELLS = {
-    "cell there is not": ("cells_cell_of", lambda a: a + np.int32(10_000)),
-    "order beyond the rows": ("cells_order", lambda a: a + np.int32(10_000)),
-    "a row twice": ("cells_order", lambda a: a * np.int32(0)),
+    "starts beyond the rows": ("cells_starts", lambda a: a + 10_000),
+    "starts that fall": ("cells_starts", lambda a: np.concatenate([a[:1], a[-2:0:-1], a[-1:]])),
+    "rows there are not": ("cells_by_cell", lambda a: a + np.int32(10_000)),
+    "a row twice": ("cells_by_cell", lambda a: a * np.int32(0)),
     "no cells": ("cells_centroids", lambda a: a[:0]),
     "centroids of fewer features": ("cells_centroids", lambda a: a[:, :1]),
     "too many probes": ("cells_n_probes", lambda a: a + 10_000),

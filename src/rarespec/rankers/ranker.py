@@ -518,6 +518,15 @@ def best_first(scores: Scores) -> NDArray[np.intp]:
     return order
 
 
+def best_of(scores: Scores, n: int) -> NDArray[np.intp]:
+    """Positions of the n highest scores, in order of falling score: the first n of `best_first`, found faster."""
+    if n >= len(scores):
+        return best_first(scores)
+    least = np.partition(scores, len(scores) - n)[len(scores) - n]
+    high = np.flatnonzero(scores >= least)
+    return high[best_first(scores[high])][:n]
+
+
 # ---- Rankers whose score is one weighted sum of the features.
 
 

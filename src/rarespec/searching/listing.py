@@ -1,4 +1,4 @@
-"""Rows with their scores: which of them are listed, in which order, and how many true ones to expect among them."""
+"""Rows with their scores: which of them are listed, which are the best, and how many true ones to expect among them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.errors import UsageError
-from rarespec.rankers.ranker import Fit, Scores, best_first
+from rarespec.rankers.ranker import Fit, Scores, best_of
 from rarespec.searching.fitting import hidden_places
 from rarespec.searching.rows import SearchRows
 from rarespec.searching.selection import Chosen
@@ -29,8 +29,6 @@ class Listing:
         Of all rows.
     listed : (n,) bool array
         Which rows may be candidates.
-    order : (k,) intp array
-        Places of the listed rows, best first.
     said : list of str
         What was left out, a line each.
     """
@@ -39,8 +37,12 @@ class Listing:
     fit: Fit
     scores: Scores
     listed: NDArray[np.bool_]
-    order: NDArray[np.intp]
     said: list[str]
+
+    def best(self, n: int) -> NDArray[np.intp]:
+        """Find the places of the first n listed rows, best first, or of all if there are fewer."""
+        places = np.flatnonzero(self.listed)
+        return places[best_of(self.scores[places], n)]
 
     def falling_scores(self) -> Scores:
         """Scores of the listed rows, falling, on a scale on which the edge of a group shows."""
@@ -48,7 +50,7 @@ class Listing:
 
     def falling(self, edges: Scores) -> Scores:
         """Sort the edge scores of the listed rows, falling; `edges` is (n,), of all rows."""
-        return np.sort(edges[self.order])[::-1]
+        return np.sort(edges[self.listed])[::-1]
 
     def hidden_places(self, seed: int | None) -> NDArray[np.int64]:
         """Find the ranks of known examples when they are hidden; see `fitting.hidden_places`."""
@@ -65,7 +67,7 @@ def find_listed(rows: SearchRows, chosen: Chosen) -> NDArray[np.bool_]:
 
 
 def list_rows(rows: SearchRows, fit: Fit, chosen: Chosen, scores: Scores | None = None) -> Listing:
-    """List the rows in the order of a fitted ranker.
+    """List the rows by the scores of a fitted ranker.
 
     Parameters
     ----------
@@ -90,8 +92,7 @@ def list_rows(rows: SearchRows, fit: Fit, chosen: Chosen, scores: Scores | None 
     """
     listed = find_listed(rows, chosen)
     scores = fit.scores if scores is None else scores
-    places = np.flatnonzero(listed)
-    return Listing(rows, fit, scores, listed, places[best_first(scores[places])], chosen.said)
+    return Listing(rows, fit, scores, listed, chosen.said)
 
 
 def estimate_hidden_curve(listing: Listing, seed: int | None, edges: Scores | None = None) -> YieldCurve:

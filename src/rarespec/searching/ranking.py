@@ -107,7 +107,7 @@ class Ranking:
     @cached_property
     def template(self) -> Template | NoTemplate:
         """What counts in favour and against, wavelength by wavelength; a NoTemplate says why there is none."""
-        return template_of(self.ranker, self.rows.X, self.scores, self.rows.features)
+        return template_of(self.ranker, self.rows.X, self.scores, self.rows.features, self.rows.matrix.spread)
 
     def explain(self, id: str) -> Explanation:
         """Explain the score of a spectrum: what each wavelength range adds to it.
@@ -249,7 +249,7 @@ def build_ranking(
     Parameters
     ----------
     listing : Listing
-        All rows, their scores, and their order.
+        All rows and their scores.
     curve : YieldCurve
         How many true objects to expect in this list.
     tables : CandidateTables
@@ -269,13 +269,13 @@ def build_ranking(
         The answer.
     """
     settings = {**request.settings, **(about or {})}
-    rows, ranker, best = listing.rows, listing.fit.ranker, listing.order[: request.top]
+    rows, ranker, best = listing.rows, listing.fit.ranker, listing.best(request.top)
     return Ranking(
         table=tables.make(rows, best, listing.scores[best], curve),
         yield_curve=curve,
         method=settings["method"],
         why=listing.fit.words,
-        n_listed=len(listing.order),
+        n_listed=int(listing.listed.sum()),
         problems=[*problems, *listing.said, *_unusable(rows), *filter(None, [listing.fit.ranker.advice()])],
         examples_lost=examples_lost,
         provenance=_provenance(rows, ranker, settings),

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.errors import UsageError
-from rarespec.rankers.linear_map import LinearMap, whitening
+from rarespec.rankers.covariance import ledoit_wolf
+from rarespec.rankers.linear_map import LinearMap, whitening_of
 from rarespec.rankers.rows import fingerprint_of_rows
 from rarespec.searching.known.known_examples import Examples
 from rarespec.spectrum import Spectra
@@ -41,9 +42,14 @@ class FeatureMatrix:
         return fingerprint_of_rows(self.values) if self.n_from_elsewhere else self.features.fingerprint
 
     @cached_property
+    def spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and covariance of all rows, as `ledoit_wolf` gives them; a large survey keeps its own."""
+        return ledoit_wolf(self.values)[:2] if self.n_from_elsewhere else self.features.spread
+
+    @cached_property
     def to_white(self) -> LinearMap:
         """To rows of unit covariance."""
-        return whitening(self.values)
+        return whitening_of(*self.spread)
 
     @cached_property
     def place_of(self) -> Numbers:
@@ -106,8 +112,7 @@ class SearchRows:
 
     @property
     def refused_ids(self) -> list[str]:
-        ids: list[str] = self.survey.ids[self.survey_rows[self.refused[: len(self.survey_rows)]]].tolist()
-        return ids
+        return _ids(self.features, self.survey_rows[self.refused[: len(self.survey_rows)]])
 
     def places_of(self, survey_rows: Numbers) -> Numbers:
         """Find the places of these rows of the survey, (k,); -1 for one without features, and for row -1."""
@@ -121,7 +126,7 @@ class SearchRows:
 
     def relabel(self, known: Mask, refused: Mask) -> SearchRows:
         """Make the same rows with others known and refused; those from elsewhere stay known."""
-        in_survey: list[str] = self.survey.ids[self.survey_rows[known[: len(self.survey_rows)]]].tolist()
+        in_survey = _ids(self.features, self.survey_rows[known[: len(self.survey_rows)]])
         elsewhere = self.known_ids[len(self.known_ids) - self.n_from_elsewhere :]
         return replace(self, known=known, refused=refused, known_ids=in_survey + elsewhere)
 

@@ -33,6 +33,7 @@ from rarespec.survey import Survey
 from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.features.computing import features_by, features_of
 from rarespec.survey.features.feature_set import FeatureSet
+from rarespec.survey.store.joined_columns import join_columns
 
 
 def rank_survey(
@@ -120,6 +121,7 @@ def prepare_search(
     others = None
     if request.non_members is not None:
         others = examples_of(opened, request.non_members, request.radius_arcsec, resolution)
+    join_columns(opened.path, opened.manifest, opened.catalogue)
     features = features_of(opened, request.make_recipe(), progress=progress, engine=request.engine, device=device)
     give_back_freed()
     rows, without_features = gather_rows(features, known, others)
@@ -228,6 +230,7 @@ def _rows_with_examples(features: FeatureSet, model: SearchModel) -> SearchRows:
     """The survey's rows, then the examples that the model learned from; none of these is listed."""
     matrix = FeatureMatrix(features, model.known_features)
     n_here = len(matrix.survey_rows)
-    here = np.isin(features.survey.ids[matrix.survey_rows].astype(str), model.known_ids)
+    given = features.survey.rows_of(model.known_ids)
+    here = np.isin(matrix.survey_rows, given[given >= 0])
     refused = np.concatenate([here, np.zeros(len(model.known_ids), bool)])
     return SearchRows(matrix, np.arange(len(matrix.values)) >= n_here, refused, list(model.known_ids))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 from uuid import uuid4
 
 
@@ -18,10 +20,28 @@ def write_whole(path: Path, content: bytes) -> None:
     content : bytes
         All of it.
     """
+    with open_whole(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def open_whole(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to write, which gets its name when the `with` block ends, and only if it ends without an error.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Yields
+    ------
+    file
+        Open for writing and reading.
+    """
     temporary = path.with_name(f"{path.name}.{uuid4().hex}.tmp")
     try:
-        with open(temporary, "xb") as file:
-            file.write(content)
+        with open(temporary, "x+b") as file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

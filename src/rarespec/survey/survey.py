@@ -338,23 +338,25 @@ class Survey:
         """
         return self.at(self._rows_there(ids))
 
-    def at(self, rows: NDArray[np.intp]) -> Spectra:
+    def at(self, rows: NDArray[np.intp], columns: list[str] | None = None) -> Spectra:
         """Read the spectra in these rows.
 
         Parameters
         ----------
         rows : (n,) intp array
             Row numbers, from 0.
+        columns : list of str, optional
+            Which columns of the catalogue, among them `id`; by default all.
 
         Returns
         -------
         Spectra
-            In this order, with all their catalogue columns.
+            In this order, with these columns.
         """
         flux, ivar, mask = (arrays.row_values(self.path, name, rows, self.manifest) for name in arrays.VALUES)
         bad = arrays.unpack(mask, self.grid.n_pixels)
         # a survey without spectra has no columns yet, not even that of ids
-        return Spectra(self.grid.wavelength, flux, ivar, bad, {"id": [], **self.catalogue_at(rows)})
+        return Spectra(self.grid.wavelength, flux, ivar, bad, {"id": [], **self.catalogue_at(rows, columns)})
 
     def catalogue_at(self, rows: NDArray[np.intp], columns: list[str] | None = None) -> dict[str, list[Any]]:
         """Read the catalogue in these rows; only the blocks that hold them are read.

@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from rarespec.errors import SurveyError, UsageError
+from rarespec.storage.mapped_arrays import DamagedError, map_arrays
 from rarespec.survey.features.computing import FOLDER as FEATURES
+from rarespec.survey.features.joined import ENDING as JOINED
 from rarespec.survey.features.kept import (
     CURRENT,
     MODEL,
-    DamagedError,
     model_named,
     plain_content_of,
     require_model_of,
@@ -25,22 +26,25 @@ from rarespec.survey.features.kept import (
 from rarespec.survey.features.neighbours import FOLDER as GRAPHS
 from rarespec.survey.features.neighbours import SIGNAL_FOLDER as SIGNAL
 from rarespec.survey.store.commit import JOURNAL, LOCK, STAGING, pending_manifest, recover, sha256_of
+from rarespec.survey.store.joined_columns import ENDING as JOINED_COLUMNS
+from rarespec.survey.store.joined_columns import FOLDER as COLUMNS
 from rarespec.survey.store.location import is_remote, location, sizes_below
 from rarespec.survey.store.manifest import NAME, Manifest
 from rarespec.survey.survey import Survey
 
-# ---- Is what a survey keeps beside its spectra, features and graphs, as it was written, and nothing else there?
+# ---- Is what a survey keeps beside its spectra (features, graphs, columns) as it was written, and nothing else there?
 
 
-KEPT = (FEATURES, GRAPHS)
+KEPT = (FEATURES, GRAPHS, COLUMNS)
 """Directories of a survey whose files its manifest does not name."""
 
 OF_MODEL = r"[0-9a-f]{16}/[0-9a-f]{20}"
 KNOWN = re.compile(
     rf"{FEATURES}/[0-9a-f]{{16}}/{re.escape(CURRENT)}"
-    rf"|{FEATURES}/{OF_MODEL}/({re.escape(MODEL)}|\d{{6,}}-[0-9a-f]{{20}}\.npz)"
+    rf"|{FEATURES}/{OF_MODEL}/({re.escape(MODEL)}|\d{{6,}}-[0-9a-f]{{20}}\.npz|[0-9a-f]{{32}}{re.escape(JOINED)})"
     rf"|{GRAPHS}/{OF_MODEL}/[0-9a-f]{{32}}-k\d+\.npz"
-    rf"|{GRAPHS}/{OF_MODEL}/{SIGNAL}/[0-9a-f]{{32}}-(walks|noise)\d+\.npz"  # noise: of an earlier Auto
+    rf"|{GRAPHS}/{OF_MODEL}/{SIGNAL}/[0-9a-f]{{32}}-(walks|cells|noise)\d+\.npz"  # noise: of an earlier Auto
+    rf"|{COLUMNS}/[0-9a-f]{{32}}{re.escape(JOINED_COLUMNS)}"
 )
 BEING_WRITTEN = re.compile(r"\.[0-9a-f]{32}\.tmp")
 """How a name ends until the file is whole. One that a killed process left does no harm."""
@@ -68,6 +72,9 @@ def find_kept_problems(root: Path, names: list[str]) -> Iterator[str]:
 def _damage(path: Path) -> str:
     """Say what is wrong with a kept file; empty if nothing is."""
     try:
+        if path.name.endswith((JOINED, JOINED_COLUMNS)):
+            map_arrays(path)
+            return ""
         content = plain_content_of(path)
         if path.name == CURRENT:
             model_named(content)

@@ -16,6 +16,7 @@ from rarespec.rankers.auto.rows import Prepared, Wide, rows_with
 from rarespec.rankers.auto.signal import Signal, SignalSpace, signal_of_rows, unusualness
 from rarespec.rankers.auto.trust import AT_THE_EDGE, fuse, in_words, leaning, rank_from_end, ranks_among, trust
 from rarespec.rankers.auto.walks import ASTRAY
+from rarespec.rankers.neighbours.exact import in_threads
 from rarespec.rankers.parameters import require_count
 from rarespec.rankers.ranker import Flags, Kept, Needs, PreparingRanker, Scores
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, check_rows, same_rows
@@ -270,4 +271,11 @@ def _one_thread() -> threadpool_limits:
 
 
 def _by_blocks(X: Rows, scores_of: Callable[[Rows], Scores]) -> Scores:
-    return np.concatenate([scores_of(X[start : start + BLOCK_ROWS]) for start in range(0, len(X), BLOCK_ROWS)])
+    scores = np.empty(len(X))
+
+    def fill(start: int) -> int:
+        scores[start : start + BLOCK_ROWS] = scores_of(X[start : start + BLOCK_ROWS])
+        return start
+
+    list(in_threads(fill, range(0, len(X), BLOCK_ROWS), None))
+    return scores

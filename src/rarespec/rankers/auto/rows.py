@@ -25,7 +25,8 @@ from rarespec.rankers.auto.signal import (
     unusualness,
 )
 from rarespec.rankers.auto.walks import reach_rows, step_chances
-from rarespec.rankers.neighbours.faiss_search import FaissSearch
+from rarespec.rankers.neighbours.cell_search import CellSearch
+from rarespec.rankers.neighbours.exact import in_threads
 from rarespec.rankers.ranker import Flags, Scores
 from rarespec.rankers.rows import BLOCK_ROWS, Rows
 from rarespec.rankers.svm.kernel import squared_distances
@@ -112,20 +113,24 @@ class Wide:
         return last
 
     def _reach(self, known: NDArray[np.intp]) -> NDArray[np.intp]:
-        return reach_rows(known, N_REACHED, lambda rows: self._search.nearest(self._units[rows], np.arange(len(rows))))
+        return reach_rows(known, N_REACHED, lambda rows: self._search.nearest(self._units[rows]))
 
     @cached_property
-    def _search(self) -> FaissSearch:
-        return FaissSearch.restore(self._units, n_neighbours(len(self.X)) + 1, self.cells)
+    def _search(self) -> CellSearch:
+        return CellSearch(self._units, n_neighbours(len(self.X)) + 1, self.cells)
 
     def _alike(self, known: NDArray[np.intp]) -> list[NDArray[np.intp]]:
         """Find those most alike to any of the known, in each space: no walk from the known need lead to them."""
         units, examples, given = self._units, self._units[known], self.X[known]
         alike = np.empty((2, len(self.X)), np.float32)
-        for start in range(0, len(self.X), BLOCK_ROWS):
+
+        def compare(start: int) -> int:
             block = slice(start, start + BLOCK_ROWS)
             alike[0, block] = (units[block] @ examples.T).max(axis=1)
             alike[1, block] = -squared_distances(self.X[block], given).min(axis=1)
+            return start
+
+        list(in_threads(compare, range(0, len(self.X), BLOCK_ROWS), None))
         return [np.argpartition(-one, N_ALIKE)[:N_ALIKE] for one in alike]
 
     @property

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rarespec.rankers.covariance import ledoit_wolf
 from rarespec.rankers.linear_map import LinearMap, whitening_of
-from rarespec.rankers.neighbours.faiss_search import FaissSearch
+from rarespec.rankers.neighbours.cell_search import group_in_cells
 from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph, NeighbourSearch, build_neighbours
 from rarespec.rankers.ranker import Scores
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, row_digests
@@ -198,7 +198,7 @@ class Signal:
     given: NeighbourGraph | None
     """In the features as given; None for more than WIDE rows."""
     cells: Mapping[str, NDArray[Any]] | None = None
-    """What `FaissSearch` keeps; None for no more than WIDE rows."""
+    """What `group_in_cells` made of the rows in this space; None for no more than WIDE rows."""
 
 
 def signal_of_rows(X: Rows, k: int = 5, neighbours: Neighbours | None = None) -> Signal:
@@ -252,7 +252,7 @@ def join_graph(rows: Rows, n: int, neighbours: Neighbours | None = None) -> Neig
 def _cells(units: Rows) -> dict[str, NDArray[Any]]:
     sample = units[np.random.default_rng(0).choice(len(units), N_SAMPLE, replace=False)]
     order, k = np.argsort(row_digests(units)), n_neighbours(len(units)) + 1
-    return FaissSearch(units, order, sample, k, own_first=True, target_recall=RECALL, seed=0).to_keep()
+    return group_in_cells(units, order, sample, k, target_recall=RECALL, seed=0)
 
 
 def n_neighbours(n: int) -> int:

@@ -10,10 +10,10 @@ order of the rows and the number of threads cannot change the result.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,43 +166,6 @@ class FaissSearch:
         found = _enough_probes(self._index, sample, truth, int(own_first), target_recall, n_jobs)
         self._n_probes, self.recall = found
 
-    @classmethod
-    def restore(cls, base: Rows, k: int, kept: Mapping[str, NDArray[Any]]) -> Self:
-        """Make a search from what `to_keep` returned, without grouping the rows again, which takes longest.
-
-        Parameters
-        ----------
-        base : (n, d) array
-            The same rows as then.
-        k : int
-            The same number of neighbours as then: recall was measured for it.
-        kept : mapping of str to ndarray
-            What `to_keep` returned.
-
-        Returns
-        -------
-        FaissSearch
-            The search, with one thread for each processor.
-        """
-        search = cls.__new__(cls)
-        search._k, search._n_jobs = k, None
-        search._index = _restore(base, kept)
-        search._n_probes, search.recall = int(kept["n_probes"]), float(kept["recall"])
-        return search
-
-    def to_keep(self) -> dict[str, NDArray[Any]]:
-        """Return what is worth keeping, as arrays: some ten bytes a row."""
-        index = self._index
-        return {
-            "centroids": index.index.quantizer.reconstruct_n(0, index.index.nlist),
-            "cell_of": index.cell_of.astype(np.int32),
-            "order": index.order.astype(np.int32),
-            "centre": index.centre,
-            "scale": np.array(index.scale),
-            "n_probes": np.array(self._n_probes),
-            "recall": np.array(self.recall),
-        }
-
     @property
     def by_cell(self) -> Indices:
         """(n,) the rows in the order of the cells."""
@@ -323,44 +286,48 @@ def recall_of_each(found: Distances, truth: Distances) -> NDArray[np.float64]:
 def _group(base: Rows, order: Indices, seed: int, n_jobs: int | None) -> _CellIndex:
     """The rows in their cells."""
     faiss = require_faiss()
-    n_cells = max(1, int(CELLS_PER_ROOT * np.sqrt(len(base))))
-    centre, scale = _centre_and_scale(base, order)
-    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(base.shape[1]), base.shape[1], n_cells)
+    centre, scale = centre_and_scale(base, order)
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(base.shape[1]), base.shape[1], n_cells_of(len(base)))
     cells = _CellIndex(faiss, index, base, order, centre, scale, np.empty(len(base), np.int64))
-    _train(cells, seed)
+    train_cells(index, lambda places: cells.inside(base[order[places]]), len(base), seed)
     _add(cells, n_jobs)
     return cells
 
 
-def _restore(base: Rows, kept: Mapping[str, NDArray[Any]]) -> _CellIndex:
-    faiss, centroids = require_faiss(), np.ascontiguousarray(kept["centroids"], np.float32)
-    quantizer = faiss.IndexFlatL2(base.shape[1])
-    quantizer.add(centroids)
-    index = faiss.IndexIVFFlat(quantizer, base.shape[1], len(centroids))
-    order, cell_of = kept["order"].astype(np.int64), kept["cell_of"].astype(np.int64)
-    cells = _CellIndex(faiss, index, base, order, kept["centre"], float(kept["scale"]), cell_of)
-    for start in range(0, len(base), PIECE_ROWS):
-        _fill(cells, start)
-    return cells
+def n_cells_of(n: int) -> int:
+    """Choose how many cells n rows are grouped into."""
+    return max(1, int(CELLS_PER_ROOT * np.sqrt(n)))
 
 
-def _centre_and_scale(base: Rows, order: Indices) -> tuple[NDArray[np.float64], float]:
+def centre_and_scale(base: Rows, order: Indices) -> tuple[NDArray[np.float64], float]:
+    """Find the mean of rows, taken in this order, and how far from it they reach along any axis."""
     starts = range(0, len(base), PIECE_ROWS)
     centre = np.sum([base[order[i : i + PIECE_ROWS]].mean(axis=0, dtype=np.float64) for i in starts], axis=0)
     centre /= len(starts)
     return centre, float(max(np.abs(base[i : i + PIECE_ROWS] - centre).max() for i in starts)) or 1.0
 
 
-def _train(cells: _CellIndex, seed: int) -> None:
-    index = cells.index
+def train_cells(index: Any, rows_at: Callable[[Indices], NDArray[np.float32]], n: int, seed: int) -> None:
+    """Find the centres of cells by k-means on some of the rows.
+
+    Parameters
+    ----------
+    index : faiss.IndexIVFFlat
+        Whose cells to find.
+    rows_at : callable
+        Gives the rows at these places of an order that depends on their contents alone, as faiss shall see them.
+    n : int
+        Rows in all.
+    seed : int
+        Which rows are taken, and where k-means starts.
+    """
     index.cp.niter, index.cp.seed = TRAINING_ROUNDS, seed
     index.cp.max_points_per_centroid, index.cp.min_points_per_centroid = TRAINING_ROWS_PER_CELL, 1
-    n_training = TRAINING_ROWS_PER_CELL * index.nlist
-    chosen = np.random.RandomState(seed).permutation(len(cells.order))[:n_training]
+    chosen = np.random.RandomState(seed).permutation(n)[: TRAINING_ROWS_PER_CELL * index.nlist]
 
     def train(_: int) -> int:
-        cells.faiss.omp_set_num_threads(1)
-        index.train(cells.inside(cells.base[cells.order[chosen]]))
+        require_faiss().omp_set_num_threads(1)
+        index.train(rows_at(chosen))
         return 1
 
     list(in_threads(train, range(1), 1))

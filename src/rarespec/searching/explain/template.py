@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 
 from rarespec.features.recipe import Recipe
 from rarespec.rankers.covariance import inverse_square_root, ledoit_wolf
-from rarespec.rankers.ranker import Ranker, best_first, weighted_sums
+from rarespec.rankers.ranker import Ranker, best_first, best_of, weighted_sums
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, require_finite
 from rarespec.survey.features.feature_set import FeatureSet
 
@@ -20,6 +20,7 @@ from rarespec.survey.features.feature_set import FeatureSet
 
 
 Vector = NDArray[np.float64]
+Spread = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def rescale_flux(recipe: Recipe, flux: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -152,7 +153,9 @@ class NoTemplate:
         return False
 
 
-def template_of(ranker: Ranker, X: Rows, scores: Vector, features: FeatureSet) -> Template | NoTemplate:
+def template_of(
+    ranker: Ranker, X: Rows, scores: Vector, features: FeatureSet, spread: Spread | None = None
+) -> Template | NoTemplate:
     """Find what a ranker looked for when it gave these scores.
 
     A ranker that is a weighted sum of the features (`coef_`) has exactly one template. For any other the template is an
@@ -168,19 +171,23 @@ def template_of(ranker: Ranker, X: Rows, scores: Vector, features: FeatureSet) -
         The scores of these rows.
     features : FeatureSet
         From which X was taken.
+    spread : (mean, covariance), optional
+        Of X, as `ledoit_wolf` gives them, where they are known already.
 
     Returns
     -------
     Template or NoTemplate
         The weights, or why there are none.
     """
-    require_finite(X)
+    if spread is None:
+        require_finite(X)  # before anything is made of it; with a spread, that has been done
     if scores.shape != (len(X),) or not np.isfinite(scores).all():
         raise ValueError(f"{len(X)} rows need as many finite scores, not an array of shape {scores.shape}")
     if not np.ptp(scores) > 0:
         return NoTemplate("There is no template: all spectra have the same score.")
     coef = ranker.feature_weights()
-    weights = stand_in(X, scores) if coef is None else np.asarray(coef, np.float64)
+    covariance = None if spread is None else spread[1]
+    weights = stand_in(X, scores, covariance) if coef is None else np.asarray(coef, np.float64)
     repeated = weighted_sums(X, weights)
     if not np.ptp(repeated) > 0:
         return NoTemplate("There is no template: no weighted sum of the features reproduces this ranking.")
@@ -189,16 +196,17 @@ def template_of(ranker: Ranker, X: Rows, scores: Vector, features: FeatureSet) -
         return NoTemplate(f"There is no template in flux space: {why}.", _name_weights(recipe, X, weights))
     agreed = agreement(scores, repeated)
     said = _in_words(name, coef is not None, agreed, share_in_common(scores, repeated))
-    typical = spectrum_of(recipe, X.mean(axis=0, dtype=np.float64))
+    typical = spectrum_of(recipe, X.mean(axis=0, dtype=np.float64) if spread is None else spread[0])
     return Template(grid.wavelength, pixel_weights(recipe, weights), typical, agreed, said)
 
 
-def stand_in(X: Rows, scores: Vector) -> Vector:
+def stand_in(X: Rows, scores: Vector, covariance: NDArray[np.float64] | None = None) -> Vector:
     """Weights (d,) whose weighted sum of the features follows the order of the scores, the top before all.
 
     A ridge regression of Savage scores, with the Ledoit-Wolf shrinkage of the covariance as its strength.
     """
-    _, covariance, _ = ledoit_wolf(X)
+    if covariance is None:
+        covariance = ledoit_wolf(X)[1]
     wanted = savage_scores(scores)
     wanted -= wanted.mean()
     starts = range(0, len(X), BLOCK_ROWS)
@@ -233,7 +241,7 @@ def savage_scores(scores: Vector) -> Vector:
 def share_in_common(scores: Vector, others: Vector) -> float:
     """Compute the share of the top rows that both rankings have there."""
     n_top = n_compared(len(scores))
-    return len(np.intersect1d(best_first(scores)[:n_top], best_first(others)[:n_top])) / n_top
+    return len(np.intersect1d(best_of(scores, n_top), best_of(others, n_top))) / n_top
 
 
 def n_compared(n: int) -> int:

@@ -38,6 +38,9 @@ NEGATIVE_SIGMA, NEGATIVE_SHARE = 5.0, 0.03
 ROWS_AT_ONCE = 128
 """In each thread."""
 
+NEEDED = ("id", "snr", "survey", "z")
+"""Columns of the catalogue that are looked at."""
+
 Found = dict[str, NDArray[np.bool_]]
 
 
@@ -63,8 +66,10 @@ def flags_of(survey: Survey, rows: Any, template: Template | NoTemplate | None =
     order = np.argsort(rows, kind="stable")  # neighbours together, so that few files are opened twice
     parts = [order[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE)]
 
+    columns = [name for name in NEEDED if name in survey.catalogue]
+
     def found_in(places: NDArray[np.intp]) -> list[tuple[str, ...]]:
-        return flags_of_spectra(survey.at(rows[places]), survey.grid, template, survey.manifest.rest_frame)
+        return flags_of_spectra(survey.at(rows[places], columns), survey.grid, template, survey.manifest.rest_frame)
 
     with ThreadPoolExecutor(available_cores()) as threads:
         for places, found in zip(parts, threads.map(found_in, parts), strict=True):

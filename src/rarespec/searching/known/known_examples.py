@@ -133,8 +133,8 @@ class _Gathering:
             self._tell(line)
         places = np.array(list(rows), dtype=np.intp)
         stack = stack_spectra(elsewhere, ids) if elsewhere else None
-        all_ids, lost = self._survey.ids[places].tolist() + ids, len(self._problems) > self._n_harmless
-        return Examples(places, stack, all_ids, self._problems, self._n_given, lost)
+        all_ids = self._survey.catalogue_at(places, ["id"])["id"] + ids
+        return Examples(places, stack, all_ids, self._problems, self._n_given, len(self._problems) > self._n_harmless)
 
     def _tell(self, line: str) -> None:
         """Note a problem of an example that is used all the same."""
@@ -183,12 +183,15 @@ def _name(spectrum: Spectrum) -> str:
 
 
 def _repeats(rows: Counter[int], survey: Survey) -> list[str]:
-    return [f"{survey.ids[row]}: given {n} times; it counts once" for row, n in rows.items() if n > 1]
+    repeated = {row: n for row, n in rows.items() if n > 1}
+    ids = survey.catalogue_at(np.array(list(repeated), dtype=np.intp), ["id"])["id"] if repeated else []
+    return [f"{id}: given {n} times; it counts once" for id, n in zip(ids, repeated.values(), strict=True)]
 
 
 def _nothing_usable(survey: Survey, examples: Examples) -> str:
+    some_id = survey.catalogue[0]["id"]
     wanted = (
-        f"give ids such as {survey.ids[0]}, a table with a column id or with ra and dec, or files of spectra; "
+        f"give ids such as {some_id}, a table with a column id or with ra and dec, or files of spectra; "
         "separate several with spaces or commas"
     )
     if not examples.n_given and not examples.problems:

@@ -14,8 +14,10 @@ from sklearn.base import clone
 
 from rarespec.features.recipe import Recipe
 from rarespec.features.rows import after
+from rarespec.rankers.covariance import ledoit_wolf
 from rarespec.rankers.rows import fingerprint_of_rows
 from rarespec.spectrum import Defect, Reason
+from rarespec.survey.features.joined import join_features
 from rarespec.survey.features.kept import Arrays, check_array, keep_if_possible, make_of_kept, npz
 from rarespec.survey.features.prepared import PreparedBlocks, content_name, strip_for_sending
 from rarespec.survey.store.manifest import BlockRecord
@@ -81,25 +83,45 @@ class FeatureSet:
     @cached_property
     def values(self) -> NDArray[np.float32]:
         """All features, (n, features) float32; the row of a spectrum without features holds NaN."""
+        if self._joined is not None and len(self._joined["values"]) == len(self):
+            return self._joined["values"]
         return np.concatenate(list(self.blocks()))
 
     @cached_property
     def usable_values(self) -> NDArray[np.float32]:
-        """Features of the spectra that have any, (n_usable, features) float32, in the survey's order."""
-        rows = np.empty((len(self), self._width), np.float32)
+        """Features of the spectra that have any, (n_usable, features) float32, in the survey's order.
+
+        Those of a large survey are mapped from a file, and cannot be changed.
+        """
+        if self._joined is not None:
+            return self._joined["values"]
+        rows = np.empty((len(self), self.width), np.float32)
         filled = 0
         for i in range(self.survey.n_blocks):
             block = self.block(i)
             taken = block["values"][block["lost_at"] == 0]
             rows[filled : filled + len(taken)] = taken
             filled += len(taken)
-        rows.resize((filled, self._width), refcheck=False)  # in place: nearly all are usable
+        rows.resize((filled, self.width), refcheck=False)  # in place: nearly all are usable
         return rows
 
     @cached_property
     def fingerprint(self) -> str:
         """A text that differs when `usable_values` differ; computed once, as it takes seconds in a large survey."""
+        if self._joined is not None:
+            return self._joined["fingerprint"].tobytes().decode()
         return fingerprint_of_rows(self.usable_values)
+
+    @cached_property
+    def spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and covariance of `usable_values`, (features,) and (features, features), as `ledoit_wolf` gives them."""
+        if self._joined is not None:
+            return self._joined["mean"], self._joined["covariance"]
+        return ledoit_wolf(self.usable_values)[:2]
+
+    @cached_property
+    def _joined(self) -> Arrays | None:
+        return join_features(self)
 
     @cached_property
     def usable(self) -> NDArray[np.bool_]:
@@ -109,6 +131,8 @@ class FeatureSet:
     @cached_property
     def n_bad(self) -> NDArray[np.int32]:
         """Bad pixels of each spectrum, (n,) int32; in a usable one they were bridged."""
+        if self._joined is not None:
+            return self._joined["n_bad"]
         return np.concatenate([self._read_seen(i)[1] for i in range(self.survey.n_blocks)])
 
     @property
@@ -121,6 +145,8 @@ class FeatureSet:
 
     @cached_property
     def _lost_at(self) -> NDArray[np.int8]:
+        if self._joined is not None:
+            return self._joined["lost_at"]
         return np.concatenate([self._read_seen(i)[0] for i in range(self.survey.n_blocks)])
 
     def _read_seen(self, i: int) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
@@ -153,7 +179,7 @@ class FeatureSet:
     def _check_block(self, i: int, arrays: Arrays) -> Arrays:
         """Raise a ValueError unless these can be the features of this block."""
         n = self.survey.manifest.blocks[i].rows
-        values = check_array(arrays, "values", np.float32, (n, self._width))
+        values = check_array(arrays, "values", np.float32, (n, self.width))
         lost_at = check_array(arrays, "lost_at", np.int8, (n,), 0, len(self.recipe.steps_))
         check_array(arrays, "n_bad", np.int32, (n,), 0, self.survey.grid.n_pixels)
         if not np.isfinite(values[lost_at == 0]).all():
@@ -161,7 +187,7 @@ class FeatureSet:
         return arrays
 
     @cached_property
-    def _width(self) -> int:
+    def width(self) -> int:
         """How many features a spectrum has."""
         probe = np.zeros((1, self.survey.grid.n_pixels), np.float32)
         return int(after(self.recipe.steps_, probe).shape[1])

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rarespec.errors import SurveyError
 from rarespec.features.recipe import Recipe
 from rarespec.features.rows import after
+from rarespec.storage.mapped_arrays import DamagedError
 from rarespec.storage.whole_file import write_whole
 from rarespec.survey.store.location import content_of, is_remote, put_file
 
@@ -27,10 +28,6 @@ Made = TypeVar("Made")
 
 MARK = b"rarespec kept arrays, SHA-256 "
 N_DIGITS = 64
-
-
-class DamagedError(ValueError):
-    """A kept file that is not as it was written."""
 
 
 def npz(arrays: Arrays) -> bytes:
@@ -82,14 +79,16 @@ def plain_content_of(path: Path) -> bytes:
     return content_of(path)
 
 
-def make_of_kept(path: Path, make: Callable[[Arrays], Made]) -> Made | None:
+def make_of_kept(
+    path: Path, make: Callable[[Arrays], Made], load: Callable[[Path], Arrays] = load_arrays
+) -> Made | None:
     """What `make` makes of the arrays in this file; None when it has to be made anew.
 
     A warning says why, unless there is just no such file. `make` raises a ValueError or a KeyError for arrays that
-    are not what it relies on.
+    are not what it relies on. `load` reads the file; `map_arrays` does so for one of its own kind.
     """
     try:
-        return make(load_arrays(path))
+        return make(load(path))
     except FileNotFoundError:
         return None
     except OSError as error:

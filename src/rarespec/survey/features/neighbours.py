@@ -201,7 +201,8 @@ def _sweep(home: Path, graph: NeighbourGraph, rows: NDArray[np.int64], features:
 
 # ---- The space of signal of a survey and the graph in it, which Auto follows: found once, kept with the survey.
 #
-#     SURVEY/graphs/RECIPE/MODEL/signal/FINGERPRINT-walksK.npz
+#     SURVEY/graphs/RECIPE/MODEL/signal/FINGERPRINT-walksK.npz     of up to 200 000 spectra
+#     SURVEY/graphs/RECIPE/MODEL/signal/FINGERPRINT-cellsK.npz     of more, with cells instead of a graph
 #
 # FINGERPRINT is that of the features, from which alone both are learned. When the survey grows, the space changes a
 # little everywhere, and both are found anew.
@@ -232,7 +233,8 @@ def signal_of(features: FeatureSet, k: int = 5, device: str | None = None) -> Si
     """
     X = features.usable_values
     rows = rows_of_graph(features)
-    path = graphs_home(features) / SIGNAL_FOLDER / f"{features.fingerprint}-walks{k}.npz"
+    kind = "walks" if len(X) <= WIDE else "cells"
+    path = graphs_home(features) / SIGNAL_FOLDER / f"{features.fingerprint}-{kind}{k}.npz"
     require_no_links(features.survey.path, path.parent)
     kept = make_of_kept(path, partial(_signal_from, *X.shape))
     if kept is not None:
@@ -268,15 +270,17 @@ def _after(prefix: str, kept: Arrays) -> Arrays:
 
 
 def _cells_from(n: int, d: int, kept: Arrays) -> Arrays:
-    """Check what `FaissSearch.kept` gave for n rows; faiss itself would read wherever a wrong number points."""
+    """Check what `group_in_cells` gave for n rows; faiss itself would read wherever a wrong number points."""
     cells = _after(CELLS, kept)
     n_cells = len(cells["centroids"])
     single = float(np.finfo(np.float32).max)
     check_array(cells, "centroids", np.float32, (n_cells, d), -single, single)
-    check_array(cells, "cell_of", np.int32, (n,), 0, n_cells - 1)
-    order = check_array(cells, "order", np.int32, (n,), 0, n - 1)
-    if (np.bincount(order, minlength=n) != 1).any():
-        raise ValueError("order has rows twice")
+    by_cell = check_array(cells, "by_cell", np.int32, (n,), 0, n - 1)
+    if (np.bincount(by_cell, minlength=n) != 1).any():
+        raise ValueError("by_cell has rows twice")
+    starts = check_array(cells, "starts", np.int64, (n_cells + 1,), 0, n)
+    if starts[0] != 0 or starts[-1] != n or (np.diff(starts) < 0).any():
+        raise ValueError("starts do not rise from the first row to the last")
     check_array(cells, "centre", np.float64, (d,), -MOST, MOST)
     check_array(cells, "scale", np.float64, (), float(np.finfo(np.float64).tiny), MOST)
     check_array(cells, "n_probes", np.int64, (), 1, n_cells)

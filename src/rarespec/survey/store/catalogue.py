@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from rarespec.engines.here import Here
 from rarespec.errors import SurveyError, UsageError
+from rarespec.survey.store.joined_columns import JoinedColumns, open_columns
 from rarespec.survey.store.location import content_of, is_remote, open_to_read
 from rarespec.survey.store.manifest import Manifest, block_file
 from rarespec.survey.store.row_numbers import is_row_number, row_number, row_numbers
@@ -46,6 +49,8 @@ class Catalogue:
         Which rows of the survey it shows; by default all.
     columns : list of str, optional
         Which columns it shows; by default all.
+    whole : Catalogue, optional
+        The catalogue of which it shows a part, and from which it was made.
 
     Examples
     --------
@@ -72,11 +77,22 @@ class Catalogue:
         manifest: Manifest,
         rows: NDArray[np.intp] | None = None,
         columns: list[str] | None = None,
+        whole: Catalogue | None = None,
     ) -> None:
         self._root = root
         self._manifest = manifest
         self._rows = rows
         self._columns = columns
+        self._whole = self if whole is None else whole
+
+    @cached_property
+    def joined(self) -> JoinedColumns | None:
+        """The columns that a large survey keeps in one file, where they have been joined."""
+        return open_columns(self._root, self._manifest) if self._whole is self else self._whole.joined
+
+    def forget_joined(self) -> None:
+        """Look again for joined columns when they are next needed."""
+        vars(self._whole).pop("joined", None)
 
     @property
     def columns(self) -> list[str]:
@@ -109,7 +125,7 @@ class Catalogue:
             return row
         if isinstance(which, list | tuple) and which and all(isinstance(name, str) for name in which):
             self._schema(list(which))
-            return Catalogue(self._root, self._manifest, self._rows, list(which))
+            return Catalogue(self._root, self._manifest, self._rows, list(which), self._whole)
         return self.take(row_numbers(which, len(self)))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -131,7 +147,8 @@ class Catalogue:
         Catalogue
             The same columns; nothing is read yet.
         """
-        return Catalogue(self._root, self._manifest, rows if self._rows is None else self._rows[rows], self._columns)
+        own = rows if self._rows is None else self._rows[rows]
+        return Catalogue(self._root, self._manifest, own, self._columns, self._whole)
 
     def __repr__(self) -> str:
         from rarespec.survey.store.catalogue_view import catalogue_text
@@ -159,9 +176,23 @@ class Catalogue:
         import pyarrow as pa
 
         wanted = self.columns if columns is None else columns
+        if self.joined is not None and set(wanted) <= set(self.joined.names):
+            return self._from_joined(self.joined, wanted)
         parts = list(self.blocks(wanted) if self._rows is None else self._parts(wanted))
         found = pa.concat_tables(parts) if parts else self._schema(wanted).empty_table()
         return found if self._rows is None else found.take(np.argsort(np.argsort(self._rows, kind="stable")))
+
+    def _from_joined(self, joined: JoinedColumns, columns: list[str]) -> pa.Table:
+        import pyarrow as pa
+
+        try:
+            whole = pa.Table.from_arrays([joined.column(name) for name in columns], schema=self._schema(columns))
+        except (ValueError, pa.ArrowException) as error:
+            warnings.warn(f"{self._root}: its joined columns cannot be used ({error})", stacklevel=3)
+            vars(self._whole)["joined"] = None
+            vars(self)["joined"] = None
+            return self.arrow(columns)
+        return whole if self._rows is None else whole.take(self._rows)
 
     def _parts(self, columns: list[str]) -> Iterator[pa.Table]:
         """Read the rows shown, in the order of the survey; only the blocks that hold them are read."""
