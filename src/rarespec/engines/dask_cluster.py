@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -82,7 +83,8 @@ class DaskCluster:
         """Let go of the cluster; a client that was given stays open."""
         self._last_sent = None
         if "_client" in self.__dict__ and self._client is not self.cluster:
-            self._client.close()
+            with nullcontext() if self._client.status == "running" else _unlogged():
+                self._client.close()
 
     @contextmanager
     def current(self) -> Iterator[None]:
@@ -240,6 +242,17 @@ class _Shares:
             return None
         self._n_at[before] += 1
         return before
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Have a client that has lost its scheduler say no more: our own error has said it, without a traceback."""
+    log = logging.getLogger("distributed.client")
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before
 
 
 def connect_client(cluster: Any) -> Client:

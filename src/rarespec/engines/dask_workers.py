@@ -182,10 +182,10 @@ class DaskWorkers:
                     with self._unless_lost(future):
                         return future.result(timeout=patience)
                     patience *= 2  # a large result on a slow network
-        except CancelledError as error:
+        except CancelledError:
             raise EngineError(
-                f"{self._scheduler}: lost the scheduler ({error}); start it and its workers again, then run the same "
-                "command again: it continues from what the survey has kept"
+                f"{self._scheduler}: lost the scheduler; start it and its workers again, then run the same command "
+                "again: it continues from what the survey has kept"
             ) from None
 
     def require(self, path: Path) -> None:

@@ -20,9 +20,9 @@ from typing import Any, cast
 URL = re.compile(r"(?P<protocol>[A-Za-z][A-Za-z0-9+.-]+(::[A-Za-z0-9+.-]+)*):/+(?P<rest>.*)", re.DOTALL)
 """One slash is enough, as `Path("s3://bucket/x")` on the command line has one left. A drive has one letter."""
 LOCAL = ("file", "local")
-OPTIONS = {"use_listings_cache": False}
+OPTIONS: dict[str, Any] = {"use_listings_cache": False}
 """Listings are never remembered: another process, such as a worker of a cluster, may have written meanwhile."""
-OPTIONS_OF = {protocol: {"max_concurrency": 1} for protocol in ("s3", "s3a")}
+OPTIONS_OF: dict[str, dict[str, Any]] = {protocol: {"max_concurrency": 1} for protocol in ("s3", "s3a")}
 """With more, s3fs asks for the size of an object before it reads it: two requests for each, and no gain below 50 MB."""
 MOST_TEXT = 2**28
 """Bytes of the largest text that is read as a whole: the manifest of a thousand million spectra."""
