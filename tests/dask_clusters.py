@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,31 +33,70 @@ def process_of(cluster: Any, address: str) -> int | None:
     return found[0] if found else None
 
 
-class KillsWorkers:
-    """An engine that kills a worker each time that so many results have come; what was in its hands is lost."""
+def kill_a_worker(cluster: Any) -> None:
+    """Kill one that is up: one that dies while it starts is not started again by its nanny."""
+    while True:
+        for nanny in cluster.workers.values():
+            process = nanny.process
+            if process is not None and process.status.name == nanny.status.name == "running" and process.is_alive():
+                os.kill(process.pid, signal.SIGKILL)
+                return
+        time.sleep(0.02)
+
+
+class Disturbed:
+    """An engine that something happens to in the middle of its work.
+
+    Parameters
+    ----------
+    engine : Engine
+        Does the work.
+    disturb : callable
+        What happens; what a worker that it kills has in hand is lost.
+    after : tuple of int
+        In each pass over the items, how many results have come when it happens.
+    stage : str, optional
+        Only in this stage; by default in every one.
+    once : bool
+        Only in the first pass of each stage.
+    """
 
     in_this_process = False
 
-    def __init__(self, engine: Any, cluster: Any, kill_after: list[int]) -> None:
-        self.engine, self.cluster = engine, cluster
-        self.kill_after, self.n_results, self.n_killed = kill_after, 0, 0
+    def __init__(
+        self,
+        engine: Any,
+        disturb: Callable[[], None],
+        after: tuple[int, ...] = (2,),
+        stage: str | None = None,
+        once: bool = False,
+    ) -> None:
+        self.engine, self.disturb = engine, disturb
+        self.after, self.stage, self.once = after, stage, once
+        self.stages: list[str] = []
+        """The stage of each pass so far."""
+        self.disturbed: list[str] = []
+        """The stage each time that it happened."""
 
     def require(self, path: Any) -> None:
         self.engine.require(path)
 
-    def map(self, *arguments: Any, **options: Any) -> Iterator[Any]:
-        for result in self.engine.map(*arguments, **options):
-            self.n_results += 1
-            if self.n_results in self.kill_after:
-                os.kill(self._process(), signal.SIGKILL)
-                self.n_killed += 1
+    def map(self, function: Any, shared: Any, items: Any) -> Iterator[Any]:
+        stage = STAGES[function.__name__]
+        is_first = stage not in self.stages
+        self.stages.append(stage)
+        meant = stage == (self.stage or stage) and (is_first or not self.once)
+        for n, result in enumerate(self.engine.map(function, shared, items), start=1):
+            if meant and n in self.after:
+                self.disturb()
+                self.disturbed.append(stage)
             yield result
 
-    def _process(self) -> int:
-        """Of a worker that is up: one that dies while it starts is not started again by its nanny."""
-        while True:
-            for nanny in self.cluster.workers.values():
-                process = nanny.process
-                if process is not None and process.status.name == nanny.status.name == "running" and process.is_alive():
-                    return int(process.pid)
-            time.sleep(0.02)
+
+STAGES = {
+    "read_group": "ingest",
+    "_look_at_block": "learning",
+    "_compute_block": "features",
+    "_scores_of_block": "scores",
+}
+"""What the functions that engines run are for; a new one has to be named here, and then its stage is disturbed too."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rarespec.survey.features.feature_set import FeatureSet
+    from rarespec.survey.features.prepared import Visit
 
 
 def plus(shared: int, item: int) -> int:
@@ -46,9 +47,9 @@ def die_at_three(shared: int, item: int) -> int:
     return shared + item
 
 
-def has_its_file(features: FeatureSet, i: int) -> bool:
+def has_its_file(features: FeatureSet, visit: Visit) -> bool:
     """In the place of the function that computes a block, as if nothing could be written."""
-    return features.file(i).exists()
+    return features.file(visit.block).exists()
 
 
 def opened(shared: CountsOpenings, item: int) -> int:

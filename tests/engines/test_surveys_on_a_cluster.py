@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import engine_functions as run
 import rarespec as rs
 from conftest import small_survey_files
-from dask_clusters import KillsWorkers, cluster_here
+from dask_clusters import Disturbed, cluster_here, kill_a_worker
 from rarespec.engines.dask_cluster import DaskCluster
 from rarespec.features import MedianFilter, PaperFeatures, Recipe, SkyFeatures, StreamingPCA, UnitNorm
 from rarespec.mock.damage import damage
@@ -125,18 +126,16 @@ def test_a_survey_that_grew_is_completed_there(survey, made, engine):
     np.testing.assert_allclose(grown.values[len(made) :], grown.values[:40], rtol=1e-4, atol=1e-5)
 
 
-READING = BLOCKS
-"""Results of one reading of the survey: six to learn, then one in which the features are written."""
-KILLS = [READING // 2 + READING * reading for reading in (0, 1, 3, 5, 6)]
-
-
-@pytest.mark.parametrize("kills", [KILLS[3:], pytest.param(KILLS, marks=pytest.mark.exhaustive)], ids=len)
-def test_killed_workers_change_nothing(survey, local, engine, cluster, kills):
-    killing = KillsWorkers(engine, cluster, kills)
+@pytest.mark.parametrize(
+    "once", [True, pytest.param(False, marks=pytest.mark.exhaustive)], ids=["each stage", "each pass"]
+)
+def test_killed_workers_change_nothing(survey, local, engine, cluster, once):
+    killing = Disturbed(engine, partial(kill_a_worker, cluster), after=(BLOCKS // 2,), once=once)
     ranking = rs.search(
         survey, carbon_of(survey)[:4], top=50, method="bagging_top_push", recipe="paper", engine=killing
     )
-    assert killing.n_killed == len(kills)
+    assert set(killing.disturbed) == {"learning", "features"}
+    assert killing.disturbed == (["learning", "features"] if once else killing.stages)
     assert_same(ranking, local)
     assert not list(survey.path.rglob("*.tmp"))
     assert survey.verify().sound
@@ -146,11 +145,36 @@ def test_killed_workers_change_nothing(survey, local, engine, cluster, kills):
 def test_workers_killed_while_a_model_is_applied_change_nothing(made, local, tmp_path, engine, cluster):
     model = local.save(tmp_path / "carbon.safetensors")
     here = rs.search_with_model(fresh(made, tmp_path / "here.survey"), model, top=30)
-    killing = KillsWorkers(engine, cluster, [3, 8, BLOCKS + 2, BLOCKS + 5, BLOCKS + 9])
+    killing = Disturbed(engine, partial(kill_a_worker, cluster), after=(2, 5, 9))
     there = rs.search_with_model(fresh(made, tmp_path / "there.survey"), model, top=30, engine=killing)
-    assert killing.n_killed == 5
+    assert killing.disturbed == ["features"] * 3 + ["scores"] * 3
     assert_same(there, here)
     assert not list(there.survey.path.rglob("*.tmp")) and there.survey.verify().sound
+
+
+@pytest.mark.exhaustive
+def test_eight_workers_answer_as_two(made, local, files, tmp_path, engine):
+    """To the last bit: ingest, features, ranking and the scores of a model."""
+    model = local.save(tmp_path / "carbon.safetensors")
+    two, of_two = run_ingest([files], tmp_path / "two.survey", IngestOptions(), engine=engine)
+    by_two = rs.search_with_model(fresh(made, tmp_path / "two-model.survey"), model, top=30, engine=engine)
+    with cluster_here(n_workers=8) as wide, DaskCluster(wide.scheduler_address) as eight:
+        wide.wait_for_workers(8)
+        n_at_work = len(set(eight.map(run.process, None, range(64))))
+        ranking = rs.search(
+            fresh(made, tmp_path / "eight-search.survey"),
+            carbon_of(made)[:4],
+            top=50,
+            method="bagging_top_push",
+            recipe="paper",
+            engine=eight,
+        )
+        by_eight = rs.search_with_model(fresh(made, tmp_path / "eight-model.survey"), model, top=30, engine=eight)
+        survey, report = run_ingest([files], tmp_path / "eight.survey", IngestOptions(), engine=eight)
+    assert n_at_work > 2
+    assert_same(ranking, local)
+    assert_same(by_eight, by_two)
+    assert report.to_json() == of_two.to_json() and survey.manifest.blocks == two.manifest.blocks
 
 
 def test_what_a_dead_worker_left_half_written_is_cleared_away(survey, engine):
@@ -203,9 +227,9 @@ def test_ingest_on_a_cluster_is_that_of_this_machine(files, tmp_path, engine):
 @pytest.mark.exhaustive
 def test_workers_killed_during_ingest_mark_no_file(files, tmp_path, engine, cluster):
     here, report = run_ingest([files], tmp_path / "here.survey", IngestOptions())
-    killing = KillsWorkers(engine, cluster, [1, 2, 3])
+    killing = Disturbed(engine, partial(kill_a_worker, cluster), after=(1, 2, 3))
     there, same = run_ingest([files], tmp_path / "there.survey", IngestOptions(), engine=killing)
-    assert killing.n_killed == 3
+    assert killing.disturbed == ["ingest"] * 3
     assert same.to_json() == report.to_json() and there.defects == here.defects
     assert there.manifest.blocks == here.manifest.blocks
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
+import logging
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import cached_property
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +28,9 @@ WORKERS_WITHIN = 60.0
 """Seconds without a sign of life, for the scheduler to answer, and for the first worker to come."""
 PER_THREAD = 2
 """Items under way for each thread of the cluster: one at work, one waiting on its doorstep."""
+UNEVEN = 1.5
+"""Times its fair share of the items, which a worker may get because it had them before; others, such as workers that
+have just joined, take the rest."""
 SUBMISSIONS = 2
 """How often an item is handed to the scheduler, which itself gives one whose worker died to three others."""
 
@@ -78,7 +83,8 @@ class DaskCluster:
         """Let go of the cluster; a client that was given stays open."""
         self._last_sent = None
         if "_client" in self.__dict__ and self._client is not self.cluster:
-            self._client.close()
+            with nullcontext() if self._client.status == "running" else _unlogged():
+                self._client.close()
 
     @contextmanager
     def current(self) -> Iterator[None]:
@@ -109,7 +115,7 @@ class DaskCluster:
     ) -> Iterator[Result]:
         """Yield `function(shared, item)` for each item, in the order of the items.
 
-        An item goes to the worker that had an equal one before, unless that is gone or too busy.
+        An item goes to the worker that had an equal one before, unless that is gone or has far more than its share.
 
         Parameters
         ----------
@@ -132,20 +138,21 @@ class DaskCluster:
         """
         self._workers.wait_for_first()
         parcel, to_come = self._send(function, shared), iter(items)
-        under_way: deque[tuple[Item, Future]] = deque()
+        under_way: deque[_Task] = deque()
+        shares = _Shares(self._workers)
         try:
             while True:
                 room = max(PER_THREAD * self._workers.n_threads, 1) - len(under_way)
                 for item in islice(to_come, max(room, 0)):
-                    under_way.append((item, self._submit(parcel, item)))
+                    home = shares.home_for(self._home_of.get(item) if isinstance(item, Hashable) else None)
+                    under_way.append(_Task(item, home, self._submit(parcel, item, home)))
                 if not under_way:
                     return
-                item, future = under_way[0]
-                result = self._result(parcel, item, future)
+                result = self._result(parcel, under_way)
                 under_way.popleft()
                 yield result
         finally:
-            self._client.cancel([future for _, future in under_way])
+            self._client.cancel([task.future for task in under_way])
 
     def _send(self, function: Any, shared: Any) -> Future:
         """Send the function with what it shares, as a task of its own; the same pair as last time is there already."""
@@ -160,24 +167,32 @@ class DaskCluster:
         self._last_sent = function, shared, future
         return future
 
-    def _submit(self, parcel: Future, item: Any) -> Future:
-        home = self._home_of.get(item) if isinstance(item, Hashable) else None
-        preferred: dict[str, Any] = {"workers": [home], "allow_other_workers": True} if home in self._workers else {}
-        return self._client.submit(call, parcel, item, key=f"rarespec-{uuid4().hex}", **preferred)
+    def _submit(self, parcel: Future, item: Any, home: str | None) -> Future:
+        """Hand an item to the scheduler. What has a home is not given to others: they would have to prepare it anew."""
+        return self._client.submit(call, parcel, item, key=f"rarespec-{uuid4().hex}", workers=home and [home])
 
-    def _result(self, parcel: Future, item: Any, future: Future) -> Any:
+    def _result(self, parcel: Future, under_way: deque[_Task]) -> Any:
+        """Wait for the first of these."""
         from distributed import KilledWorker
 
+        task = under_way[0]
         for n_left in reversed(range(SUBMISSIONS)):
             try:
-                address, result = self._workers.wait_for(future)
+                address, result = self._workers.wait_for(partial(self._first_future, parcel, under_way))
             except KilledWorker:
-                future = self._submit(parcel, item) if n_left else future
+                task.future = self._submit(parcel, task.item, None) if n_left else task.future
                 continue
-            if isinstance(item, Hashable):
-                self._home_of[item] = address
+            if isinstance(task.item, Hashable):
+                self._home_of[task.item] = address
             return result
-        raise EngineError(f"{item!r} crashed one worker after another; check their logs, or give them more memory")
+        raise EngineError(f"{task.item!r} crashed one worker after another; check their logs, or give them more memory")
+
+    def _first_future(self, parcel: Future, under_way: deque[_Task]) -> Future:
+        """Give the future of the first item; items whose home is gone meanwhile may go to any worker from now on."""
+        for task in under_way:
+            if task.home is not None and not self._workers.is_ready(task.home) and not task.future.done():
+                task.home, task.future = None, self._submit(parcel, task.item, None)
+        return under_way[0].future
 
     @cached_property
     def _workers(self) -> DaskWorkers:
@@ -196,6 +211,48 @@ class DaskCluster:
         if isinstance(self.cluster, str):
             _knock(self.cluster)
         return connect_client(self.cluster)
+
+
+@dataclass
+class _Task:
+    """An item under way."""
+
+    item: Any
+    home: str | None
+    """The worker that it is meant for; None when any will do."""
+    future: Future
+
+
+class _Shares:
+    """How many items of one pass go to each worker because it had them before: not far more than its fair share."""
+
+    def __init__(self, workers: DaskWorkers) -> None:
+        self._workers = workers
+        self._n_items = 0
+        self._n_at: Counter[str] = Counter()
+
+    def home_for(self, before: str | None) -> str | None:
+        """Say where the next item goes, which was at this worker before; None when any will do."""
+        self._n_items += 1
+        if before is None or not self._workers.is_ready(before):
+            return None
+        n_threads = self._workers.n_threads_of(before)
+        fair = self._n_items * n_threads / self._workers.n_threads
+        if self._n_at[before] >= UNEVEN * fair + PER_THREAD * n_threads:
+            return None
+        self._n_at[before] += 1
+        return before
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Have a client that has lost its scheduler say no more: our own error has said it, without a traceback."""
+    log = logging.getLogger("distributed.client")
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before
 
 
 def connect_client(cluster: Any) -> Client:

@@ -138,9 +138,16 @@ class DaskWorkers:
     def __contains__(self, address: object) -> bool:
         return address in self._there
 
+    def is_ready(self, address: str) -> bool:
+        """Say whether a worker takes work; one whose memory is nearly full does not."""
+        return address in self and self._there[address].get("status", "running") == "running"
+
     @property
     def n_threads(self) -> int:
-        return sum(worker["nthreads"] for worker in self._there.values())
+        return sum(map(self.n_threads_of, self._there))
+
+    def n_threads_of(self, address: str) -> int:
+        return int(self._there[address]["nthreads"])
 
     def wait_for_first(self) -> None:
         """Wait for a worker; raise an EngineError if none comes in time."""
@@ -150,19 +157,35 @@ class DaskWorkers:
             raise self._nobody() from None
         self._look()
 
-    def wait_for(self, future: Future) -> Any:
-        """Return the result, or raise the error of the function; meanwhile give up workers that stall."""
+    def wait_for(self, current: Callable[[], Future]) -> Any:
+        """Return the result, or raise the error of the function; meanwhile give up workers that stall.
+
+        Parameters
+        ----------
+        current : callable
+            Gives the future to wait for; asked again after each look at the workers, as one may have been lost.
+
+        Returns
+        -------
+        object
+            The result.
+
+        Raises
+        ------
+        EngineError
+            If the scheduler is lost, or no worker is left.
+        """
         patience = self._between_looks
         try:
             while True:
-                if self._ends_soon(future):
+                if self._ends_soon(future := current()):
                     with self._unless_lost(future):
                         return future.result(timeout=patience)
                     patience *= 2  # a large result on a slow network
-        except CancelledError as error:
+        except CancelledError:
             raise EngineError(
-                f"{self._scheduler}: lost the scheduler ({error}); run the same command again when it is back: "
-                "finished work is saved"
+                f"{self._scheduler}: lost the scheduler; start it and its workers again, then run the same command "
+                "again: it continues from what the survey has kept"
             ) from None
 
     def require(self, path: Path) -> None:

@@ -40,7 +40,7 @@ from rarespec.survey.features.kept import (
     require_no_links,
     restore_model,
 )
-from rarespec.survey.features.prepared import PreparedBlocks, SurveyRows
+from rarespec.survey.features.prepared import PreparedBlocks, SurveyRows, Visit
 from rarespec.survey.store.location import remove_tree
 from rarespec.survey.store.manifest import NAME as MANIFEST
 from rarespec.survey.survey import Survey
@@ -227,7 +227,8 @@ def _compute_missing(features: FeatureSet, progress: Progress | None, engine: En
     if not features.folder.is_dir():  # it could not be made; blocks are computed when they are asked for
         return
     n_blocks, n_kept = features.survey.n_blocks, 0
-    for n_done, is_kept in enumerate(engine.map(_compute_block, features, range(n_blocks)), start=1):
+    visits = (Visit(i) for i in range(n_blocks))  # as while learning: each goes to the worker that has kept its block
+    for n_done, is_kept in enumerate(engine.map(_compute_block, features, visits), start=1):
         n_kept += is_kept
         if progress:
             progress(n_done, n_blocks)
@@ -240,8 +241,9 @@ def _compute_missing(features: FeatureSet, progress: Progress | None, engine: En
     _clear_remains(features)
 
 
-def _compute_block(features: FeatureSet, i: int) -> bool:
+def _compute_block(features: FeatureSet, visit: Visit) -> bool:
     """Compute a block unless its file is there; say whether the file is there now."""
+    i = visit.block
     if i not in features.held and not features.file(i).exists():
         features.compute(i)
         return features.file(i).exists()

@@ -285,7 +285,7 @@ class PreparedBlocks:
             finally:
                 self._in_memory = False
         else:
-            rows, _ = self._recipe.prepare(self._survey.masked_flux(0)[:1])
+            rows, _ = self._recipe.prepare(np.zeros((1, self._survey.grid.n_pixels), np.float32))
             try:
                 with self._scratch.open_for(len(self._survey) * rows.nbytes):
                     yield
@@ -335,7 +335,7 @@ class Visit:
     """A visit to a block. Visits to the same block are equal: that tells an engine where the block is kept."""
 
     block: int
-    own: Any = field(compare=False, repr=False)
+    own: Any = field(default=None, compare=False, repr=False)
 
 
 def _look_at_block(shared: tuple[PreparedBlocks, Callable[..., Any], Any], visit: Visit) -> Any:

@@ -20,6 +20,10 @@ from typing import Any, cast
 URL = re.compile(r"(?P<protocol>[A-Za-z][A-Za-z0-9+.-]+(::[A-Za-z0-9+.-]+)*):/+(?P<rest>.*)", re.DOTALL)
 """One slash is enough, as `Path("s3://bucket/x")` on the command line has one left. A drive has one letter."""
 LOCAL = ("file", "local")
+OPTIONS: dict[str, Any] = {"use_listings_cache": False}
+"""Listings are never remembered: another process, such as a worker of a cluster, may have written meanwhile."""
+OPTIONS_OF: dict[str, dict[str, Any]] = {protocol: {"max_concurrency": 1} for protocol in ("s3", "s3a")}
+"""With more, s3fs asks for the size of an object before it reads it: two requests for each, and no gain below 50 MB."""
 MOST_TEXT = 2**28
 """Bytes of the largest text that is read as a whole: the manifest of a thousand million spectra."""
 
@@ -47,8 +51,7 @@ def _remote(url: str) -> Path:
     try:
         from upath import UPath
 
-        # Listings are never remembered: another process, such as a worker of a cluster, may have written meanwhile.
-        place = UPath(url, use_listings_cache=False)
+        place = UPath(url, **(OPTIONS | OPTIONS_OF.get(url.partition(":")[0].lower(), {})))
         place.fs  # noqa: B018  loads the library of this kind of store
     except ImportError as error:
         raise UsageError(f"{url}: to open a survey at a URL, first pip install 'rarespec[cloud]' ({error})") from None
