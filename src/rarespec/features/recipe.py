@@ -137,8 +137,7 @@ class Recipe(FluxStep):
         """
         X = self._check_rows(X, reset=True)
         if self.n_sample:
-            self.fit_preparation(spread_rows(X, self.n_sample))
-            return self.fit_prepared(through(self.steps_, lambda: [X])).transform(X)
+            return self.fit_sample(spread_rows(X, self.n_sample)).transform(X)
         self.steps_: list[Any] = []
         for step in self._chain():
             learner = clone(step)
@@ -166,7 +165,9 @@ class Recipe(FluxStep):
         TypeError
             If a step learns but has no `fit_blocks`.
         """
-        self.fit_preparation(sample_blocks(blocks, self.n_sample) if self.n_sample else first_block(blocks)[:1])
+        if self.n_sample:
+            return self.fit_sample(sample_blocks(blocks, self.n_sample))
+        self.fit_preparation(first_block(blocks)[:1])
         return self.fit_prepared(through(self.steps_, blocks))
 
     def fit_preparation(self, X: NDArray[np.floating]) -> Self:
@@ -204,16 +205,27 @@ class Recipe(FluxStep):
         n_preparing = self._n_preparing
         for step in self._chain()[n_preparing:]:
             self.steps_.append(fit_step(step, through(self.steps_[n_preparing:], prepared)))
-        self.finish_fit()
         return self
 
     @property
     def n_sample(self) -> int:
-        """How many raw spectra, spread over all, `fit_preparation` has to see; 0 when one row of the kind will do."""
+        """How many spectra, spread over all, the recipe learns from with `fit_sample`; 0 when it learns from all."""
         return 0
 
-    def finish_fit(self) -> None:
-        """Do what is left when every step has learned: nothing, for most recipes."""
+    def fit_sample(self, X: NDArray[np.floating]) -> Self:
+        """Fit every step on `n_sample` rows that stand for all.
+
+        Parameters
+        ----------
+        X : ndarray
+            Flux, (n, pixels), NaN where a pixel is bad.
+
+        Returns
+        -------
+        Recipe
+            Itself.
+        """
+        return self.fit_blocks(lambda: [X])
 
     def preparation(self) -> Self:
         """Return a copy that can `prepare` and has learned nothing: small enough to send to other machines."""

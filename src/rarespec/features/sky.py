@@ -6,10 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from rarespec.features.nuisance import Nuisance
 from rarespec.features.pca.sky_components import SkyComponents
-from rarespec.features.recipe import Recipe
+from rarespec.features.recipe import Recipe, spread_rows
 from rarespec.features.steps.rescaling import MinMax
 from rarespec.features.steps.running_mean import MeanFilter
 from rarespec.spectrum import PAPER_GRID, WavelengthGrid
@@ -35,6 +36,8 @@ class SkyFeatures(Recipe):
         Strength of the changes; see `Nuisance`. Give `velocity=0` where shifts matter.
     n_changed : int, optional
         Spectra that are changed.
+    n_learned : int, optional
+        Spectra, spread over the survey, from which the principal components are learned.
     solver : {"auto", "exact", "randomised"}, optional
         How the principal components are found; see `StreamingPCA`.
     min_good : float, optional
@@ -64,6 +67,7 @@ class SkyFeatures(Recipe):
         noise: float = 0.3,
         other: float = 4e-6,
         n_changed: int = 4000,
+        n_learned: int = 16_384,
         solver: str = "auto",
         min_good: float = 0.5,
         random_state: int = 0,
@@ -79,6 +83,7 @@ class SkyFeatures(Recipe):
         self.noise = noise
         self.other = other
         self.n_changed = n_changed
+        self.n_learned = n_learned
         self.solver = solver
         self.min_good = min_good
         self.random_state = random_state
@@ -92,6 +97,7 @@ class SkyFeatures(Recipe):
                 self.n_followed,
                 Nuisance(self.reddening, self.tilt, self.bend, self.velocity, self.noise, self.other),
                 self.n_changed,
+                self.n_learned,
                 solver=self.solver,
                 random_state=self.random_state,
             ),
@@ -99,11 +105,11 @@ class SkyFeatures(Recipe):
 
     @property
     def n_sample(self) -> int:
-        """Spectra that are changed."""
-        return self.n_changed
+        """Spectra to learn from."""
+        return max(self.n_learned, self.n_changed)
 
-    def fit_preparation(self, X: NDArray[np.floating]) -> Self:
-        """Fit the steps before the components, and see how changes of these spectra come out of them.
+    def fit_sample(self, X: NDArray[np.floating]) -> Self:
+        """Learn the components from spectra of the survey, then see how some of them change with nuisance.
 
         Parameters
         ----------
@@ -115,13 +121,11 @@ class SkyFeatures(Recipe):
         SkyFeatures
             Itself.
         """
-        super().fit_preparation(X[:1])
-        components = self._chain()[-1]
-        changed = components.nuisance.change(X, self.grid or PAPER_GRID, np.random.default_rng(self.random_state))
-        self._changes = self.prepare(X)[0], self.prepare(changed)[0]
+        self.fit_preparation(X[:1])
+        prepared = self.prepare(X)[0]
+        components = clone(self._chain()[-1]).fit(spread_rows(prepared, self.n_learned))
+        some = spread_rows(np.arange(len(X)), self.n_changed)
+        rng = np.random.default_rng(self.random_state)
+        changed = components.nuisance.change(X[some], self.grid or PAPER_GRID, rng)
+        self.steps_.append(components.measure_changes(prepared[some], self.prepare(changed)[0]))
         return self
-
-    def finish_fit(self) -> None:
-        """Turn the principal components, which are fitted, by the changes seen before."""
-        self.steps_[-1].measure_changes(*self._changes)
-        del self._changes

@@ -135,11 +135,12 @@ class DeviceRecipe:
         if not sizes:
             raise ValueError("no rows to learn from: there are no blocks")
         sample = sample_survey(lambda i: next(iter(read([i]))), len(sizes), self.recipe.n_sample)
+        if self.recipe.n_sample:
+            return self.recipe.fit_sample(sample)
         self.recipe.fit_preparation(sample)
         for step in self.recipe._chain()[len(self.recipe.steps_) :]:
             prepared = _Kept(self.device, read, sizes, list(self.recipe.steps_))
             self.recipe.steps_.append(_fit(clone(step), prepared))
-        self.recipe.finish_fit()
         return self.recipe
 
     def transform_and_locate(self, X: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.int8]]:

@@ -207,6 +207,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     ) -> None:
         self.components_ = components * _signs(components)[:, None]
         self.mean_ = mean
+        self._projections: dict[tuple[str, str, str], list[Array]] = {}
         self.n_samples_seen_ = n
         self.n_components_, self.n_features_in_ = components.shape
         self.explained_variance_ = variance
@@ -274,8 +275,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _project(self, X: Array) -> Array:
         """X W - mean W: centred after the product, so that X is never copied."""
         xp = array_namespace(X)
-        projection = np.ascontiguousarray(self.components_.T / self._scale())
-        projection, offset = _like(X, projection, self.mean_ @ projection)
+        projection, offset = self._projection_like(X)
         with np.errstate(invalid="ignore", over="ignore"):
             features = X @ projection
             features -= offset
@@ -283,6 +283,15 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if bool(xp.all(usable)):
             return features
         return xp.where(usable[:, None], features, xp.full_like(features, float("nan")))
+
+    def _projection_like(self, X: Array) -> tuple[Array, Array]:
+        """W and mean W in the library, the precision and the place of X; kept for the next rows of the kind."""
+        kind = array_namespace(X).__name__, str(X.dtype), str(device(X))
+        if kind not in self._projections:
+            projection = np.ascontiguousarray(self.components_.T / self._scale())
+            self._projections[kind] = _like(X, projection, self.mean_ @ projection)
+        projection, offset = self._projections[kind]
+        return projection, offset
 
     def _place_features(self, X: NDArray[np.floating], coordinates: Rows) -> NDArray[np.floating]:
         """Features of X from the coordinates of its finite rows in the subspace that was found."""

@@ -37,6 +37,8 @@ class SkyComponents(StreamingPCA):
         What does not matter.
     n_changed : int
         Rows from which the effect of nuisance is learned.
+    n_learned : int
+        Rows from which the principal components are learned.
     solver : {"auto", "exact", "randomised"}, optional
         How the principal components are found; see `StreamingPCA`.
     random_state : int, optional
@@ -58,15 +60,17 @@ class SkyComponents(StreamingPCA):
         n_followed: int = 250,
         nuisance: Nuisance | None = None,
         n_changed: int = 4000,
+        n_learned: int = 16_384,
         solver: str = "auto",
         random_state: int = 0,
         n_passes: int = 3,
     ) -> None:
         super().__init__(n_components, solver=solver, random_state=random_state, n_passes=n_passes)
         self.n_followed = n_followed
-        # SkyFeatures makes the changes; here these two are part of what identifies the recipe.
+        # SkyFeatures chooses the rows and makes the changes; here these are part of what identifies the recipe.
         self.nuisance = nuisance
         self.n_changed = n_changed
+        self.n_learned = n_learned
 
     def measure_changes(self, before: NDArray[np.floating], after: NDArray[np.floating]) -> Self:
         """Learn what does not matter from rows and changed copies of them, then turn the components.
@@ -107,6 +111,7 @@ class SkyComponents(StreamingPCA):
     def _publish_turned(self, components: NDArray[Any], patterns: NDArray[Any], w: NDArray[Any]) -> None:
         signs = _signs(components)[:, None]
         self.components_, self.patterns_ = components * signs, patterns * signs
+        self._projections = {}
         self.n_components_ = len(components)
         self.explained_variance_ = w
         self.explained_variance_ratio_ = w / w.sum()

@@ -17,7 +17,7 @@ from rarespec.features.steps.step import RowStep
 
 __all__ = ["MinMax", "RobustPercentiles", "UnitNorm"]
 
-ROWS_PER_BLOCK = 128
+ROWS_PER_BLOCK = 32
 """A block is read four times and written twice: it should stay in cache."""
 
 Array = Any
@@ -54,8 +54,12 @@ class _Rescaling(RowStep):
             good = None if bool(xp.all(finite)) else finite
             rows = rows if good is None else xp.where(good, rows, xp.nan)
             offset, scale = self._offset_and_scale(xp, rows, good)
-        usable = (scale > 0) & xp.isfinite(scale) & xp.isfinite(offset)
-        return rows, xp.where(usable, offset, xp.nan), xp.where(usable, scale, xp.nan)
+        return rows, *_nan_unless_usable(xp, offset, scale)
+
+
+def _nan_unless_usable(xp: Any, offset: Array, scale: Array) -> tuple[Array, Array]:
+    usable = (scale > 0) & xp.isfinite(scale) & xp.isfinite(offset)
+    return xp.where(usable, offset, xp.nan), xp.where(usable, scale, xp.nan)
 
 
 class MinMax(_Rescaling):
@@ -83,6 +87,14 @@ class MinMax(_Rescaling):
         if self.copy or not is_numpy_array(X):
             return super()._transform_rows(X)
         return self._blockwise(X, X)
+
+    def _prepare(self, xp: Any, rows: Array) -> tuple[Array, Array, Array]:
+        """The lowest and the highest pixel show by themselves whether all are finite: no other look is needed."""
+        low, high = _range(xp, rows, None)
+        if not bool(xp.all(xp.isfinite(low) & xp.isfinite(high))):
+            return super()._prepare(xp, rows)
+        with np.errstate(over="ignore"):
+            return rows, *_nan_unless_usable(xp, low, high - low)
 
     def _offset_and_scale(self, xp: Any, rows: Array, good: Array | None) -> tuple[Array, Array]:
         low, high = _range(xp, rows, good)

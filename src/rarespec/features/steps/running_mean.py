@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from array_api_compat import array_namespace
+import numpy as np
+from array_api_compat import array_namespace, is_numpy_array
+from numpy.typing import NDArray
 
-from rarespec.features.steps.bridging import bridge
+from rarespec.features.steps.bridging import bridge, bridge_into
 from rarespec.features.steps.running_median import WindowFilter
 
-ROWS_PER_BLOCK = 512
+ROWS_PER_BLOCK = 32
+"""Rows of NumPy that are filtered at a time: they are read once for each pixel of the window, and should stay in
+cache."""
 
 Array = Any
 
@@ -40,10 +44,30 @@ class MeanFilter(WindowFilter):
     """
 
     def _transform_rows(self, X: Array) -> Array:
-        xp, n, width = array_namespace(X), X.shape[0], self._width(X.shape[1])
-        starts = range(0, max(n, 1), ROWS_PER_BLOCK)
-        blocks = [self._average(xp, X[start : min(start + ROWS_PER_BLOCK, n), :], width) for start in starts]
-        return xp.concat(blocks, axis=0)
+        width = self._width(X.shape[1])
+        if not is_numpy_array(X):
+            return self._average(array_namespace(X), X, width)
+        out = np.empty(X.shape, X.dtype)
+        padded = np.empty((min(ROWS_PER_BLOCK, len(X)), X.shape[1] + width - 1), X.dtype)
+        for start in range(0, len(X), ROWS_PER_BLOCK):
+            some = slice(start, start + ROWS_PER_BLOCK)
+            self._average_into(out[some], X[some], width, padded)
+        return out
+
+    def _average_into(self, out: NDArray[Any], rows: NDArray[Any], width: int, padded: NDArray[Any]) -> None:
+        """As `_average`, to the last bit, without a new array for every sum; `padded` is overwritten."""
+        (n, n_pixels), reach = rows.shape, width // 2
+        padded = padded[:n]
+        inside = padded[:, reach : reach + n_pixels]
+        bridge_into(inside, rows, self.min_good)
+        if width == 1:
+            out[...] = inside
+            return
+        padded[:, :reach], padded[:, reach + n_pixels :] = inside[:, :1], inside[:, -1:]
+        np.add(padded[:, :n_pixels], padded[:, 1 : 1 + n_pixels], out=out)
+        for start in range(2, width):
+            out += padded[:, start : start + n_pixels]
+        out /= width
 
     def _average(self, xp: Any, rows: Array, width: int) -> Array:
         flux, reach = bridge(rows, min_good=self.min_good).flux, width // 2

@@ -283,8 +283,13 @@ def _open_kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
 
 
 def _learn(survey: Survey, recipe: Recipe, home: Path, progress: Progress | None, engine: Engine) -> FeatureSet:
-    """Learn a new model; what is prepared for learning, in several passes, serves for the features too."""
-    recipe.fit_preparation(sample_survey(survey.masked_flux, survey.n_blocks, recipe.n_sample))
+    """Learn a new model, from a sample, or in passes over blocks whose preparation serves for the features too."""
+    sample = sample_survey(survey.masked_flux, survey.n_blocks, recipe.n_sample)
+    if recipe.n_sample:
+        features = _with_model(survey, recipe.fit_sample(sample), home)
+        _compute_missing(features, progress, engine)
+        return features
+    recipe.fit_preparation(sample)
     prepared = PreparedBlocks(survey, recipe)
     with prepared.keep(engine):
         recipe.fit_prepared(SurveyRows(prepared, engine))

@@ -220,10 +220,9 @@ class FeatureSet:
         dict of arrays
             As `block` gives them.
         """
-        block = self.prepared[i]
-        values, lost_at = self.recipe.finish(block.rows, block.lost_at)
-        values = values.astype(np.float32)
-        arrays: Arrays = {"values": values, "lost_at": lost_at, "n_bad": block.n_bad}
+        parts = [(*self.recipe.finish(part.rows, part.lost_at), part.n_bad) for part in self.prepared.parts(i)]
+        values, lost_at, n_bad = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
+        arrays: Arrays = {"values": values.astype(np.float32, copy=False), "lost_at": lost_at, "n_bad": n_bad}
         self.keep(i, arrays)
         self.prepared.forget(i)
         return arrays

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from rarespec.engines.engine import Engine
 from rarespec.features.recipe import Recipe
 from rarespec.features.rows import Own, Result, Shared
+from rarespec.features.steps.bridging import count_in_rows
 from rarespec.survey.store.location import is_remote
 from rarespec.survey.store.manifest import BlockRecord
 from rarespec.survey.survey import Survey
@@ -29,6 +30,8 @@ from rarespec.survey.survey import Survey
 # ---- Prepared blocks that a worker keeps in memory between passes of a survey.
 
 
+PART_ROWS = 128
+"""Rows that go from the file to features at once: 2 MB of the paper's spectra, which stay in cache on the way."""
 MOST_BYTES = 10**9
 """Of one process: 33 blocks of the paper's spectra."""
 
@@ -246,6 +249,14 @@ class PreparedBlocks:
             self._scratch.keep(i, block.rows)
         return block
 
+    def parts(self, i: int) -> Iterator[PreparedBlock]:
+        """Give a block, a few rows at a time where it is not kept: they are used while they are in cache."""
+        if self._in_memory or self._scratch.is_open:
+            yield self[i]
+            return
+        for flux in self._survey.masked_flux_parts(i, PART_ROWS):
+            yield self._prepare_rows(flux)
+
     def forget(self, i: int) -> None:
         """Drop this block, which is not needed again."""
         if self._in_memory:
@@ -259,8 +270,10 @@ class PreparedBlocks:
         return PreparedBlock(kept.rows.copy(), kept.lost_at, kept.n_bad)
 
     def _prepare(self, i: int) -> PreparedBlock:
-        flux = self._survey.masked_flux(i)
-        n_bad = np.isnan(flux).sum(axis=1, dtype=np.int32)
+        return self._prepare_rows(self._survey.masked_flux(i))
+
+    def _prepare_rows(self, flux: NDArray[np.float32]) -> PreparedBlock:
+        n_bad = count_in_rows(np.isnan(flux)).astype(np.int32)
         return PreparedBlock(*self._recipe.prepare(flux), n_bad)
 
     def _place(self, i: int) -> Place:

@@ -49,7 +49,7 @@ ERRORS_CODES = 255
 
 DITHERED_ROWS = 64
 """Rows after which the dither is the same again."""
-IN_CACHE = 64
+IN_CACHE = 32
 """Rows that are packed and unpacked at a time, so that they stay in the processor's cache between the steps of that."""
 
 NORMAL_MEDIAN = 0.6745
