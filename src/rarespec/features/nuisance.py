@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,15 +100,37 @@ def noise_of(flux: NDArray[np.floating]) -> NDArray[np.float64]:
     ndarray
         (n, pixels), standard deviations; 0 where a stretch has no three good pixels in a row.
     """
+    sigma = scatter_of(flux, STRETCH)
+    return np.repeat(np.where(np.isfinite(sigma), sigma, 0.0), STRETCH, axis=1)[:, : flux.shape[1]]
+
+
+def scatter_of(flux: NDArray[np.floating], stretch: int) -> NDArray[np.float64]:
+    """Estimate the noise of each stretch of pixels from how much neighbours differ.
+
+    Parameters
+    ----------
+    flux : ndarray
+        (n, pixels), NaN where a pixel is bad.
+    stretch : int
+        Pixels over which noise is taken as constant.
+
+    Returns
+    -------
+    ndarray
+        (n, stretches), standard deviations; infinite where a stretch has no three good pixels in a row.
+    """
     n, n_pixels = flux.shape
-    n_stretches = -(-n_pixels // STRETCH)
-    rough = np.full((n, n_stretches * STRETCH), np.nan, dtype=np.float64)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # infinite flux, and stretches without a number
-        rough[:, 1 : n_pixels - 1] = abs(np.diff(flux, 2, axis=1))
-        typical = np.nanmedian(rough.reshape(n, n_stretches, STRETCH), axis=2)
-    sigma = np.nan_to_num(typical, posinf=0.0) / (NORMAL_MEDIAN * SECOND_DIFFERENCE)
-    return np.repeat(sigma, STRETCH, axis=1)[:, :n_pixels]
+    n_stretches = -(-n_pixels // stretch)
+    changes = np.full((n, n_stretches * stretch), np.inf, flux.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.abs(np.diff(flux, 2, axis=1), out=changes[:, 1 : n_pixels - 1])
+    changes[np.isnan(changes)] = np.inf
+    ordered = np.sort(changes.reshape(n, n_stretches, stretch), axis=2)
+    n_known = np.isfinite(ordered).sum(axis=2)
+    # the mean of the two in the middle; of what is not known, none
+    around = (np.maximum(n_known - 1, 0) // 2, np.maximum(n_known, 1) // 2 - (n_known == 0))
+    low, high = (np.take_along_axis(ordered, place[:, :, None], axis=2)[:, :, 0] for place in around)
+    return (low.astype(np.float64) + high) / 2 / (NORMAL_MEDIAN * SECOND_DIFFERENCE)
 
 
 def extinction(wavelength: NDArray[np.float64]) -> NDArray[np.float64]:

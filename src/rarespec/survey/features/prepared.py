@@ -30,8 +30,8 @@ from rarespec.survey.survey import Survey
 # ---- Prepared blocks that a worker keeps in memory between passes of a survey.
 
 
-PART_ROWS = 128
-"""Rows that go from the file to features at once: 2 MB of the paper's spectra, which stay in cache on the way."""
+PART_ROWS = 512
+"""Rows that go from the file to features at once: 7 MB of the paper's spectra, which stay in cache on the way."""
 MOST_BYTES = 10**9
 """Of one process: 33 blocks of the paper's spectra."""
 

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.errors import UsageError
+from rarespec.features.nuisance import scatter_of
 
 Stored = dict[str, NDArray[Any]]
 """Rows as they lie on disk, by the name of their array."""
@@ -51,11 +52,6 @@ DITHERED_ROWS = 64
 """Rows after which the dither is the same again."""
 IN_CACHE = 32
 """Rows that are packed and unpacked at a time, so that they stay in the processor's cache between the steps of that."""
-
-NORMAL_MEDIAN = 0.6745
-"""Median of |x| for a normal x of unit variance."""
-SECOND_DIFFERENCE = 6**0.5
-"""Standard deviation of y[j-1] - 2 y[j] + y[j+1] for independent y of unit variance."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +201,9 @@ def _step_codes(
     good = ~bad
     size = _segments(np.abs(flux) * good, 0)
     n_good = np.maximum(np.count_nonzero(_segments(good, False), axis=2), 1)
-    noise = np.minimum(_stated_noise(ivar * good), _seen_noise(flux, bad))
+    seen = scatter_of(np.where(bad, np.float32(np.nan), flux), SEGMENT)
+    seen[seen == 0] = np.inf  # without scatter there is nothing to learn: other evidence decides
+    noise = np.minimum(_stated_noise(ivar * good), seen)
     noise[~np.isfinite(noise)] = 0
     least = np.maximum(size.mean(axis=2) * (SEGMENT / n_good) / FAINTEST, size.max(axis=2) / _farthest())
     wanted = np.maximum(step * noise, least)
@@ -220,21 +218,6 @@ def _stated_noise(ivar: NDArray[np.float32]) -> NDArray[np.float64]:
     mean = known.sum(axis=2) / np.maximum(np.count_nonzero(known, axis=2), 1)
     with np.errstate(divide="ignore"):
         return 1 / np.sqrt(mean)  # infinite where no error is known
-
-
-def _seen_noise(flux: NDArray[np.float32], bad: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Noise of each segment by how much neighbouring pixels differ, whatever the errors say."""
-    changes = np.full(flux.shape, np.inf, np.float32)
-    with np.errstate(over="ignore"):
-        np.abs(np.diff(flux, 2, axis=1), out=changes[:, 1:-1])
-    touched = bad[:, :-2] | bad[:, 1:-1] | bad[:, 2:]
-    changes[:, 1:-1][touched] = np.inf
-    ordered = np.sort(_segments(changes, np.inf), axis=2)
-    n_known = np.isfinite(ordered).sum(axis=2)
-    middle = np.take_along_axis(ordered, np.maximum(n_known - 1, 0)[:, :, None] // 2, axis=2)[:, :, 0]
-    seen = middle.astype(np.float64) / (NORMAL_MEDIAN * SECOND_DIFFERENCE)
-    # without scatter there is nothing to learn: other evidence decides
-    return np.where((n_known > 2) & (seen > 0), seen, np.inf)
 
 
 def _segments(rows: NDArray[Any], filling: Any) -> NDArray[Any]:
