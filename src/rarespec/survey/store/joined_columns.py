@@ -129,6 +129,8 @@ def join_columns(root: Path, manifest: Manifest, catalogue: Catalogue) -> None:
         return
     if not os.access(root, os.W_OK):  # of others, or read-only: the files of the blocks will do
         return
+    import pyarrow as pa
+
     folder = root / FOLDER
     if folder.is_symlink():
         raise SurveyError(f"{folder}: a symbolic link inside a survey; remove it")
@@ -147,6 +149,8 @@ def join_columns(root: Path, manifest: Manifest, catalogue: Catalogue) -> None:
     for other in set(folder.iterdir()) - {path}:
         other.unlink(missing_ok=True)
     catalogue.forget_joined()
+    del table
+    pa.default_memory_pool().release_unused()  # Arrow would keep it, and the features are about to need memory
 
 
 def _buffers(column: pa.Array) -> dict[str, NDArray[Any]]:
