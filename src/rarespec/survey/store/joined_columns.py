@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.errors import SurveyError
-from rarespec.storage.mapped_arrays import map_arrays, write_arrays
+from rarespec.storage.mapped_arrays import map_arrays, sweep_beside, write_arrays
 from rarespec.survey.store.location import is_remote
 from rarespec.survey.store.manifest import Manifest, block_file
 
@@ -146,8 +146,7 @@ def join_columns(root: Path, manifest: Manifest, catalogue: Catalogue) -> None:
     except OSError as error:
         warnings.warn(f"{folder}: could not save columns of the catalogue ({error.strerror or error})", stacklevel=2)
         return
-    for other in set(folder.iterdir()) - {path}:
-        other.unlink(missing_ok=True)
+    sweep_beside(path)
     catalogue.forget_joined()
     del table
     pa.default_memory_pool().release_unused()  # Arrow would keep it, and the features are about to need memory
