@@ -1,13 +1,17 @@
-"""How time and memory of a whole search grow with the survey: a table, a plot, and what larger surveys would take.
+"""How time and memory of a whole search grow with the survey: a table and a plot.
 
-    python benchmarks/growth.py [--n 10000 100000 1000000] [--surveys FOLDER] [--plot growth.png]
+    python benchmarks/growth.py [--n 10000 100000 1000000] [--surveys FOLDER] [--work FOLDER] [--plot growth.png]
 
 Mock surveys with carbon stars (450, and 45 among 10 000), of which 10 are known; with `--surveys` they are kept for the
-next run. A child process searches a survey without anything kept, then another one searches it again, and a third makes
-a report; start of Python and imports are included. Seconds, GB at the peak, and how many of the other rare spectra are
-among as many first candidates. No features are written into the surveys themselves.
+next run, and surveys that are there already, named N.survey, are used whatever their grid. A child process searches a
+survey without anything kept, another one searches it again, a third makes a report, and a fourth opens a campaign, as
+the inspector's page does, and ranks again after ten labels. Start of Python and imports are included. No features are
+written into the surveys themselves, but into `--work`, by default a temporary folder.
 
-For larger surveys, every figure is put on the straight line through the last two sizes.
+For each stage: seconds; seconds of processors, which a busy machine lengthens less; and at the peak, in GB, all memory
+that is resident (`ru_maxrss`), and what of it is the process's own (RssAnon of /proc/PID/status, looked at 20 times a
+second; where there is no such file, 0). The rest are pages of files, which the system drops when memory is needed.
+Last, how many of the other rare spectra are among as many first candidates.
 """
 
 from __future__ import annotations
@@ -28,13 +32,16 @@ from rarespec.survey import Survey
 from search import bare
 
 N_KNOWN, TOP, N_SHOWN = 10, 1000, 100
-STAGES = ("first search", "second search", "report")
-LARGER = (10**7, 10**8)
+N_LABELS = 10
+STAGES = ("first search", "later search", "report", "inspect")
+LOOKS_A_SECOND = 20
 
 
 class Cost(NamedTuple):
     seconds: float
+    processor_seconds: float
     gigabytes: float
+    own_gigabytes: float
 
 
 def searched(survey: str, table: str, known: list[str]) -> None:
@@ -50,14 +57,43 @@ def reported(survey: str, table: str, known: list[str]) -> None:
     write_report(rarespec.search(survey, known, top=TOP), Path(table).with_suffix(".report"), N_SHOWN)
 
 
+def inspected(survey: str, table: str, known: list[str]) -> None:
+    """Open a campaign, and let it learn ten labels; what the second step takes alone is printed."""
+    from rarespec.labels import Campaign, Label
+
+    campaign = Campaign.start(survey, known, top=TOP)
+    labels = dict.fromkeys(campaign.list_ids()[:N_LABELS], Label.YES)
+    start, used = time.perf_counter(), time.process_time()
+    campaign.relearn(labels)
+    took = f"{time.perf_counter() - start:.1f} s, {time.process_time() - used:.1f} s of processors"
+    print(f"{'':9s}   ranked again after {N_LABELS} labels in {took}", flush=True)
+
+
+RUNS = {"first search": searched, "later search": searched, "report": reported, "inspect": inspected}
+
+
 def cost_of(stage: str, survey: Path, table: Path, known: list[str]) -> Cost:
     """Of a process of its own."""
     start = time.perf_counter()
     process = subprocess.Popen([sys.executable, __file__, "--stage", stage, str(survey), str(table), *known])
-    _, status, used = os.wait4(process.pid, 0)
+    done, own = 0, 0.0
+    while not done:
+        own = max(own, own_memory_of(process.pid))
+        time.sleep(1 / LOOKS_A_SECOND)
+        done, status, used = os.wait4(process.pid, os.WNOHANG)
     if status:
         raise SystemExit(f"{stage} of {survey} failed")
-    return Cost(time.perf_counter() - start, used.ru_maxrss * 1024 / 1e9)
+    seconds = time.perf_counter() - start
+    return Cost(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e9, own)
+
+
+def own_memory_of(pid: int) -> float:
+    """In GB, without pages of files; 0 where the system does not say."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return sum(int(line.split()[1]) * 1024 / 1e9 for line in lines if line.startswith("RssAnon:"))
 
 
 def survey_of(n: int, folder: Path) -> Survey:
@@ -73,9 +109,15 @@ def costs_of(survey: Survey, folder: Path) -> dict[str, Cost]:
     known = np.random.default_rng(1).choice(rare, N_KNOWN, replace=False).tolist()
     copy, table = bare(survey.path, folder / f"{len(survey)}.survey"), folder / f"{len(survey)}.ecsv"
     costs = {stage: cost_of(stage, copy, table, known) for stage in STAGES}
-    said = "   ".join(f"{cost.seconds:8.1f} s {cost.gigabytes:5.2f} GB" for cost in costs.values())
-    print(f"{len(survey):9d}   {said}   {n_found(table, set(rare) - set(known))} of {len(rare) - N_KNOWN}", flush=True)
+    found = f"{n_found(table, set(rare) - set(known))} of {len(rare) - N_KNOWN}"
+    print(f"{len(survey):9d}   {'   '.join(map(in_words, costs.values()))}   {found}", flush=True)
     return costs
+
+
+def in_words(cost: Cost) -> str:
+    return (
+        f"{cost.seconds:6.1f} s {cost.processor_seconds:6.1f} s {cost.gigabytes:5.2f} GB {cost.own_gigabytes:5.2f} GB"
+    )
 
 
 def n_found(table: Path, others: set[str]) -> int:
@@ -84,29 +126,13 @@ def n_found(table: Path, others: set[str]) -> int:
     return len(others & set(map(str, Table.read(table)["id"][: len(others)])))
 
 
-def print_larger(found: dict[int, dict[str, Cost]]) -> None:
-    """On the line through the last two sizes."""
-    (n, fewer), (m, more) = list(found.items())[-2:]
-    for stage in STAGES:
-        slopes = [(after - before) / (m - n) for before, after in zip(fewer[stage], more[stage], strict=True)]
-        starts = [after - slope * m for after, slope in zip(more[stage], slopes, strict=True)]
-        said = (
-            f"{starts[0]:.1f} s + {1e6 * slopes[0]:.1f} s and {starts[1]:.2f} GB + {1e6 * slopes[1]:.2f} GB a million"
-        )
-        expected = [
-            f"{size:.0e}: {(starts[0] + slopes[0] * size) / 60:.0f} min, {starts[1] + slopes[1] * size:.1f} GB"
-            for size in LARGER
-        ]
-        print(f"{stage}: {said}; {'; '.join(expected)}")
-
-
 def draw(found: dict[int, dict[str, Cost]], path: Path) -> None:
     from rarespec.plots.canvas import BLUE, RED, empty_figure, save
 
     figure = empty_figure(7.0, 3.0)
     panels = figure.subplots(1, 2)
-    colours = dict(zip(STAGES, (BLUE, RED, "black"), strict=True))
-    for panel, name in zip(panels, Cost._fields, strict=True):
+    colours = dict(zip(STAGES, (BLUE, RED, "black", "grey"), strict=True))
+    for panel, name in zip(panels, ("seconds", "gigabytes"), strict=True):
         for stage in STAGES:
             values = [getattr(costs[stage], name) for costs in found.values()]
             panel.plot(list(found), values, "o-", color=colours[stage], label=stage, markersize=4)
@@ -121,20 +147,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--surveys", type=Path, help="where the mock surveys are kept, or are made")
+    parser.add_argument("--work", type=Path, help="where features are kept meanwhile")
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--stage", nargs="+", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.stage:
         stage, survey, table, *known = asked.stage
-        (reported if stage == "report" else searched)(survey, table, known)
+        RUNS[stage](survey, table, known)
         return
-    with tempfile.TemporaryDirectory() as folder:
-        print(f"{'spectra':>9s}   " + "   ".join(f"{stage:>19s}" for stage in STAGES) + "   rare found")
+    with tempfile.TemporaryDirectory(dir=asked.work) as folder:
+        print(f"{'spectra':>9s}   " + "   ".join(f"{stage:>35s}" for stage in STAGES) + "   rare found")
         kept = asked.surveys or Path(folder) / "made"
         kept.mkdir(parents=True, exist_ok=True)
         found = {n: costs_of(survey_of(n, kept), Path(folder)) for n in asked.n}
-    if len(found) > 1:
-        print_larger(found)
     if asked.plot:
         draw(found, asked.plot)
 

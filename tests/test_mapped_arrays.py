@@ -2,13 +2,14 @@
 
 import hashlib
 import json
+import mmap
 import os
 
 import numpy as np
 import pytest
 
 from rarespec.storage import mapped_arrays
-from rarespec.storage.mapped_arrays import MARK, DamagedError, map_arrays, write_arrays
+from rarespec.storage.mapped_arrays import MARK, DamagedError, map_arrays, sweep_beside, write_arrays
 
 
 @pytest.fixture
@@ -32,6 +33,14 @@ def test_arrays_come_back_and_cannot_be_changed(path, rows):
     assert found["none"].shape == (0, 3) and found["number"].tolist() == [1.5]
     with pytest.raises(ValueError, match="read-only"):
         found["rows"][0] = 0
+
+
+@pytest.mark.parametrize(("kind", "is_mapped"), [("ext4", True), ("nfs4", False), (None, False)])
+def test_on_a_network_disk_the_file_is_read(path, rows, monkeypatch, kind, is_mapped):
+    monkeypatch.setattr(mapped_arrays, "file_system_of", lambda _: kind)
+    values = map_arrays(path)["rows"]
+    np.testing.assert_array_equal(values, rows)
+    assert isinstance(values.base.base.obj, mmap.mmap) is is_mapped
 
 
 def test_an_array_can_be_looked_at_while_the_file_is_written(tmp_path, rows):
@@ -71,6 +80,14 @@ def test_a_link_or_a_pipe_is_refused(path):
     for name in ("link.rows", "pipe.rows"):
         with pytest.raises(DamagedError, match="regular"):
             map_arrays(path.parent / name)
+
+
+def test_files_of_earlier_states_go_and_those_being_written_stay(path):
+    for name in ("b.rows", "c.rows.0123.tmp", "d.rows.4567.tmp", "e.npz"):
+        (path.parent / name).write_bytes(b"x")
+    os.utime(path.parent / "d.rows.4567.tmp", (0, 0))
+    sweep_beside(path)
+    assert {other.name for other in path.parent.iterdir()} == {"a.rows", "c.rows.0123.tmp", "e.npz"}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rarespec.labels.log import LabelLog
-from rarespec.labels.place import MOUNTS, file_system_of, is_network
+from rarespec.storage.file_systems import MOUNTS, file_system_of, is_network
 
 TABLE = r"""
 22 27 0:21 / /proc rw,relatime - proc proc rw

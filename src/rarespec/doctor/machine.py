@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rarespec.doctor.software import without_names
-from rarespec.labels.place import file_system_of, is_network
+from rarespec.storage.file_systems import file_system_of, is_network
 from rarespec.storage.processes import available_cores
 
 MEMORY = Path("/proc/meminfo")

@@ -37,7 +37,8 @@ class SameObject:
         """Describe the other spectra of the object in this row; `note` says why nothing can be told."""
         found = dict(self._found(row))
         found.pop(row, None)
-        ids: Sequence[str] = self._survey.ids[list(found)[:MOST]].tolist() if found else []
+        rows = np.array(list(found)[:MOST], dtype=np.intp)
+        ids: Sequence[str] = self._survey.catalogue_at(rows, ["id"])["id"] if found else []
         told = zip(found.items(), ids, strict=False)
         others = [{"id": id, "arcsec": arcsec, **self._facts(other)} for (other, arcsec), id in told]
         return {"others": others, "n": len(found), "note": self._note(row), "within": ARCSEC}

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from rarespec.errors import LabelLogError, RarespecError, UsageError
 from rarespec.labels.event import Label
-from rarespec.labels.place import check_plain, check_writable, is_network, make_own, may_write
+from rarespec.labels.place import check_plain, check_writable, make_own, may_write
+from rarespec.storage.file_systems import is_network
 
 # ---- What the database of a log consists of: one table, one index, three triggers; nothing else is taken for a
 # log.

@@ -24,7 +24,8 @@ from rarespec.labels.database import (
 )
 from rarespec.labels.event import BETWEEN_TAGS, LabelEvent, check_event, now, tags_in
 from rarespec.labels.kinds import path_beside
-from rarespec.labels.place import check_writable, file_system_of
+from rarespec.labels.place import check_writable
+from rarespec.storage.file_systems import file_system_of
 
 if TYPE_CHECKING:
     from rarespec.survey import Survey

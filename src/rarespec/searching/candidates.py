@@ -230,7 +230,8 @@ class CandidateTables:
     """
 
     def __init__(self, survey: Survey, whole_columns: bool = False) -> None:
-        self._survey, self._whole_columns = survey, whole_columns
+        # columns that are joined in one file are as quick to read for a few rows
+        self._survey, self._whole_columns = survey, whole_columns and survey.catalogue.joined is None
         self._columns: dict[str, NDArray[Any]] = {}
         self._flags: dict[str, str] = {}
         self._examining = Lock()

@@ -4,7 +4,8 @@
     index       JSON: type, shape and place of each array, and the CRC-32 of every piece of what comes before
     trailer     length of the index, its SHA-256, and MARK
 
-Pages of such a file that nobody changes are the operating system's to drop: they are no memory of the process.
+Pages of such a file that nobody changes are the operating system's to drop: they are no memory of the process. On a
+network disk the file is read.
 """
 
 from __future__ import annotations
@@ -14,16 +15,18 @@ import json
 import mmap
 import os
 import stat
+import time
 import zlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.storage.file_systems import file_system_of, is_network
 from rarespec.storage.processes import available_cores
 from rarespec.storage.whole_file import open_whole
 
@@ -32,6 +35,8 @@ N_LENGTH, N_DIGEST = 8, 32
 ALIGNED = 64
 PIECE, LARGEST_PIECE = 1 << 20, 1 << 26
 """Bytes under one checksum, as they are written, and at most as they are read."""
+ABANDONED = 86400
+"""Seconds after which a file that is not whole is nobody's."""
 LONGEST_INDEX = 64 << 20
 """Bytes: that of a file of a terabyte has a fifth of it."""
 
@@ -122,6 +127,22 @@ def write_arrays(path: Path) -> Iterator[ArraysWriter]:
         writer.finish()
 
 
+def sweep_beside(path: Path) -> None:
+    """Remove the other files of this kind beside a new one, and what processes that died have left of theirs.
+
+    Parameters
+    ----------
+    path : Path
+        The new file. Those whose names end in the same way belong to states that are gone; who has mapped one keeps it.
+    """
+    for other in set(path.parent.glob(f"*{path.suffix}")) - {path}:
+        other.unlink(missing_ok=True)
+    for other in path.parent.glob(f"*{path.suffix}.*.tmp"):
+        with suppress(FileNotFoundError):
+            if time.time() - other.stat().st_mtime > ABANDONED:
+                other.unlink()
+
+
 def map_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Map the arrays of a file into memory, once every piece of it has been compared with its checksum.
 
@@ -147,7 +168,8 @@ def map_arrays(path: Path) -> dict[str, NDArray[Any]]:
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
         if os.fstat(file.fileno()).st_size < N_LENGTH + N_DIGEST + len(MARK):
             raise DamagedError("damaged (cut short)")
-        content = _map(file)
+        # another computer may remove a file of a network disk, and to touch a page that is gone ends the process
+        content = file.read() if is_network(file_system_of(path)) else _map(file)
         index = _index_of(content)
         try:
             _require_checksums(file, index["size"], index["piece"], index["checksums"])
@@ -163,7 +185,7 @@ def _map(file: BinaryIO) -> mmap.mmap:
     return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-def _index_of(content: mmap.mmap) -> dict[str, Any]:
+def _index_of(content: mmap.mmap | bytes) -> dict[str, Any]:
     """Read the index; raise a DamagedError if it changed."""
     end = len(content) - len(MARK)
     if content[end:] != MARK:
@@ -204,7 +226,7 @@ def _require_checksums(file: BinaryIO, size: int, piece: int, checksums: list[in
 
 
 def _array_in(
-    content: mmap.mmap, dtype: np.dtype[Any], shape: tuple[int, ...], start: int, size: int | None = None
+    content: mmap.mmap | bytes, dtype: np.dtype[Any], shape: tuple[int, ...], start: int, size: int | None = None
 ) -> NDArray[Any]:
     """Give an array inside the mapped file; raise a DamagedError for one that is not numbers inside it."""
     n_bytes = int(np.prod(shape, dtype=object)) * dtype.itemsize

@@ -77,7 +77,8 @@ class Auto(PreparingRanker):
     are kept, at most ten thousand.
 
     Of more than 200 000 rows, walks follow those that they reach from the known ones and those most alike to them,
-    50 000 in all, and "expanded" learns from 100 000 that are drawn. Beside X that takes some 350 bytes a row.
+    50 000 in all, and "expanded" learns from 100 000 that are drawn. Beside X that takes some 100 bytes a row, and
+    once more as much as X for the rows of those cells, among which neighbours are looked for, that walks come near.
 
     References
     ----------

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rarespec.rankers.covariance import ledoit_wolf
 from rarespec.rankers.rows import BLOCK_ROWS, fingerprint_of_rows
-from rarespec.storage.mapped_arrays import map_arrays, write_arrays
+from rarespec.storage.mapped_arrays import map_arrays, sweep_beside, write_arrays
 from rarespec.survey.features.kept import Arrays, check_array, make_of_kept
 from rarespec.survey.store.location import is_remote
 
@@ -81,15 +81,14 @@ def _join(features: FeatureSet, path: Path) -> bool:
             for name, values in rest.items():
                 file.add(name, [values])
     except OSError as error:
-        if not path.exists():  # else another process has written the same, and swept this one's away
+        if not path.exists():  # else another process has written the same
             warnings.warn(
                 f"{path.parent}: could not save the features as one matrix ({error.strerror or error}); they take "
                 f"{len(features) * features.width * 4 / 1e9:.2g} GB of memory instead",
                 stacklevel=3,
             )
             return False
-    for other in {*path.parent.glob(f"*{ENDING}"), *path.parent.glob(f"*{ENDING}.*.tmp")} - {path}:
-        other.unlink(missing_ok=True)
+    sweep_beside(path)
     return True
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.errors import SurveyError
-from rarespec.storage.mapped_arrays import map_arrays, write_arrays
+from rarespec.storage.mapped_arrays import map_arrays, sweep_beside, write_arrays
 from rarespec.survey.store.location import is_remote
 from rarespec.survey.store.manifest import Manifest, block_file
 
@@ -129,6 +129,8 @@ def join_columns(root: Path, manifest: Manifest, catalogue: Catalogue) -> None:
         return
     if not os.access(root, os.W_OK):  # of others, or read-only: the files of the blocks will do
         return
+    import pyarrow as pa
+
     folder = root / FOLDER
     if folder.is_symlink():
         raise SurveyError(f"{folder}: a symbolic link inside a survey; remove it")
@@ -144,9 +146,10 @@ def join_columns(root: Path, manifest: Manifest, catalogue: Catalogue) -> None:
     except OSError as error:
         warnings.warn(f"{folder}: could not save columns of the catalogue ({error.strerror or error})", stacklevel=2)
         return
-    for other in set(folder.iterdir()) - {path}:
-        other.unlink(missing_ok=True)
+    sweep_beside(path)
     catalogue.forget_joined()
+    del table
+    pa.default_memory_pool().release_unused()  # Arrow would keep it, and the features are about to need memory
 
 
 def _buffers(column: pa.Array) -> dict[str, NDArray[Any]]:
