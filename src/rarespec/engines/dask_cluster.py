@@ -182,7 +182,8 @@ class DaskCluster:
             try:
                 address, result = self._workers.wait_for(partial(self._first_future, parcel, under_way))
             except KilledWorker:
-                task.future = self._submit(parcel, task.item, None) if n_left else task.future
+                if n_left:
+                    task.home, task.future = None, self._submit(parcel, task.item, None)
                 continue
             if isinstance(task.item, Hashable):
                 self._home_of[task.item] = address

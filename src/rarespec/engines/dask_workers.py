@@ -232,10 +232,13 @@ class DaskWorkers:
         now = time.monotonic()
         self._next_look = now + self._between_looks
         self._there = self._ask_who_is_there()
-        for address in self._heartbeats.silent({name: worker["last_seen"] for name, worker in self._there.items()}):
-            self._give_up(address)
-        if self._there:
+        silent = self._heartbeats.silent({name: worker["last_seen"] for name, worker in self._there.items()})
+        if len(silent) < len(
+            self._there
+        ):  # where all are silent, it is rather that the scheduler is too busy to listen
             self._last_not_empty = now
+            for address in silent:
+                self._give_up(address)
         elif now - self._last_not_empty > self._workers_within:
             raise self._nobody()
 
@@ -311,6 +314,6 @@ class DaskWorkers:
 
     def _nobody(self) -> EngineError:
         return EngineError(
-            f"{self._scheduler}: the cluster has had no worker for {self._workers_within:.0f} s; start some with "
-            f"`dask worker {self._scheduler}`, or wait for your batch queue"
+            f"{self._scheduler}: the cluster has had no worker that answers for {self._workers_within:.0f} s; start "
+            f"some with `dask worker {self._scheduler}`, or wait for your batch queue"
         )
