@@ -233,9 +233,7 @@ class DaskWorkers:
         self._next_look = now + self._between_looks
         self._there = self._ask_who_is_there()
         silent = self._heartbeats.silent({name: worker["last_seen"] for name, worker in self._there.items()})
-        if len(silent) < len(
-            self._there
-        ):  # where all are silent, it is rather that the scheduler is too busy to listen
+        if len(silent) < len(self._there):  # where all are silent, the scheduler may just be too busy to listen
             self._last_not_empty = now
             for address in silent:
                 self._give_up(address)
