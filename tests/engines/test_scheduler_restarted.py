@@ -78,7 +78,7 @@ def scheduler(tmp_path):
 
 @contextmanager
 def engine_of(scheduler):
-    with scheduler.running(), DaskCluster(scheduler.address) as engine:
+    with scheduler.running(), DaskCluster(scheduler.address, workers_within=600) as engine:  # on a busy machine too
         yield engine
 
 
