@@ -10,7 +10,7 @@ import pytest
 import engine_functions as run
 from dask_clusters import cluster_here, process_of
 from rarespec.engines import dask_cluster, dask_workers
-from rarespec.engines.dask_cluster import DaskCluster, connect_client
+from rarespec.engines.dask_cluster import PER_THREAD, UNEVEN, DaskCluster, _Shares, connect_client
 from rarespec.errors import EngineError, UsageError
 from rarespec.survey.engine_for import engine_for
 
@@ -28,7 +28,37 @@ def test_equal_items_go_where_they_went_before(engine):
     before = list(engine.map(run.process, None, range(12)))
     assert len(set(before)) == 2
     again = list(engine.map(run.process, "something else", range(12)))
-    assert sum(a == b for a, b in zip(before, again, strict=True)) >= 9  # a worker that has nothing to do may take one
+    assert sum(a == b for a, b in zip(before, again, strict=True)) >= 11  # one that had nearly all may lose one
+
+
+class ManyWorkers:
+    """Eight of one thread each."""
+
+    n_threads = 8
+
+    def n_threads_of(self, address):
+        return 1
+
+    def is_ready(self, address):
+        return address != "gone"
+
+
+def test_workers_that_joined_later_get_their_share():
+    shares = _Shares(ManyWorkers())
+    homes = [shares.home_for(["first", "second"][i % 2]) for i in range(400)]
+    fair = 400 / 8
+    for busy in ("first", "second"):
+        assert fair < homes.count(busy) <= UNEVEN * fair + PER_THREAD
+    evenly = _Shares(ManyWorkers())
+    assert [evenly.home_for(f"worker {i % 8}") for i in range(400)] == [f"worker {i % 8}" for i in range(400)]
+    assert evenly.home_for("gone") is None and evenly.home_for(None) is None
+
+
+def test_who_is_there_is_asked_of_the_scheduler(engine, monkeypatch):
+    """A client refreshes its own view every two seconds, and then knows of no worker."""
+    monkeypatch.setattr("distributed.Client.scheduler_info", lambda *_, **__: {"workers": {}})
+    assert list(engine.map(run.plus, 0, range(3))) == [0, 1, 2]
+    assert engine._workers.n_threads == 2
 
 
 def test_a_client_or_a_cluster_will_do_and_a_client_that_was_given_stays_open(cluster):

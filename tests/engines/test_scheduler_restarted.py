@@ -5,7 +5,8 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from functools import partial
 
 import numpy as np
@@ -42,6 +43,7 @@ class Scheduler:
     def running(self):
         here = ["--host", "127.0.0.1", "--no-dashboard"]
         self.process = self._start("scheduler", "--port", str(self.port), *here)
+        self._wait_until_it_listens()
         worker = self._start("worker", self.address, "--nthreads", "1", *here)
         try:
             yield self
@@ -57,6 +59,13 @@ class Scheduler:
                 [sys.executable, "-m", "dask", *words], cwd=self._folder, env=environment, stdout=log, stderr=log
             )
 
+    def _wait_until_it_listens(self):
+        while self.process.poll() is None:
+            with suppress(OSError):
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return
+            time.sleep(0.1)
+
     def kill(self):
         os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -69,7 +78,7 @@ def scheduler(tmp_path):
 
 @contextmanager
 def engine_of(scheduler):
-    with scheduler.running(), DaskCluster(scheduler.address) as engine:
+    with scheduler.running(), DaskCluster(scheduler.address, workers_within=600) as engine:  # on a busy machine too
         yield engine
 
 

@@ -6,6 +6,7 @@ import pytest
 import rarespec as rs
 from counted_store import readings, store_here
 from dask_clusters import cluster_here
+from rarespec.engines.dask_cluster import DaskCluster
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.survey import Survey
 from rarespec.survey.store.writer import SurveyWriter
@@ -35,15 +36,15 @@ def store():
 
 @pytest.fixture(scope="module")
 def cluster(store):
-    """Its workers find the store through the environment."""
-    with cluster_here() as cluster:
-        yield cluster
+    """Its workers find the store through the environment; on a busy machine they may take their time."""
+    with cluster_here() as here, DaskCluster(here.scheduler_address, stalled_after=120, workers_within=600) as engine:
+        yield engine
 
 
 @pytest.mark.parametrize("where", ["threads", "cluster"])
 def test_every_block_is_read_once(local, store, where, request):
     known = local.ids[local.catalogue["class"] == "CARBON"].tolist()[:4]
-    engine = request.getfixturevalue("cluster").scheduler_address if where == "cluster" else None
+    engine = request.getfixturevalue("cluster") if where == "cluster" else None
     url = store.upload(local.path, f"{where}.survey")
     store.noted()
     first = rs.search(url, known, engine=engine, **SETTINGS)

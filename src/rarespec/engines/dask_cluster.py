@@ -6,7 +6,7 @@ import logging
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -152,7 +152,8 @@ class DaskCluster:
                 under_way.popleft()
                 yield result
         finally:
-            self._client.cancel([task.future for task in under_way])
+            with suppress(Exception):  # a client that has lost its scheduler cannot, and need not
+                self._client.cancel([task.future for task in under_way])
 
     def _send(self, function: Any, shared: Any) -> Future:
         """Send the function with what it shares, as a task of its own; the same pair as last time is there already."""
@@ -169,7 +170,8 @@ class DaskCluster:
 
     def _submit(self, parcel: Future, item: Any, home: str | None) -> Future:
         """Hand an item to the scheduler. What has a home is not given to others: they would have to prepare it anew."""
-        return self._client.submit(call, parcel, item, key=f"rarespec-{uuid4().hex}", workers=home and [home])
+        with self._workers.telling_of_loss():
+            return self._client.submit(call, parcel, item, key=f"rarespec-{uuid4().hex}", workers=home and [home])
 
     def _result(self, parcel: Future, under_way: deque[_Task]) -> Any:
         """Wait for the first of these."""
@@ -180,7 +182,8 @@ class DaskCluster:
             try:
                 address, result = self._workers.wait_for(partial(self._first_future, parcel, under_way))
             except KilledWorker:
-                task.future = self._submit(parcel, task.item, None) if n_left else task.future
+                if n_left:
+                    task.home, task.future = None, self._submit(parcel, task.item, None)
                 continue
             if isinstance(task.item, Hashable):
                 self._home_of[task.item] = address

@@ -183,10 +183,17 @@ class DaskWorkers:
                         return future.result(timeout=patience)
                     patience *= 2  # a large result on a slow network
         except CancelledError:
-            raise EngineError(
-                f"{self._scheduler}: lost the scheduler; start it and its workers again, then run the same command "
-                "again: it continues from what the survey has kept"
-            ) from None
+            raise self._lost() from None
+
+    @contextmanager
+    def telling_of_loss(self) -> Iterator[None]:
+        """Raise an EngineError in the place of any other if the scheduler is lost: clients then fail in many ways."""
+        try:
+            yield
+        except Exception:
+            if self._client.status == "running":
+                raise
+            raise self._lost() from None
 
     def require(self, path: Path) -> None:
         """Raise an EngineError that names a worker where rarespec, its version or this path is not as it is here."""
@@ -224,13 +231,23 @@ class DaskWorkers:
     def _look(self) -> None:
         now = time.monotonic()
         self._next_look = now + self._between_looks
-        self._there = dict(self._client.scheduler_info(n_workers=-1)["workers"])
-        for address in self._heartbeats.silent({name: worker["last_seen"] for name, worker in self._there.items()}):
-            self._give_up(address)
-        if self._there:
+        self._there = self._ask_who_is_there()
+        silent = self._heartbeats.silent({name: worker["last_seen"] for name, worker in self._there.items()})
+        if len(silent) < len(self._there):  # where all are silent, the scheduler may just be too busy to listen
             self._last_not_empty = now
+            for address in silent:
+                self._give_up(address)
         elif now - self._last_not_empty > self._workers_within:
             raise self._nobody()
+
+    def _ask_who_is_there(self) -> dict[str, dict[str, Any]]:
+        """Ask the scheduler itself: what the client knows is overwritten every two seconds, without workers."""
+        if self._client.scheduler is None:
+            raise self._lost()
+        try:
+            return dict(self._client.sync(self._client.scheduler.identity)["workers"])
+        except OSError:
+            raise self._lost() from None
 
     def _give_up(self, address: str) -> None:
         """Have the scheduler forget a worker and hand its work to others. A worker that comes back is told to stop."""
@@ -287,8 +304,14 @@ class DaskWorkers:
     def _scheduler(self) -> str:
         return str(self._client.scheduler.address) if self._client.scheduler else "the cluster"
 
+    def _lost(self) -> EngineError:
+        return EngineError(
+            f"{self._scheduler}: lost the scheduler; start it and its workers again, then run the same command again: "
+            "it continues from what the survey has kept"
+        )
+
     def _nobody(self) -> EngineError:
         return EngineError(
-            f"{self._scheduler}: the cluster has had no worker for {self._workers_within:.0f} s; start some with "
-            f"`dask worker {self._scheduler}`, or wait for your batch queue"
+            f"{self._scheduler}: the cluster has had no worker that answers for {self._workers_within:.0f} s; start "
+            f"some with `dask worker {self._scheduler}`, or wait for your batch queue"
         )
