@@ -107,7 +107,7 @@ class Ranking:
     @cached_property
     def template(self) -> Template | NoTemplate:
         """What counts in favour and against, wavelength by wavelength; a NoTemplate says why there is none."""
-        return template_of(self.ranker, self.rows.X, self.scores, self.rows.features)
+        return template_of(self.ranker, self.rows.X, self.scores, self.rows.features, self.rows.matrix.to_white)
 
     def explain(self, id: str) -> Explanation:
         """Explain the score of a spectrum: what each wavelength range adds to it.

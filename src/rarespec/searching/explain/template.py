@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from rarespec.features.recipe import Recipe
-from rarespec.rankers.covariance import inverse_square_root, ledoit_wolf
+from rarespec.rankers.linear_map import LinearMap, whitening
 from rarespec.rankers.ranker import Ranker, best_first, weighted_sums
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, require_finite
 from rarespec.survey.features.feature_set import FeatureSet
@@ -152,7 +152,9 @@ class NoTemplate:
         return False
 
 
-def template_of(ranker: Ranker, X: Rows, scores: Vector, features: FeatureSet) -> Template | NoTemplate:
+def template_of(
+    ranker: Ranker, X: Rows, scores: Vector, features: FeatureSet, to_white: LinearMap | None = None
+) -> Template | NoTemplate:
     """Find what a ranker looked for when it gave these scores.
 
     A ranker that is a weighted sum of the features (`coef_`) has exactly one template. For any other the template is an
@@ -168,6 +170,8 @@ def template_of(ranker: Ranker, X: Rows, scores: Vector, features: FeatureSet) -
         The scores of these rows.
     features : FeatureSet
         From which X was taken.
+    to_white : LinearMap, optional
+        The whitening of X, where it is known already.
 
     Returns
     -------
@@ -180,7 +184,7 @@ def template_of(ranker: Ranker, X: Rows, scores: Vector, features: FeatureSet) -
     if not np.ptp(scores) > 0:
         return NoTemplate("There is no template: all spectra have the same score.")
     coef = ranker.feature_weights()
-    weights = stand_in(X, scores) if coef is None else np.asarray(coef, np.float64)
+    weights = stand_in(X, scores, to_white) if coef is None else np.asarray(coef, np.float64)
     repeated = weighted_sums(X, weights)
     if not np.ptp(repeated) > 0:
         return NoTemplate("There is no template: no weighted sum of the features reproduces this ranking.")
@@ -193,20 +197,19 @@ def template_of(ranker: Ranker, X: Rows, scores: Vector, features: FeatureSet) -
     return Template(grid.wavelength, pixel_weights(recipe, weights), typical, agreed, said)
 
 
-def stand_in(X: Rows, scores: Vector) -> Vector:
+def stand_in(X: Rows, scores: Vector, to_white: LinearMap | None = None) -> Vector:
     """Weights (d,) whose weighted sum of the features follows the order of the scores, the top before all.
 
     A ridge regression of Savage scores, with the Ledoit-Wolf shrinkage of the covariance as its strength.
     """
-    _, covariance, _ = ledoit_wolf(X)
+    root = (whitening(X) if to_white is None else to_white).matrix
     wanted = savage_scores(scores)
     wanted -= wanted.mean()
     starts = range(0, len(X), BLOCK_ROWS)
     blocks = (slice(start, start + BLOCK_ROWS) for start in starts)
     with_scores = sum(wanted[block] @ X[block].astype(np.float64) for block in blocks) / len(X)
-    root = inverse_square_root(covariance)
     # covariance^-1 times the covariance with the wanted scores: the normal equations of the ridge regression.
-    return root @ (root @ with_scores)
+    return root @ (root @ with_scores) if root.ndim == 2 else np.zeros(X.shape[1])
 
 
 def agreement(scores: Vector, others: Vector) -> float:
