@@ -73,7 +73,9 @@ def _scale_rows(weights: csr_array) -> csr_array:
     sums = np.asarray(weights.sum(axis=1, dtype=np.float64)).ravel()
     scaling = (1 / np.where(sums > 0, sums, 1.0)).astype(np.float32)
     values = weights.data.astype(np.float32) * np.repeat(scaling, np.diff(weights.indptr))
-    return csr_array((values, weights.indices, weights.indptr), weights.shape)
+    # small numbers of rows: a product spends most of its time on reading the graph
+    places = weights.indices.astype(np.int32), weights.indptr.astype(np.int32 if len(values) < 2**31 else np.int64)
+    return csr_array((values, *places), weights.shape)
 
 
 def meeting_chances(P: csr_array, sets: Sequence[RowNumbers], n_steps: int = N_STEPS) -> Columns:
@@ -165,7 +167,7 @@ def walk_scores(query: Query, P: csr_array, leads: RowNumbers, begun: FarAndNear
     scores, near = begun or far_and_near(P, [(query, leads)])[0]
     inner = P[near][:, near] if len(near) < len(scores) else P
     sets = [query.known, query.refused, with_leads, *query.left_over()]
-    chances = meeting_chances(inner, [np.searchsorted(near, one) for one in sets])
+    chances = _meet_each(inner, [np.searchsorted(near, one) for one in sets])
     f, against, led, without = np.split(chances, [1, 2, 3], axis=1)
     returns = float(f[np.searchsorted(near, query.known)].mean())
     outside = np.sort(np.delete(scores, near))
@@ -174,6 +176,15 @@ def walk_scores(query: Query, P: csr_array, leads: RowNumbers, begun: FarAndNear
     scores[near] = _share(f + np.float32(trust_leads(returns)) * (led - f), against)[:, 0]
     scores[query.known], scores[query.refused] = 1, 0
     return Walks(scores.astype(np.float64), _places(query, near, without, own, outside), returns)
+
+
+def _meet_each(P: csr_array, sets: Sequence[RowNumbers]) -> Columns:
+    """As `meeting_chances`, but without walks for a set that is empty or equal to an earlier one."""
+    names = [one.tobytes() for one in sets]
+    different = {name: one for name, one in zip(names, sets, strict=True) if len(one)}
+    found = dict(zip(different, meeting_chances(P, list(different.values())).T, strict=True))
+    never = np.zeros(P.shape[0], np.float32)
+    return np.stack([found.get(name, never) for name in names], axis=1)
 
 
 def trust_leads(returns: float) -> float:
