@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rarespec.progress import Progress
     from rarespec.rankers import Ranker as Ranker
     from rarespec.searching import Ranking as Ranking
+    from rarespec.searching import Rankings as Rankings
     from rarespec.searching import load_model as load_model
     from rarespec.searching.request import SearchRequest as SearchRequest
     from rarespec.searching.search import search_with_model as search_with_model
@@ -56,6 +57,7 @@ _HOME_OF = {
     "MockSky": "mock",
     "Ranker": "rankers",
     "Ranking": "searching",
+    "Rankings": "searching",
     "RarespecError": "errors",
     "Recipe": "features",
     "SearchRequest": "searching",
@@ -88,7 +90,7 @@ _HOME_OF = {
 """Public name -> room, or module of one."""
 
 __getattr__, __dir__, _names = hand_out(__name__, _HOME_OF)
-__all__ = ["__version__", "search", *_names]
+__all__ = ["__version__", "search", "search_many", *_names]
 
 
 @overload
@@ -175,6 +177,7 @@ def search(
 
     See Also
     --------
+    search_many : Search for many kinds at once.
     search_with_model : Rank with what an earlier search learned.
     search_hats : Search a HATS catalogue, with settings for how to learn from it.
 
@@ -224,3 +227,76 @@ def search(
     from rarespec.searching.search import rank_survey
 
     return rank_survey(survey, request, progress)
+
+
+def search_many(
+    survey: Any,
+    kinds: Any,
+    *,
+    labels: bool = False,
+    tag: str | None = None,
+    not_tags: Sequence[str] = (),
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Rankings:
+    """Search a survey for many kinds of objects at once.
+
+    Each ranking is what `search` gives for its kind alone. Features, neighbour graphs and the catalogue are read once,
+    and so is the spectrum of a candidate that several kinds share. A kind whose examples cannot be used does not stop
+    the others.
+
+    Parameters
+    ----------
+    survey : Survey or path
+        A Survey or its directory. A HATS catalogue is searched for one kind at a time, with `search`.
+    kinds : mapping or path
+        Kind -> its known examples, in any form that `search` takes; or a file with a table that has a column `kind`
+        beside ids or positions. A kind is named by letters, digits, - and _, as for labels.
+    labels : bool
+        Learn from the labels of each kind, in its own log beside the survey. Kinds without labels are searched without.
+    tag : str, optional
+        Of the spectra labelled yes, only those with this tag are known.
+    not_tags : sequence of str
+        Spectra with one of these tags are refused.
+    progress : callable, optional
+        Called with the blocks of features done, and in all; then with the kinds done.
+    **settings : dict
+        Those of `search`, for all kinds alike: method, top, seed, non_members, params, recipe, selection,
+        radius_arcsec, engine, device, known_resolution.
+
+    Returns
+    -------
+    Rankings
+        Kind -> Ranking; `unsearched` says why a kind is not among them.
+
+    Raises
+    ------
+    UsageError
+        If a setting is wrong, before anything is computed; or if no kind can be searched.
+
+    See Also
+    --------
+    search : Search for one kind.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import rarespec
+    >>> with TemporaryDirectory() as folder:
+    ...     survey = rarespec.Survey.create(f"{folder}/mock.survey")
+    ...     report = survey.append(rarespec.MockSky(60, {"carbon": 8, "dz": 8}, seed=1))
+    ...     known = {name: survey.ids[survey.catalogue["class"] == name.upper()][:4] for name in ("carbon", "dz")}
+    ...     rankings = rarespec.search_many(survey, known | {"lost": ["no-such-id"]}, method="matched_filter", top=5)
+    >>> list(rankings), list(rankings.unsearched)
+    (['carbon', 'dz'], ['lost'])
+    """
+    from rarespec.errors import UsageError
+    from rarespec.hats.catalogue import is_catalogue
+    from rarespec.labels.asked_kinds import ask_for_kinds
+    from rarespec.searching.many import rank_many
+
+    if is_catalogue(survey):
+        name = getattr(survey, "name", survey)
+        raise UsageError(f"{name}: a HATS catalogue is searched for one kind at a time; search for each by itself")
+    asked = ask_for_kinds(survey, kinds, settings, labels=labels, tag=tag, not_tags=not_tags)
+    return rank_many(survey, asked.requests, progress, asked.refused, asked.notes)

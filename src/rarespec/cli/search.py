@@ -9,6 +9,7 @@ import typer
 
 from rarespec.cli.exits import Exit, report_failures
 from rarespec.cli.hats_search import check_outputs, is_hats, search_catalogue, write_candidates
+from rarespec.cli.kinds_search import refuse_with_kinds, search_kinds
 from rarespec.cli.search_options import SearchOptions, Verbose, ranking_of, with_search_options
 from rarespec.cli.terminal import console, print_rows, say, say_json
 from rarespec.errors import UsageError
@@ -27,11 +28,20 @@ SPARE = ("nearest known", "flags", "class", "S/N")
 def command(
     options: SearchOptions,
     out: Annotated[
-        Path | None, typer.Option(help="Write candidates to .ecsv, .csv, .fits, .vot, .parquet or .hats.")
+        Path | None,
+        typer.Option(
+            help="Write candidates to .ecsv, .csv, .fits, .vot, .parquet or .hats; with --kinds, to this folder."
+        ),
     ] = None,
     save_model: Annotated[
         Path | None, typer.Option(help="Save the trained model, to search another survey with.")
     ] = None,
+    kinds: Annotated[
+        Path | None, typer.Option(help="Search for many kinds: a table with the columns kind and id, or positions.")
+    ] = None,
+    table_format: Annotated[
+        str, typer.Option("--format", help="With --kinds: format of the tables in --out.")
+    ] = "ecsv",
     send: Annotated[bool, typer.Option("--send", help="Send the table to TOPCAT or Aladin via SAMP.")] = False,
     column: Annotated[
         list[str] | None,
@@ -46,6 +56,12 @@ def command(
 
     Example: rarespec search dr17.survey --known carbon-stars.csv --top 1000 --out candidates.ecsv
     """
+    if kinds is not None:
+        refuse_with_kinds(options, **{"--save-model": save_model, "--send": send, "--column": column})
+        search_kinds(options, kinds, out, table_format, as_json)
+        return
+    if table_format != "ecsv":
+        raise UsageError("--format is for --kinds; of one kind, the end of --out says the format")
     check_outputs(out, save_model)
     if is_hats(options.survey):
         search_catalogue(options, out, save_model, send, as_json, verbose, column)
@@ -56,7 +72,7 @@ def command(
     for problem in ranking.problems:
         say(problem, err=True)
     _keep(ranking, out, save_model, send)
-    say_json(_as_json(ranking)) if as_json else show(ranking, verbose)
+    say_json(json_of(ranking)) if as_json else show(ranking, verbose)
     if ranking.examples_lost:
         raise typer.Exit(Exit.DEFECTS)
 
@@ -94,7 +110,8 @@ def _figure(value: float, form: str) -> str:
     return "?" if value != value else format(value, form)
 
 
-def _as_json(ranking: Ranking) -> dict[str, Any]:
+def json_of(ranking: Ranking) -> dict[str, Any]:
+    """The ranking for a program to read."""
     table = ranking.table
     rows = [{name: row[name] for name in table.colnames} for row in table]
     curve = ranking.yield_curve

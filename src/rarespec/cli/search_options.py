@@ -93,9 +93,14 @@ class SearchOptions:
                 raise ValueError("give --known IDS_OR_FILE, --labels, or --model FILE from an earlier search")
             if self.known is not None and self.model is not None:
                 raise ValueError("give either --known IDS_OR_FILE or --model FILE from an earlier search")
+        settings = {"known": self.known, "model": self.model, **self.settings()}
+        return SearchRequest(**self._with_labels(settings))
+
+    def settings(self) -> dict[str, Any]:
+        """What a `SearchRequest` takes besides examples, a model and labels."""
+        with arguments():
             selection, params = _selection(self), _params(self.params or [])
-        settings: dict[str, Any] = {
-            "known": self.known,
+        return {
             "method": self.method,
             "top": self.top,
             "seed": self.seed,
@@ -106,10 +111,8 @@ class SearchOptions:
             "radius_arcsec": self.radius,
             "engine": self.scheduler,
             "device": self.device,
-            "model": self.model,
             "known_resolution": self.known_resolution,
         }
-        return SearchRequest(**self._with_labels(settings))
 
     def _with_labels(self, settings: dict[str, Any]) -> dict[str, Any]:
         from rarespec.errors import UsageError

@@ -13,9 +13,9 @@ holds for a ranker which does nothing special.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy, deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -41,6 +41,9 @@ Scores = NDArray[np.float64]
 
 Flags = NDArray[np.bool_]
 """(n,)."""
+
+TOGETHER = 16
+"""Queries that are prepared together: more no longer fit into the caches of a processor."""
 
 
 @dataclass(frozen=True)
@@ -273,6 +276,14 @@ class Ranker(BaseEstimator, ABC):
         """Fit to rows of which `ready` has been prepared."""
         self._fit(X, known)
 
+    def _prepare_queries(self, ready: Any, queries: Sequence[tuple[Flags, Flags]], n_threads: int) -> Sequence[Any]:
+        """For each query what `_learn` is to be given as `ready`: with what several queries can find together."""
+        return [self._for_another(ready) for _ in queries]
+
+    def _for_another(self, ready: Any) -> Any:
+        """What was prepared, without what one query left in it for the next ones of its kind."""
+        return ready
+
     def _solve_together(self, ready: Any, Y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scores (n, q) of queries Y, (n, q), of a ranker that answers together."""
         raise NotImplementedError(f"{type(self).__name__} answers one query at a time")
@@ -393,12 +404,47 @@ class Preparation:
             raise ValueError(f"refused has the shape {is_refused.shape}: it must be ({len(self.X)},)")
         if (is_known & is_refused).any():
             raise ValueError(f"{np.sum(is_known & is_refused)} rows are both known and refused")
+        taken = is_refused if self.ranker.learns_from_non_members else np.zeros(len(self.X), bool)
+        return self._fit(self.ready, is_known, taken, random_state)
+
+    def fit_each(self, queries: Sequence[tuple[Flags, Flags]], n_threads: int = 1) -> Iterator[Fit]:
+        """Fit to one query after the other, with the results of `fit`; what queries can do together is done together.
+
+        Parameters
+        ----------
+        queries : sequence of pairs of (n,) bool
+            The known and the refused rows of each query, as for `fit`.
+        n_threads : int, optional
+            So many fits run at the same time, each with one thread of BLAS.
+
+        Yields
+        ------
+        Fit
+            One for each query, in their order.
+        """
+        none = np.zeros(len(self.X), bool)
+        learns = self.ranker.learns_from_non_members
+        taken = [(check_known(self.X, known), refused if learns else none) for known, refused in queries]
+
+        def fit(one: tuple[Any, tuple[Flags, Flags]]) -> Fit:
+            return self._fit(one[0], *one[1])
+
+        with threadpool_limits(1, user_api="blas"):  # threads of BLAS would wait for each other
+            for start in range(0, len(taken), TOGETHER):
+                some = taken[start : start + TOGETHER]
+                ready = self._for_one_fit(None)._prepare_queries(self.ready, some, n_threads)
+                yield from compute_ahead(fit, zip(ready, some, strict=True), n_threads)
+
+    def for_another(self) -> Preparation:
+        """Give the same rows to another search; nothing that one search finds on the way changes the other."""
+        return replace(self, ready=self.ranker._for_another(self.ready))
+
+    def _fit(self, ready: Any, known: Flags, refused: Flags, random_state: Any = None) -> Fit:
         ranker = self._for_one_fit(random_state)
-        taken = is_refused if ranker.learns_from_non_members else np.zeros(len(self.X), bool)
-        ranker._learn(self.ready, self.X, is_known, taken)
+        ranker._learn(ready, self.X, known, refused)
         # a ranker that has hidden examples itself is not fitted again for that; what it prepared may be large
         again = self if ranker.hidden_scores() is None else None
-        return Fit(ranker, self.X, int(is_known.sum()), again)
+        return Fit(ranker, self.X, int(known.sum()), again)
 
     def scores_for(self, Y: Any, n_threads: int | None = None) -> NDArray[np.float64]:
         """Scores of the prepared rows for one or many queries.

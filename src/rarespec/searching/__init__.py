@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rarespec.searching.export import read_provenance as read_provenance
     from rarespec.searching.export import unescape_text as unescape_text
     from rarespec.searching.export import write_table as write_table
+    from rarespec.searching.many import Rankings as Rankings
     from rarespec.searching.model import SearchModel as SearchModel
     from rarespec.searching.model import load_model as load_model
     from rarespec.searching.ranking import Ranking as Ranking
@@ -29,6 +30,7 @@ __getattr__, __dir__, __all__ = hand_out(
         "Explanation": "explain.explanation",
         "NoTemplate": "explain.template",
         "Ranking": "ranking",
+        "Rankings": "many",
         "SearchModel": "model",
         "SearchRequest": "request",
         "Selection": "selection",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rarespec.rankers.linear_map import LinearMap, whitening
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, require_finite
 from rarespec.searching.explain.template import NoTemplate, Template
-from rarespec.searching.flags.flags import flags_of
+from rarespec.searching.flags.flags import flags_of, flags_of_lists
 from rarespec.searching.rows import SearchRows
 from rarespec.searching.yields.yield_curve import YieldCurve
 from rarespec.survey import Survey
@@ -199,6 +199,11 @@ def common_column(name: str, values: Any) -> NDArray[Any]:
     return np.array([np.nan if value is None else float(value) for value in values])
 
 
+def _narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """Text in no more width than these values need, whatever the whole column needs."""
+    return np.array(values.tolist(), dtype=str) if values.dtype.kind == "U" else values
+
+
 def _own(values: list[Any]) -> Any:
     """A column of the catalogue's own. Missing text is empty, a missing real number NaN; else it is masked."""
     import pyarrow as pa
@@ -213,6 +218,13 @@ def _own(values: list[Any]) -> Any:
         return column.to_numpy(zero_copy_only=False)
     missing = column.is_null().to_numpy(zero_copy_only=False)
     return MaskedColumn(column.fill_null(0).to_numpy(zero_copy_only=False), mask=missing)
+
+
+def _replace_flags(table: Table, flags: NDArray[np.str_]) -> None:
+    # Replaced, not assigned: text in a column has a fixed width, which would cut longer flags off.
+    column = table["flags"].copy()
+    new = type(column)(flags, name="flags", description=column.description, meta=column.meta)
+    table.replace_column("flags", new)
 
 
 class CandidateTables:
@@ -292,12 +304,24 @@ class CandidateTables:
             if new:
                 found = flags_of(self._survey, self._survey.rows_of(new), template)
                 self._flags |= {id: ",".join(flags) for id, flags in zip(new, found, strict=True)}
-        # Replaced, not assigned: text in a column has a fixed width, which would cut longer flags off.
-        column = table["flags"].copy()
-        new_column = type(column)(
-            self._flags_now(table["id"]), name="flags", description=column.description, meta=column.meta
-        )
-        table.replace_column("flags", new_column)
+        _replace_flags(table, self._flags_now(table["id"]))
+
+    def examine_lists(self, tables: Sequence[Table], templates: Sequence[Template | NoTemplate]) -> None:
+        """Read the spectra of several tables, each spectrum once, and put their flags into the tables.
+
+        Unlike `examine`, which keeps the flags that a spectrum got first, each table is seen with its own template.
+
+        Parameters
+        ----------
+        tables : sequence of astropy.table.Table
+            Made by `make`; their columns `flags` are replaced.
+        templates : sequence of Template or NoTemplate
+            One for each table.
+        """
+        rows = self._survey.rows_of([id for table in tables for id in table["id"].tolist()])
+        lists = np.split(rows, np.cumsum([len(table) for table in tables])[:-1])
+        for table, found in zip(tables, flags_of_lists(self._survey, lists, templates), strict=True):
+            _replace_flags(table, np.array([",".join(flags) for flags in found], dtype=str))
 
     def _flags_now(self, ids: NDArray[np.str_]) -> NDArray[np.str_]:
         return np.array([self._flags.get(id, UNEXAMINED) for id in ids.tolist()], dtype=str)
@@ -305,7 +329,7 @@ class CandidateTables:
     def _catalogue_at(self, survey_rows: Numbers) -> dict[str, Any]:
         """Columns `id` and FROM_CATALOGUE of these rows."""
         if self._whole_columns:
-            columns = {name: self._whole(name)[survey_rows] for name in FROM_CATALOGUE}
+            columns = {name: _narrow(self._whole(name)[survey_rows]) for name in FROM_CATALOGUE}
             return {"id": self._survey.ids[survey_rows]} | columns
         there = [name for name in FROM_CATALOGUE if name in self._survey.catalogue]
         found = self._survey.catalogue_at(survey_rows, ["id", *there])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.errors import UsageError
-from rarespec.rankers.ranker import best_first
+from rarespec.rankers.ranker import Preparation, best_first
 from rarespec.searching.candidates import CandidateTables
 from rarespec.searching.fitting import prepare
 from rarespec.searching.lessons import Lessons
@@ -39,11 +39,15 @@ class Relearning:
         The search with the examples given at the start.
     again_and_again : bool
         Whether to keep whole columns of the catalogue in memory, which pays for many rankings.
+    preparation : Preparation, optional
+        The ranker, prepared on these rows before.
     """
 
-    def __init__(self, start: PreparedSearch, again_and_again: bool = True) -> None:
+    def __init__(
+        self, start: PreparedSearch, again_and_again: bool = True, preparation: Preparation | None = None
+    ) -> None:
         self.start = start
-        self._preparation = prepare(start.ranker, start.rows, start.device)
+        self._preparation = preparation or prepare(start.ranker, start.rows, start.device)
         self._listed_first = start.rows.may_be_listed(start.chosen.mask)
         self._tables = CandidateTables(self.survey, whole_columns=again_and_again)
         self._row_of: dict[str, int] = {}
@@ -180,7 +184,9 @@ class Relearning:
         return yield_after_looks(listing.falling_scores(), self._hidden, n_known, int(looked.sum()), n_found)
 
 
-def rank_with_lessons(search: PreparedSearch, lessons: Lessons) -> Ranking:
+def rank_with_lessons(
+    search: PreparedSearch, lessons: Lessons, preparation: Preparation | None = None, examine: bool = True
+) -> Ranking:
     """Rank as a campaign does that has learned these labels, and list none of the spectra that have one.
 
     So the number that remain is estimated as in a campaign: members that were found by looking at the top of a list are
@@ -192,6 +198,10 @@ def rank_with_lessons(search: PreparedSearch, lessons: Lessons) -> Ranking:
         The search with the examples given.
     lessons : Lessons
         What people said.
+    preparation : Preparation, optional
+        The ranker, prepared on the rows of this search before.
+    examine : bool
+        Whether to read the spectra of the candidates for their flags.
 
     Returns
     -------
@@ -204,7 +214,8 @@ def rank_with_lessons(search: PreparedSearch, lessons: Lessons) -> Ranking:
         If every spectrum has a label, or no known example is left.
     """
     told = [*lessons.said, *lessons.doubts(search.rows.known_ids)]
-    relearning = Relearning(replace(search, problems=[*told, *search.problems]), again_and_again=False)
+    relearning = Relearning(replace(search, problems=[*told, *search.problems]), False, preparation)
     ranking = relearning.ranking(lessons.members, lessons.refused, lessons.bad, lessons.left_out)
-    relearning.examine(ranking)
+    if examine:
+        relearning.examine(ranking)
     return ranking

@@ -24,12 +24,14 @@ Numbers = NDArray[np.intp]
 class FeatureMatrix:
     """Features of all rows, and what depends only on them: computed once, however often other rows become known."""
 
-    def __init__(self, features: FeatureSet, elsewhere: NDArray[np.float32]) -> None:
+    def __init__(self, features: FeatureSet, elsewhere: NDArray[np.float32] | None = None) -> None:
         self.features = features
         own = features.usable_values  # before `usable`, which is then known without reading again
         self.survey_rows: Numbers = np.flatnonzero(features.usable)
         """Row in the survey of each of the first rows."""
-        self.values: NDArray[np.float32] = np.concatenate([own, elsewhere]) if len(elsewhere) else own
+        self.values: NDArray[np.float32] = (
+            own if elsewhere is None or not len(elsewhere) else np.concatenate([own, elsewhere])
+        )
         """(n, d), n >= len(survey_rows)."""
 
     @property
@@ -131,7 +133,9 @@ class SearchRows:
         return replace(self, known=known, refused=refused, known_ids=in_survey + elsewhere)
 
 
-def gather_rows(features: FeatureSet, known: Examples, refused: Examples | None = None) -> tuple[SearchRows, list[str]]:
+def gather_rows(
+    features: FeatureSet, known: Examples, refused: Examples | None = None, own: FeatureMatrix | None = None
+) -> tuple[SearchRows, list[str]]:
     """Gather the rows of a search.
 
     Parameters
@@ -142,6 +146,8 @@ def gather_rows(features: FeatureSet, known: Examples, refused: Examples | None 
         The known examples.
     refused : Examples, optional
         The known non-members.
+    own : FeatureMatrix, optional
+        The features of the survey's spectra alone, where they were put together before.
 
     Returns
     -------
@@ -156,7 +162,7 @@ def gather_rows(features: FeatureSet, known: Examples, refused: Examples | None 
         If no known example has features, or every usable spectrum is known.
     """
     values, elsewhere, problems = _features_elsewhere(features, known.spectra)
-    matrix = FeatureMatrix(features, values)
+    matrix = own if own is not None and not len(values) else FeatureMatrix(features, values)
     place, rows = matrix.place_of, matrix.survey_rows
     problems += [f"{id}: is known but has no features" for id in _ids(features, known.rows[place[known.rows] < 0])]
     is_known = _mask(matrix, known.rows)

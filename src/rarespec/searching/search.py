@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from rarespec.progress import Progress
 from rarespec.rankers.ranker import Fit, Ranker
 from rarespec.searching.candidates import CandidateTables
 from rarespec.searching.fitting import prepare, ranker_for
-from rarespec.searching.known.known_examples import examples_of
+from rarespec.searching.known.known_examples import Examples, examples_of
 from rarespec.searching.listing import estimate_hidden_curve, find_listed, list_rows
 from rarespec.searching.model import (
     SearchModel,
@@ -64,12 +66,17 @@ def rank_survey(
         return rank_with_lessons(search, request.lessons)
     fit = prepare(search.ranker, search.rows, search.device).fit(search.rows.known, search.rows.refused)
     give_back_freed()
-    listing = list_rows(search.rows, fit, search.chosen)
-    curve = estimate_hidden_curve(listing, request.seed)
     tables = CandidateTables(search.rows.survey)
-    ranking = build_ranking(listing, curve, tables, request, search.problems, search.examples_lost)
+    ranking = rank_fitted(search, fit, tables)
     tables.examine(ranking.table, template=ranking.template)
     return ranking
+
+
+def rank_fitted(search: PreparedSearch, fit: Fit, tables: CandidateTables) -> Ranking:
+    """Rank with a ranker that has learned; flags are those of spectra that were examined before."""
+    listing = list_rows(search.rows, fit, search.chosen)
+    curve = estimate_hidden_curve(listing, search.request.seed)
+    return build_ranking(listing, curve, tables, search.request, search.problems, search.examples_lost)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,21 +122,58 @@ def prepare_search(
         If no example can be used, or nothing is left to rank.
     """
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
-    device = usable_device(request.device)
-    resolution = request.resolution_of_known()
-    known = examples_of(opened, request.known, request.radius_arcsec, resolution)
-    others = None
-    if request.non_members is not None:
-        others = examples_of(opened, request.non_members, request.radius_arcsec, resolution)
-    join_columns(opened.path, opened.manifest, opened.catalogue)
-    features = features_of(opened, request.make_recipe(), progress=progress, engine=request.engine, device=device)
+    given = find_given(opened, request)
+    return put_together(request, given, ready_survey(opened, request, progress))
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The examples of a request, found."""
+
+    known: Examples
+    others: Examples | None
+    """Known non-members, if any were given."""
+
+
+def find_given(survey: Survey, request: SearchRequest) -> Given:
+    """Find the examples that a request names; a UsageError when none can be used."""
+    how = request.radius_arcsec, request.resolution_of_known()
+    known = examples_of(survey, request.known, *how)
+    others = None if request.non_members is None else examples_of(survey, request.non_members, *how)
+    return Given(known, others)
+
+
+@dataclass(frozen=True, eq=False)
+class ReadySurvey:
+    """What a search needs of a survey, whatever it looks for."""
+
+    features: FeatureSet
+    chosen: Chosen
+    device: str | None
+
+    @cached_property
+    def matrix(self) -> FeatureMatrix:
+        """The features of its spectra alone."""
+        return FeatureMatrix(self.features)
+
+
+def ready_survey(survey: Survey, request: SearchRequest, progress: Progress | None = None) -> ReadySurvey:
+    """Choose what may be listed, and read or compute the features."""
+    device, chosen = usable_device(request.device), request.selection.choose(survey)
+    join_columns(survey.path, survey.manifest, survey.catalogue)
+    features = features_of(survey, request.make_recipe(), progress=progress, engine=request.engine, device=device)
     give_back_freed()
-    rows, without_features = gather_rows(features, known, others)
-    ranker, chosen = ranker_for(request), request.selection.choose(opened)
-    find_listed(rows, chosen)  # before anything is learned: without an unlabelled row there is nothing to learn from
-    problems = [*known.problems, *(others.problems if others else []), *without_features, *widened_windows(features)]
-    lost = known.lost or bool(others and others.lost) or bool(without_features)
-    return PreparedSearch(request, rows, ranker, chosen, problems, lost, device)
+    return ReadySurvey(features, chosen, device)
+
+
+def put_together(request: SearchRequest, given: Given, ready: ReadySurvey) -> PreparedSearch:
+    """Put a search together; a UsageError when no example has features, or nothing is left to rank."""
+    rows, without_features = gather_rows(ready.features, given.known, given.others, ready.matrix)
+    find_listed(rows, ready.chosen)  # without an unlabelled row there is nothing to learn from
+    said = [one.problems for one in (given.known, given.others) if one is not None]
+    problems = [*chain(*said), *without_features, *widened_windows(ready.features)]
+    lost = given.known.lost or bool(given.others and given.others.lost) or bool(without_features)
+    return PreparedSearch(request, rows, ranker_for(request), ready.chosen, problems, lost, ready.device)
 
 
 def widened_windows(features: FeatureSet) -> list[str]:

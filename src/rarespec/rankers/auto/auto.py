@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from rarespec.rankers.auto.parts import KeptRows, along, learn_parts
+from rarespec.rankers.auto.parts import Begun, KeptRows, along, begin_query, begin_together, parts_of, wide_parts
 from rarespec.rankers.auto.rows import Prepared, Wide, rows_with
 from rarespec.rankers.auto.signal import Signal, SignalSpace, signal_of_rows, unusualness
 from rarespec.rankers.auto.trust import AT_THE_EDGE, fuse, in_words, leaning, rank_from_end, ranks_among, trust
@@ -191,16 +191,35 @@ class Auto(PreparingRanker):
                 raise ValueError(f"signal: it has {signal.n_rows} rows and X has {len(X)}; find it on this X")
             return rows_with(X, signal)
 
-    def _learn(self, ready: Prepared | Wide, X: Rows, known: Flags, refused: Flags) -> None:
+    def _prepare_queries(
+        self, ready: Prepared | Wide, queries: Sequence[tuple[Flags, Flags]], n_threads: int
+    ) -> Sequence[Begun | Wide]:
+        if isinstance(ready, Wide):
+            return [ready.afresh() for _ in queries]
+        return begin_together(ready, queries, self._draw_seed(), n_threads)
+
+    def _for_another(self, ready: Prepared | Wide) -> Prepared | Wide:
+        # the surroundings of one kind are not those of another, even where it has the same examples and more
+        return ready.afresh() if isinstance(ready, Wide) else ready
+
+    def _draw_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _learn(self, ready: Prepared | Begun | Wide, X: Rows, known: Flags, refused: Flags) -> None:
         with _one_thread():
+            if isinstance(ready, Prepared):
+                ready = begin_query(ready, known, refused, self._draw_seed())
             self._learn_parts(ready, X, known, refused)
 
-    def _learn_parts(self, ready: Prepared | Wide, X: Rows, known: Flags, refused: Flags) -> None:
+    def _learn_parts(self, begun: Begun | Wide, X: Rows, known: Flags, refused: Flags) -> None:
+        ready = begun.query.ready if isinstance(begun, Begun) else begun
         space = ready.space
         self.mean_, self.whitening_, self.noise_ = space.mean, space.whitening, space.noise
         self.usual_reach_ = space.usual_reach
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        query, parts = learn_parts(ready, known, refused, seed)
+        if isinstance(begun, Begun):
+            query, parts = begun.query, parts_of(begun)
+        else:
+            query, parts = wide_parts(begun, known, refused, self._draw_seed())
         hidden = query.ready.X[query.hidden]
         self.directions_, self.hidden_places_ = parts.directions, parts.places
         self.kept_rows_ = {name: kept.rows for name, kept in parts.kept.items()}

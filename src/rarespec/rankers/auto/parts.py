@@ -10,16 +10,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.engines.here import compute_ahead
 from rarespec.rankers.auto.query import Query, query_among, query_of, wide_query
 from rarespec.rankers.auto.rows import Prepared, Wide
 from rarespec.rankers.auto.signal import root_lengths
-from rarespec.rankers.auto.walks import Walks, walk_scores
+from rarespec.rankers.auto.walks import FarAndNear, Walks, far_and_near, walk_scores
 from rarespec.rankers.neighbours.neighbour_graph import neighbours_of
 from rarespec.rankers.ranker import Flags, Scores
 from rarespec.rankers.rows import Rows
@@ -101,12 +103,26 @@ class Parts:
     """Chance that a walk from a known row, in the space of signal, comes back to a known one."""
 
 
-def learn_parts(ready: Prepared | Wide, known: Flags, refused: Flags, seed: int) -> tuple[Query, Parts]:
-    """Let every part learn from the known and the refused rows.
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """A query on rows that are all joined, up to where walks follow it further."""
+
+    query: Query
+    direction: Direction
+    """Of "expanded"."""
+    hidden_places: NDArray[np.float64]
+    """Under "expanded"."""
+    leads: NDArray[np.intp]
+    far: Mapping[str, FarAndNear] = field(default_factory=dict)
+    """Part -> what its walks found in a few steps from everywhere; filled when several queries begin together."""
+
+
+def begin_query(ready: Prepared, known: Flags, refused: Flags, seed: int) -> Begun:
+    """Let "expanded" learn, which walks may start from.
 
     Parameters
     ----------
-    ready : Prepared or Wide
+    ready : Prepared
         All n rows, prepared once for all queries.
     known : (n,) bool
         Which rows are known examples.
@@ -117,27 +133,74 @@ def learn_parts(ready: Prepared | Wide, known: Flags, refused: Flags, seed: int)
 
     Returns
     -------
-    query : Query
-        The query. Of a `Wide` survey its row numbers refer to the rows that were drawn.
-    parts : Parts
-        What each part learned. Its scores and places refer to all n rows.
+    Begun
+        The query, to go on with.
     """
-    if isinstance(ready, Wide):
-        query, rows = wide_query(ready, known, refused, seed)
-        return query, _wide_parts(ready, query, rows, known, refused)
     query = query_of(ready, known, refused, seed)
-    return query, _parts(query)
+    return Begun(query, *expand_direction(query))
 
 
-def _parts(query: Query) -> Parts:
-    """Where the rows prepared are all rows."""
-    ready = query.ready
-    direction, hidden_places, leads = expand_direction(query)
-    walks = {name: walk_scores(query, steps, leads) for name, steps in ready.steps.items()}
+def begin_together(
+    ready: Prepared, queries: Sequence[tuple[Flags, Flags]], seed: int, n_threads: int = 1
+) -> list[Begun]:
+    """Begin several queries, with the first steps of their walks taken at once: the graph is read once for all.
+
+    Parameters
+    ----------
+    ready : Prepared
+        All n rows.
+    queries : sequence of pairs of (n,) bool
+        Known and refused rows of each query.
+    seed : int
+        Of each query.
+    n_threads : int, optional
+        How many threads to work in.
+
+    Returns
+    -------
+    list of Begun
+        One for each query; what is learned from it is the same as from `begin_query`.
+    """
+    begun = list(compute_ahead(lambda one: begin_query(ready, *one, seed), queries, n_threads))
+    starts = [(one.query, one.leads) for one in begun]
+    far = compute_ahead(lambda steps: far_and_near(steps, starts), ready.steps.values(), n_threads)
+    by_part = dict(zip(ready.steps, far, strict=True))
+    return [replace(one, far={name: found[i] for name, found in by_part.items()}) for i, one in enumerate(begun)]
+
+
+def parts_of(begun: Begun) -> Parts:
+    """Let every part learn, where the rows prepared are all rows."""
+    query, ready = begun.query, begun.query.ready
+    walks = {name: walk_scores(query, steps, begun.leads, begun.far.get(name)) for name, steps in ready.steps.items()}
     rows = {"signal": ready.units, "given": ready.X}
     kept = {name: KeptRows.of(rows[name], found.scores, query.rng) for name, found in walks.items()}
     scores = {name: found.scores for name, found in walks.items()}
-    return _put_together(direction, hidden_places, walks, scores, kept)
+    return _put_together(begun.direction, begun.hidden_places, walks, scores, kept)
+
+
+def wide_parts(wide: Wide, known: Flags, refused: Flags, seed: int) -> tuple[Query, Parts]:
+    """Let every part learn, of rows that are too many to be joined.
+
+    Parameters
+    ----------
+    wide : Wide
+        All n rows.
+    known : (n,) bool
+        Which rows are known examples.
+    refused : (n,) bool
+        Which rows are known not to be of the kind.
+    seed : int
+        Seed of every random draw.
+
+    Returns
+    -------
+    query : Query
+        The query; its row numbers refer to the rows that were drawn.
+    parts : Parts
+        What each part learned. Its scores and places refer to all n rows.
+    """
+    query, rows = wide_query(wide, known, refused, seed)
+    return query, _wide_parts(wide, query, rows, known, refused)
 
 
 def _wide_parts(wide: Wide, query: Query, rows: NDArray[np.intp], known: Flags, refused: Flags) -> Parts:

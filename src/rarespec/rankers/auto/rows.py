@@ -7,6 +7,7 @@ only the rows around the known ones, and only these are joined.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -136,6 +137,13 @@ class Wide:
     @property
     def _units(self) -> Rows:
         return unit_rows(self.X, self.space)
+
+    def afresh(self) -> Wide:
+        """Give the same rows to another query, which finds surroundings of its own; cells are opened once for all."""
+        _ = self._search
+        other = copy(self)
+        other._last = None
+        return other
 
 
 def rows_with(X: Rows, signal: Signal) -> Prepared | Wide:

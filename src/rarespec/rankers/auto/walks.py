@@ -73,7 +73,9 @@ def _scale_rows(weights: csr_array) -> csr_array:
     sums = np.asarray(weights.sum(axis=1, dtype=np.float64)).ravel()
     scaling = (1 / np.where(sums > 0, sums, 1.0)).astype(np.float32)
     values = weights.data.astype(np.float32) * np.repeat(scaling, np.diff(weights.indptr))
-    return csr_array((values, weights.indices, weights.indptr), weights.shape)
+    # small numbers of rows: a product spends most of its time on reading the graph
+    places = weights.indices.astype(np.int32), weights.indptr.astype(np.int32 if len(values) < 2**31 else np.int64)
+    return csr_array((values, *places), weights.shape)
 
 
 def meeting_chances(P: csr_array, sets: Sequence[RowNumbers], n_steps: int = N_STEPS) -> Columns:
@@ -102,7 +104,43 @@ def meeting_chances(P: csr_array, sets: Sequence[RowNumbers], n_steps: int = N_S
     return f
 
 
-def walk_scores(query: Query, P: csr_array, leads: RowNumbers) -> Walks:
+class FarAndNear(NamedTuple):
+    """What walks find in a few steps."""
+
+    far: NDArray[np.float32]
+    """(n,) chances of all rows to meet a known one."""
+    near: RowNumbers
+    """Rows to follow further, rising."""
+
+
+def far_and_near(P: csr_array, starts: Sequence[tuple[Query, RowNumbers]]) -> list[FarAndNear]:
+    """Take a few steps from everywhere, for several queries at once.
+
+    Parameters
+    ----------
+    P : (n, n) sparse float32
+        Chances of the steps.
+    starts : sequence of (Query, (m,) int)
+        Queries in the numbers of P, each with its leads.
+
+    Returns
+    -------
+    list of FarAndNear
+        One for each query: all rows, and which of them to follow further.
+    """
+    n, known = P.shape[0], [np.union1d(query.known, leads) for query, leads in starts]
+    if n <= MAX_NEAR:
+        return [FarAndNear(np.zeros(n, np.float32), np.arange(n)) for _ in starts]
+    chances = meeting_chances(P, known, N_STEPS_FAR)
+    found = []
+    for (query, _), with_leads, column in zip(starts, known, chances.T, strict=True):
+        far = np.ascontiguousarray(column)
+        nearest = np.argpartition(-far, MAX_NEAR)[:MAX_NEAR]
+        found.append(FarAndNear(far, np.unique(np.concatenate([nearest, with_leads, query.refused]))))
+    return found
+
+
+def walk_scores(query: Query, P: csr_array, leads: RowNumbers, begun: FarAndNear | None = None) -> Walks:
     """Score every row by the chance that a walk from it meets a known row.
 
     A single known row at the edge of its kind has neighbours of other kinds. The leads, if they are right, are more
@@ -117,6 +155,8 @@ def walk_scores(query: Query, P: csr_array, leads: RowNumbers) -> Walks:
         Chances of the steps.
     leads : (m,) int
         Rows that another part puts first; none where several rows are known.
+    begun : FarAndNear, optional
+        What `far_and_near` found of this query, where it was asked before; it is used up.
 
     Returns
     -------
@@ -124,10 +164,10 @@ def walk_scores(query: Query, P: csr_array, leads: RowNumbers) -> Walks:
         Scores, places of hidden rows, and whether the known rows are typical.
     """
     with_leads = np.union1d(query.known, leads)
-    scores, near = _far_and_near(P, with_leads, np.concatenate([with_leads, query.refused]))
+    scores, near = begun or far_and_near(P, [(query, leads)])[0]
     inner = P[near][:, near] if len(near) < len(scores) else P
     sets = [query.known, query.refused, with_leads, *query.left_over()]
-    chances = meeting_chances(inner, [np.searchsorted(near, one) for one in sets])
+    chances = _meet_each(inner, [np.searchsorted(near, one) for one in sets])
     f, against, led, without = np.split(chances, [1, 2, 3], axis=1)
     returns = float(f[np.searchsorted(near, query.known)].mean())
     outside = np.sort(np.delete(scores, near))
@@ -138,18 +178,18 @@ def walk_scores(query: Query, P: csr_array, leads: RowNumbers) -> Walks:
     return Walks(scores.astype(np.float64), _places(query, near, without, own, outside), returns)
 
 
+def _meet_each(P: csr_array, sets: Sequence[RowNumbers]) -> Columns:
+    """As `meeting_chances`, but without walks for a set that is empty or equal to an earlier one."""
+    names = [one.tobytes() for one in sets]
+    different = {name: one for name, one in zip(names, sets, strict=True) if len(one)}
+    found = dict(zip(different, meeting_chances(P, list(different.values())).T, strict=True))
+    never = np.zeros(P.shape[0], np.float32)
+    return np.stack([found.get(name, never) for name in names], axis=1)
+
+
 def trust_leads(returns: float) -> float:
     """Weigh leads against the known row, from 0 to 1, by the chance that a walk from this comes back to it."""
     return 1 / (1 + (returns / ASTRAY) ** STEEPNESS)
-
-
-def _far_and_near(P: csr_array, known: RowNumbers, always: RowNumbers) -> tuple[NDArray[np.float32], RowNumbers]:
-    """Chances of all rows after a few steps, and the rows to follow further, rising."""
-    n = P.shape[0]
-    if n <= MAX_NEAR:
-        return np.zeros(n, np.float32), np.arange(n)
-    far = meeting_chances(P, [known], N_STEPS_FAR)[:, 0]
-    return far, np.union1d(np.argpartition(-far, MAX_NEAR)[:MAX_NEAR], always)
 
 
 def _places(

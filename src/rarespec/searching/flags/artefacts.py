@@ -23,8 +23,8 @@ LONGEST = 0.01
 """In log10 wavelength, 140 Angstrom at 6000: a whole molecular band may hide in a longer gap."""
 
 
-def has_gaps(bad: Bad, grid: WavelengthGrid, template: Template | None) -> NDArray[np.bool_]:
-    """Find spectra with many bad pixels, a long gap, or bad pixels where the template looks.
+def has_gaps(bad: Bad, grid: WavelengthGrid) -> NDArray[np.bool_]:
+    """Find spectra with many bad pixels or a long gap.
 
     Parameters
     ----------
@@ -32,8 +32,6 @@ def has_gaps(bad: Bad, grid: WavelengthGrid, template: Template | None) -> NDArr
         Bad pixels.
     grid : WavelengthGrid
         Of the pixels.
-    template : Template or None
-        Of the ranking; None leaves its weights out.
 
     Returns
     -------
@@ -45,10 +43,15 @@ def has_gaps(bad: Bad, grid: WavelengthGrid, template: Template | None) -> NDArr
     too_many = (bad & inside).sum(axis=1) > INSIDE * n_inside
     too_many |= bad.mean(axis=1) > IN_ALL
     too_many |= longest_gap(bad & inside, grid) > LONGEST
-    if template is not None:
-        weights = np.abs(template.weights)
-        too_many |= bad @ weights > WEIGHT * weights.sum()
     return too_many
+
+
+def lacks_pixels(bad: Bad, template: Template) -> NDArray[np.bool_]:
+    """Find spectra, (n,) bool, with bad pixels where the template looks; `bad` is (n, p)."""
+    weights, some = np.abs(template.weights), bad.any(axis=1)
+    lacks = np.zeros(len(bad), bool)
+    lacks[some] = bad[some] @ weights > WEIGHT * weights.sum()
+    return lacks
 
 
 def longest_gap(bad: Bad, grid: WavelengthGrid) -> NDArray[np.float64]:

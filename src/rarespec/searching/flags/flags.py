@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,7 +17,7 @@ from rarespec.searching.flags.artefact_spectra import (
     median_where,
     prepare_spectra,
 )
-from rarespec.searching.flags.artefacts import has_camera_step, has_gaps, has_sky_residuals, has_spike
+from rarespec.searching.flags.artefacts import has_camera_step, has_gaps, has_sky_residuals, has_spike, lacks_pixels
 from rarespec.spectrum import Spectra, WavelengthGrid
 from rarespec.storage.processes import available_cores
 from rarespec.survey.survey import Survey
@@ -41,7 +42,12 @@ ROWS_AT_ONCE = 128
 NEEDED = ("id", "snr", "survey", "z")
 """Columns of the catalogue that are looked at."""
 
+BAD_PIXELS = "bad-pixels"
+"""The one flag that depends on the template, and the first in the alphabet."""
+
+Flags = tuple[str, ...]
 Found = dict[str, NDArray[np.bool_]]
+Templates = Sequence[Template | NoTemplate | None]
 
 
 def flags_of(survey: Survey, rows: Any, template: Template | NoTemplate | None = None) -> list[tuple[str, ...]]:
@@ -61,21 +67,43 @@ def flags_of(survey: Survey, rows: Any, template: Template | NoTemplate | None =
     list of tuple of str
         The flags of each spectrum, in the order of the rows; see `FLAG_MEANINGS`.
     """
-    rows = np.asarray(rows, np.intp)
-    flags: list[tuple[str, ...]] = [()] * len(rows)
-    order = np.argsort(rows, kind="stable")  # neighbours together, so that few files are opened twice
-    parts = [order[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE)]
+    return flags_of_lists(survey, [rows], [template])[0]
+
+
+def flags_of_lists(survey: Survey, lists: Sequence[Any], templates: Templates) -> list[list[Flags]]:
+    """Find the flags of several lists of spectra, each seen with a template of its own; each spectrum is read once.
+
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    lists : sequence of (k,) array of int
+        Row numbers.
+    templates : sequence of Template, NoTemplate or None
+        One for each list.
+
+    Returns
+    -------
+    list of list of tuple of str
+        For each list what `flags_of` gives.
+    """
+    numbers = [np.asarray(rows, np.intp) for rows in lists]
+    # in their order on disk, so that few files are opened twice
+    rows = np.unique(np.concatenate(numbers)) if numbers else np.empty(0, np.intp)
+    parts = [rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE)]
 
     columns = [name for name in NEEDED if name in survey.catalogue]
 
-    def found_in(places: NDArray[np.intp]) -> list[tuple[str, ...]]:
-        return flags_of_spectra(survey.at(rows[places], columns), survey.grid, template, survey.manifest.rest_frame)
+    def found_in(part: NDArray[np.intp]) -> list[list[Flags]]:
+        return _flags_by_template(survey.at(part, columns), survey.grid, templates, survey.manifest.rest_frame)
 
+    flags: list[list[Flags]] = [[] for _ in lists]
     with ThreadPoolExecutor(available_cores()) as threads:
-        for places, found in zip(parts, threads.map(found_in, parts), strict=True):
-            for place, its_flags in zip(places.tolist(), found, strict=True):
-                flags[place] = its_flags
-    return flags
+        for found in threads.map(found_in, parts):
+            for all_flags, some_flags in zip(flags, found, strict=True):
+                all_flags += some_flags
+    places = (np.searchsorted(rows, one).tolist() for one in numbers)
+    return [[found[place] for place in there] for found, there in zip(flags, places, strict=True)]
 
 
 def flags_of_spectra(
@@ -105,20 +133,37 @@ def flags_of_spectra(
     list of tuple of str
         The flags of each spectrum, in alphabetical order.
     """
+    return _flags_by_template(spectra, grid, [template], rest_frame)[0]
+
+
+def _flags_by_template(
+    spectra: Spectra, grid: WavelengthGrid, templates: Templates, rest_frame: bool
+) -> list[list[Flags]]:
+    """For each template the flags of all spectra."""
     judged = np.flatnonzero((~spectra.bad & np.isfinite(spectra.flux)).any(axis=1))
-    wanted = template if isinstance(template, Template) else None
-    found = _find_flags(spectra.take(judged), grid, wanted, rest_frame)
-    flags: list[tuple[str, ...]] = [("bad-pixels",)] * len(spectra)  # stays for one without any good pixel
-    for place, row in enumerate(judged.tolist()):
-        flags[row] = tuple(flag for flag in FLAG_MEANINGS if found[flag][place])
+    some = spectra.take(judged)
+    look = prepare_spectra(some, grid, rest_frame)
+    found = _find_flags(some, look)
+    # stays for one without any good pixel
+    flags: list[list[Flags]] = [[(BAD_PIXELS,)] * len(spectra) for _ in templates]
+    plain = [tuple(flag for flag in FLAG_MEANINGS if found[flag][place]) for place in range(len(judged))]
+    for its_flags, template in zip(flags, templates, strict=True):
+        for row, others in zip(judged.tolist(), plain, strict=True):
+            its_flags[row] = others
+        for place in np.flatnonzero(_lacks_pixels(look.bad, template) & ~found[BAD_PIXELS]).tolist():
+            its_flags[judged[place]] = (BAD_PIXELS, *plain[place])
     return flags
 
 
-def _find_flags(spectra: Spectra, grid: WavelengthGrid, template: Template | None, rest_frame: bool) -> Found:
-    look = prepare_spectra(spectra, grid, rest_frame)
+def _lacks_pixels(bad: NDArray[np.bool_], template: Template | NoTemplate | None) -> NDArray[np.bool_]:
+    return lacks_pixels(bad, template) if isinstance(template, Template) else np.zeros(len(bad), bool)
+
+
+def _find_flags(spectra: Spectra, look: ArtefactSpectra) -> Found:
+    """The flags that no template is needed for."""
     broad = measure_broad_shape(look)
     return {
-        "bad-pixels": has_gaps(look.bad, grid, template),
+        BAD_PIXELS: has_gaps(look.bad, look.grid),
         "camera-join": has_camera_step(broad, _column(spectra, "survey"), _numbers(spectra, "z")),
         "low-snr": snr_of(spectra, look) < LOWEST_SNR,
         "negative-flux": _is_negative(broad),

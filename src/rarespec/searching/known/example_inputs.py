@@ -293,7 +293,7 @@ def _of_objects(items: Iterable[Any], options: ReadOptions) -> Iterator[ExampleI
 
 
 def _of_object(item: Any, options: ReadOptions) -> Iterator[ExampleInput]:
-    if isinstance(item, Unusable | Spectra):
+    if isinstance(item, Unusable | Spectra | ExampleTable):
         yield item
     elif isinstance(item, Spectrum):
         yield alone(item)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,11 @@ class ExampleTable:
 
     def __len__(self) -> int:
         return len(self.ra)
+
+    def take(self, rows: NDArray[np.intp]) -> ExampleTable:
+        """Take some of the examples, in this order; what else is wrong with the table is told of each part."""
+        ids = tuple([column[row] for row in rows.tolist()] for column in self.ids)
+        return replace(self, ids=ids, ra=self.ra[rows], dec=self.dec[rows], unread=self.unread[rows])
 
     @classmethod
     def of_ids(cls, ids: list[str], where: str = "") -> ExampleTable:
