@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -56,6 +57,15 @@ def _readers_are_used_again() -> Iterator[None]:
             kept.enter_context(patch(f"rarespec.{where}.end_readers"))
         yield
     end_readers()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commands_are_built_once() -> Iterator[None]:
+    """Typer builds all verbs anew whenever a test calls one, which takes longer than most of these tests."""
+    import typer.testing
+
+    with patch("typer.testing._get_command", cache(typer.testing._get_command)):
+        yield
 
 
 @pytest.fixture(scope="session")

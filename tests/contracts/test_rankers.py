@@ -44,6 +44,16 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 }
 """Rankers that have several ways to work: the others."""
 
+FURTHER = [
+    ("bagging_svm", {"bag_size": 1000}),  # all rows are in every bag
+    ("bagging_svm", {"kernel": "rbf", "bag_size": 1000}),
+    ("bipartite_logistic", {"loss": "exponential", "n_bags": 3, "bag_size": 20}),
+    ("emr", {"n_anchors": 10}),
+    ("lrga", {"extra_factor": False}),
+    ("manifold_ranking", {"normalised": False}),
+]
+"""Ways that only scikit-learn's checks go through."""
+
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
 """Name of a ranker -> check of scikit-learn -> why it does not apply."""
 if sklearn.__version__.startswith("1.6."):  # later versions have labels that put all rows into every bag
@@ -143,7 +153,8 @@ def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
 
 @pytest.mark.exhaustive
 @parametrize_with_checks(
-    [ranker for name, ranker in RANKERS.items() if name not in NAMES], expected_failed_checks=expected_failures
+    [ranker for name, ranker in RANKERS.items() if name not in NAMES] + [small(name, **way) for name, way in FURTHER],
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learns_checks_of_the_other_ways(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from rarespec.rankers import ranker as linear
@@ -16,11 +15,6 @@ from rarespec.rankers.svm import squared_hinge as _squared_hinge
 from rarespec.rankers.svm.biased_svm import BiasedSVM
 from rarespec.rankers.svm.kernel import Scaling
 from rarespec.rankers.svm.squared_hinge import fit_squared_hinge
-
-
-@parametrize_with_checks([BiasedSVM(), BiasedSVM(kernel="rbf")])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 def survey(n_known=8, n_hidden=20, n_common=400, n_features=6, seed=0):

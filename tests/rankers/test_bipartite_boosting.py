@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarespec.rankers.bipartite import bipartite_boosting
 from rarespec.rankers.bipartite import bipartite_boosting as _stumps
@@ -29,11 +28,6 @@ def problem(n_known: int = 4, n_unlabelled: int = 200, n_features: int = 4, seed
     y[rng.choice(len(X), n_known, replace=False)] = 1
     X[y == 1] += 1.2
     return X, y
-
-
-@parametrize_with_checks([BipartiteBoosting(n_rounds=20)])
-def test_scikit_learn_contract(estimator: Any, check: Any) -> None:
-    check(estimator)
 
 
 def test_loss_falls_and_is_that_of_all_pairs() -> None:

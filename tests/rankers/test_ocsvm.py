@@ -6,16 +6,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import OneClassSVM
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarespec.rankers.svm import kernel as _kernel
 from rarespec.rankers.svm import ocsvm
 from rarespec.rankers.svm.ocsvm import OCSVM
-
-
-@parametrize_with_checks([OCSVM(), OCSVM(kernel="linear")])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 def known_then_unlabelled(rng, n_known, n_unlabelled, n_features):

@@ -4,16 +4,10 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarespec.rankers.svm.kernel import Kernel
 from rarespec.rankers.svm.ocsvm import OCSVM
 from rarespec.rankers.svm.svdd import SVDD, solve_svdd
-
-
-@parametrize_with_checks([SVDD(), SVDD(kernel="linear"), SVDD(kernel="poly")])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 def problem(seed, n_known=None, n_unlabelled=60):

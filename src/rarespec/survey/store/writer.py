@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -16,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec._version import __version__ as rarespec_version
 from rarespec.errors import SurveyError, UsageError
 from rarespec.spectrum import PAPER_GRID, Spectra, WavelengthGrid
 from rarespec.spectrum.spectra import Catalogue
@@ -46,6 +43,7 @@ from rarespec.survey.store.manifest import (
     metadata_file,
 )
 from rarespec.survey.store.manifest import NAME as MANIFEST
+from rarespec.versions import versions_with
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -336,12 +334,9 @@ def _check_grid(root: Path, grid: WavelengthGrid, block_rows: int) -> None:
 
 def provenance_entry(action: str, **details: Any) -> dict[str, Any]:
     """Record how these rows were made: versions, time and choices, for the manifest."""
-    libraries = {name: version(name) for name in ("numpy", "zarr", "pyarrow", "astropy")}
     return {
         "action": action,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "rarespec": rarespec_version,
-        "python": platform.python_version(),
-        **libraries,
+        **versions_with("numpy", "zarr", "pyarrow", "astropy"),
         **details,
     }
