@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -22,7 +22,7 @@ from hypothesis import settings
 from rarespec.spectrum import PAPER_GRID, Spectra, WavelengthGrid
 
 # No test measures time. In continuous integration the examples are the same every time; elsewhere they explore.
-settings.register_profile("rarespec", deadline=None, derandomize="CI" in os.environ, max_examples=40)
+settings.register_profile("rarespec", deadline=None, derandomize="CI" in os.environ, max_examples=25)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("rarespec")
 
@@ -31,6 +31,13 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SMALL_GRID = WavelengthGrid("log", 3.6, 1e-3, 300)
+
+
+def every(step: int, cases: Iterable[Any]) -> list[Any]:
+    """Parametrise with the first of these cases and each step-th after it; the others are `exhaustive`."""
+    return [
+        pytest.param(case, marks=pytest.mark.exhaustive) if number % step else case for number, case in enumerate(cases)
+    ]
 
 
 def make_spectra(
