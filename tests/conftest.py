@@ -35,9 +35,9 @@ SMALL_GRID = WavelengthGrid("log", 3.6, 1e-3, 300)
 
 def every(step: int, cases: Iterable[Any]) -> list[Any]:
     """Parametrise with the first of these cases and each step-th after it; the others are `exhaustive`."""
-    return [
-        pytest.param(case, marks=pytest.mark.exhaustive) if number % step else case for number, case in enumerate(cases)
-    ]
+    exhaustive = pytest.mark.exhaustive
+    rows = (case if isinstance(case, tuple) else (case,) for case in cases)
+    return [pytest.param(*row, marks=exhaustive if number % step else ()) for number, row in enumerate(rows)]
 
 
 def make_spectra(

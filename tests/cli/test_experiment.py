@@ -53,6 +53,7 @@ def test_everything_is_written(finished):
     assert "--rare qso" in page and "--tuning-draws 0" in page
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_a_second_run_repeats_nothing_and_tells_the_same(finished, survey):
     result, out = finished
     journal = (out / "journal.jsonl").read_bytes()
