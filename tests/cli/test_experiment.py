@@ -30,8 +30,8 @@ def finished(survey, tmp_path_factory):
     return rarespec("experiment", survey, "--rare", "qso", "--out", out, "--tuning-draws", 0, *FEW), out
 
 
-def draw_nothing(*args, **kwargs):
-    return []
+def draw_nothing(labelled, results, folder, progress=None):
+    return sorted(folder.glob("figure-*"))  # of an earlier run
 
 
 @pytest.fixture

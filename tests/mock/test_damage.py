@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 from astropy.io import fits
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rarespec.mock.damage import KINDS, VALID_FITS, applies_to, damage
@@ -375,7 +375,6 @@ def small_file() -> bytes:
         return write_files(spectra, "sdss", folder)[0].read_bytes()
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(ON_FITS_BYTES), st.integers(0, 2**32 - 1))
 def test_any_seed_damages(kind, seed):
     with TemporaryDirectory() as folder:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
@@ -36,7 +36,6 @@ def literal(X, known, bags, kernel, C, gamma):
     return values, out_of_bag
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 10**6),
     st.integers(1, 8),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rarespec.rankers.bipartite import bipartite_boosting
@@ -61,7 +61,6 @@ def test_weight_of_the_first_step_is_rankboosts() -> None:
     assert ranker.weights_[0] == pytest.approx(0.5 * np.log((1 + edge) / (1 - edge)), rel=0.05)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 30), st.integers(1, 40), st.integers(0, 2**32 - 1), st.booleans())
 def test_sums_of_steps(n_steps: int, n_rows: int, seed: int, single: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -143,7 +142,6 @@ def test_units_of_features_change_nothing() -> None:
     np.testing.assert_array_equal(ranks[0], ranks[1])
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 5), st.integers(1, 8), st.integers(1, 4), st.integers(0, 1000), st.booleans())
 def test_finite_from_one_example_and_one_unlabelled_row_up(
     n_known: int, n_unlabelled: int, n_features: int, seed: int, single: bool
