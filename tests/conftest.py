@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -21,7 +22,7 @@ from hypothesis import settings
 from rarespec.spectrum import PAPER_GRID, Spectra, WavelengthGrid
 
 # No test measures time. In continuous integration the examples are the same every time; elsewhere they explore.
-settings.register_profile("rarespec", deadline=None, derandomize="CI" in os.environ, max_examples=40)
+settings.register_profile("rarespec", deadline=None, derandomize="CI" in os.environ, max_examples=25)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("rarespec")
 
@@ -30,6 +31,13 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SMALL_GRID = WavelengthGrid("log", 3.6, 1e-3, 300)
+
+
+def every(step: int, cases: Iterable[Any]) -> list[Any]:
+    """Parametrise with the first of these cases and each step-th after it; the others are `exhaustive`."""
+    exhaustive = pytest.mark.exhaustive
+    rows = (case if isinstance(case, tuple) else (case,) for case in cases)
+    return [pytest.param(*row, marks=exhaustive if number % step else ()) for number, row in enumerate(rows)]
 
 
 def make_spectra(
@@ -56,6 +64,15 @@ def _readers_are_used_again() -> Iterator[None]:
             kept.enter_context(patch(f"rarespec.{where}.end_readers"))
         yield
     end_readers()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commands_are_built_once() -> Iterator[None]:
+    """Typer builds all verbs anew whenever a test calls one, which takes longer than most of these tests."""
+    import typer.testing
+
+    with patch("typer.testing._get_command", cache(typer.testing._get_command)):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,8 @@ import pytest
 from astropy.table import Table
 from typer.testing import CliRunner
 
-from conftest import make_spectra, small_survey_files
+from conftest import every, make_spectra, small_survey_files
+from rarespec.cli import demo
 from rarespec.cli.app import app
 from rarespec.survey import Survey
 
@@ -162,7 +163,13 @@ def test_simulated_files_can_be_ingested(layout, tmp_path):
     assert len(Survey.open(tmp_path / "a.survey")) >= 10
 
 
-def test_the_demo_runs_and_draws(tmp_path):
+@pytest.mark.parametrize(
+    ("n_common", "n_reported"),
+    [(400, 20), pytest.param(demo.N_COMMON, demo.N_REPORTED, marks=pytest.mark.exhaustive)],
+)
+def test_the_demo_runs_and_draws(tmp_path, monkeypatch, n_common, n_reported):
+    monkeypatch.setattr(demo, "N_COMMON", n_common)
+    monkeypatch.setattr(demo, "N_REPORTED", n_reported)
     result = rarespec("demo", "--out", tmp_path / "demo")
     assert result.exit_code == 0, result.output
     assert result.stdout.count("with your own data:") == 6
@@ -232,7 +239,7 @@ def test_a_survey_without_classes(tmp_path):
     assert json.loads(rarespec("info", survey.path, "--json").stdout)["classes"] == {"": 2}
 
 
-@pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", every(3, ["<&- >&- 2>&-", "<&-", "2>&-"]))
 def test_closed_streams_do_no_harm(closed, files, tmp_path):
     """Pipes to the readers took the numbers of the streams, and nothing was stored."""
     command = f'"$@" {closed}'

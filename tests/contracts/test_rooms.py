@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -58,7 +59,12 @@ def imported(path: Path) -> Iterator[tuple[str, int]]:
 
 
 FILES = sorted(SOURCE.rglob("*.py"))
-IMPORTS = [(path, *one) for path in FILES for one in imported(path)]
+
+
+@cache
+def all_imports() -> list[tuple[Path, str, int]]:
+    """Not at the top of this file, which every process of the tests reads: it takes seconds."""
+    return [(path, *one) for path in FILES for one in imported(path)]
 
 
 def test_the_map_names_every_room_and_every_file_and_nothing_else() -> None:
@@ -76,7 +82,7 @@ def test_rooms_import_downwards_only() -> None:
     height = height_of()
     upwards = [
         f"{path.relative_to(TREE)}:{line} imports {name}"
-        for path, name, line in IMPORTS
+        for path, name, line in all_imports()
         if name.startswith("rarespec.") and (room := room_of(path)) not in ABOVE_ALL
         if (other := name.split(".")[1]) != room and height.get(other, len(height)) >= height[room]
     ]
@@ -85,14 +91,14 @@ def test_rooms_import_downwards_only() -> None:
 
 @pytest.mark.parametrize("framework", ONLY_ROOM)
 def test_one_room_knows_a_framework(framework: str) -> None:
-    rooms = {room_of(path) for path, name, _ in IMPORTS if name.split(".")[0] == framework}
+    rooms = {room_of(path) for path, name, _ in all_imports() if name.split(".")[0] == framework}
     assert rooms == {ONLY_ROOM[framework]}
 
 
 def test_nothing_private_is_imported_from_another_room() -> None:
     private = [
         f"{path.relative_to(TREE)}:{line} imports {name}"
-        for path, name, line in IMPORTS
+        for path, name, line in all_imports()
         if name.startswith("rarespec.") and name.split(".")[1] != room_of(path)
         if any(part.startswith("_") and part not in ("_version", "__version__") for part in name.split(".")[1:])
     ]

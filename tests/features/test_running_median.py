@@ -3,7 +3,7 @@
 import array_api_strict
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import ndimage
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -83,7 +83,6 @@ def test_fixed_widths_as_scipy_has_them(width, dtype):
         assert np.array_equal(filtered, by_scipy(flux, width)), n_pixels
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.sampled_from(["log", "linear"]),
     st.integers(2, 70),

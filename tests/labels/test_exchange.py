@@ -71,7 +71,7 @@ def test_what_is_written_is_read_again(tmp_path, ending):
 
 
 @pytest.mark.parametrize("ending", ["csv", "ecsv"])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("'=+-@;\t\r\n \\u,\"#"), max_size=12))
 def test_any_comment_comes_back(tmp_path, ending, text):
     path = tmp_path / f"labels.{ending}"

@@ -78,7 +78,7 @@ def test_other_content_under_the_same_id_is_refused(log, change):
     assert [found for _, found in log.events()] == [event]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spectrum=st.text(min_size=1, max_size=50), comment=st.text(max_size=200))
 def test_any_text_comes_back_as_it_was(log, spectrum, comment):
     stored = log.append(label(spectrum, comment=comment))

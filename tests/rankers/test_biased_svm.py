@@ -7,20 +7,15 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from conftest import every
 from rarespec.rankers import ranker as linear
 from rarespec.rankers.svm import biased_svm
 from rarespec.rankers.svm import squared_hinge as _squared_hinge
 from rarespec.rankers.svm.biased_svm import BiasedSVM
 from rarespec.rankers.svm.kernel import Scaling
 from rarespec.rankers.svm.squared_hinge import fit_squared_hinge
-
-
-@parametrize_with_checks([BiasedSVM(), BiasedSVM(kernel="rbf")])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 def survey(n_known=8, n_hidden=20, n_common=400, n_features=6, seed=0):
@@ -36,7 +31,7 @@ def objective(coef, intercept, X, signs, costs):
     return coef @ coef / 2.0 + costs @ shortfall**2
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", every(3, range(10)))
 def test_the_newton_steps_reach_the_optimum_of_a_general_solver(seed):
     rng = np.random.default_rng(seed)
     X, known = survey(n_known=int(rng.integers(1, 10)), n_hidden=5, n_common=80, seed=seed)

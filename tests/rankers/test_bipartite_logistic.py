@@ -10,7 +10,6 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarespec.rankers.bags import draw_bags
 from rarespec.rankers.bipartite import bipartite_logistic as _balanced_loss
@@ -28,11 +27,6 @@ def problem(n_known: int = 4, n_unlabelled: int = 120, n_features: int = 4, seed
     y[rng.choice(len(X), n_known, replace=False)] = 1
     X[y == 1] += 0.8
     return X, y
-
-
-@parametrize_with_checks([BipartiteLogistic(), BipartiteLogistic(loss="exponential", n_bags=3, bag_size=20)])
-def test_scikit_learn_contract(estimator: Any, check: Any) -> None:
-    check(estimator)
 
 
 @pytest.mark.parametrize("regularisation", [1e-3, 0.1, 10.0])

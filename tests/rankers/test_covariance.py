@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn.covariance
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rarespec.rankers import covariance as covariance_module
@@ -43,7 +43,6 @@ def test_ledoit_wolf_as_scikit_learn_computes_it(n_rows: int, n_features: int, d
     np.testing.assert_allclose(covariance, expected, rtol=1e-10, atol=1e-10 * np.abs(expected).max())
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 30), st.integers(1, 6), st.integers(1, 12), st.integers(0, 2**32 - 1))
 def test_blocks_do_not_matter(n_rows: int, n_features: int, block_rows: int, seed: int) -> None:
     X = correlated_rows(n_rows, n_features, seed)

@@ -11,17 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarespec.rankers.graph.emr import EMR
 from rarespec.rankers.ranker import best_first
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_anchors")
-
-
-@parametrize_with_checks([EMR(n_anchors=10, random_state=0)])
-def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
-    check(estimator)
 
 
 def rows_and_known(n: int = 300, d: int = 4, n_known: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

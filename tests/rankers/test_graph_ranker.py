@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarespec.rankers.graph.emr import EMR
 from rarespec.rankers.graph.label_propagation import LabelPropagation, ManifoldRanking
@@ -29,18 +28,6 @@ def rows(n=120, seed=0, dtype=np.float32):
 
 def known(n=120, n_known=3):
     return (np.arange(n) < n_known).astype(int)
-
-
-@parametrize_with_checks(
-    [
-        LabelPropagation(),
-        LabelPropagation(sigma="self-tuned"),
-        ManifoldRanking(),
-        ManifoldRanking(normalised=False),
-    ]
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 @ALL

@@ -14,18 +14,11 @@ from scipy.sparse import diags_array
 from scipy.sparse.linalg import spsolve
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarespec.rankers.graph import conjugate_gradients as _conjugate_gradients
 from rarespec.rankers.graph.lrga import LRGA, align, alignment_matrix, alignment_system, regress_scores
 from rarespec.rankers.neighbours.neighbour_graph import build_neighbours
 from rarespec.rankers.ranker import Kept, best_first
-
-
-@parametrize_with_checks([LRGA(extra_factor=False), LRGA()])
-@pytest.mark.filterwarnings("ignore:.*neighbours requested")
-def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
-    check(estimator)
 
 
 @pytest.fixture(params=["factored", "iterated"])

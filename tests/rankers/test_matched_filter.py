@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.covariance import LedoitWolf
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarespec.rankers import matched_filter
 from rarespec.rankers.matched_filter import MatchedFilter
@@ -24,11 +23,6 @@ def problem(n_known: int = 3, n_unlabelled: int = 300, n_features: int = 6, seed
     y[rng.choice(len(X), n_known, replace=False)] = 1
     X[y == 1] += 1.5
     return X, y
-
-
-@parametrize_with_checks([MatchedFilter(), MatchedFilter(method="cosine")])
-def test_scikit_learn_contract(estimator: Any, check: Any) -> None:
-    check(estimator)
 
 
 @pytest.mark.parametrize("n_known", [1, 4])

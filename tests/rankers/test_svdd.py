@@ -4,16 +4,11 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from conftest import every
 from rarespec.rankers.svm.kernel import Kernel
 from rarespec.rankers.svm.ocsvm import OCSVM
 from rarespec.rankers.svm.svdd import SVDD, solve_svdd
-
-
-@parametrize_with_checks([SVDD(), SVDD(kernel="linear"), SVDD(kernel="poly")])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 def problem(seed, n_known=None, n_unlabelled=60):
@@ -37,7 +32,7 @@ def optimum(gram, upper):
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", every(4, range(20)))
 def test_the_optimum_is_that_of_a_general_solver(kernel, seed):
     X, known, nu = problem(seed)
     ranker = SVDD(kernel=kernel, nu=nu).fit(X, known)
@@ -79,7 +74,7 @@ def test_too_few_steps_are_reported():
     assert not ranker.converged_ and ranker.kkt_violation_ > ranker.tol and ranker.n_iter_ <= 3 + 5
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", every(4, range(12)))
 def test_rbf_ranks_as_ocsvm_but_for_rounding(seed):
     X, known, nu = problem(seed)
     svdd, ocsvm = SVDD(nu=nu).fit(X, known), OCSVM(nu=nu).fit(X, known)

@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
 
+from conftest import every
 from rankers.push_reference import objective_at, optimum, random_problem
 from rarespec.rankers.toppush.solve import SOLVED_WHOLE
 from rarespec.rankers.toppush.top_push import TopPush
@@ -24,7 +25,7 @@ def fitted(positives: np.ndarray, negatives: np.ndarray, lam: float, **parameter
     return TopPush(regularisation=lam, **parameters).fit(*stacked(positives, negatives))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", every(4, range(60)))
 def test_optimum_is_that_of_a_general_solver(seed: int) -> None:
     positives, negatives, lam = random_problem(seed)
     reference, _ = optimum(positives, negatives, lam, "truncated-quadratic")
@@ -35,7 +36,7 @@ def test_optimum_is_that_of_a_general_solver(seed: int) -> None:
     assert value == pytest.approx(ours.objective_, rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(0, 60, 6))
+@pytest.mark.parametrize("seed", every(4, range(0, 60, 6)))
 @pytest.mark.parametrize("top_k", [1, 3])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_and_threshold_reaches_its_optimum(loss: str, top_k: int, seed: int) -> None:
@@ -59,7 +60,7 @@ def test_the_gap_bounds_the_distance_to_the_optimum(seed: int) -> None:
     assert distance <= rough.weight_error_ + 1e-5
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", every(3, range(20)))
 def test_conditions_of_karush_kuhn_and_tucker(seed: int) -> None:
     from rarespec.rankers.toppush.interior_point import solve
     from rarespec.rankers.toppush.problem import LOSSES, Objective

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rarespec.searching.yields.list_models import WEIGHTS, ListModels, read_shape
@@ -37,7 +37,6 @@ def falling(rng, kind, n):
     return np.sort(scores)[::-1]
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     kind=st.sampled_from(["normal", "heavy", "tied", "constant", "ranks"]),

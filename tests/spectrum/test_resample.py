@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import make_spectra
@@ -35,7 +35,6 @@ def test_uncovered_pixels_are_bad_and_zero():
     assert (placed.flux[:, outside] == 0).all() and (placed.ivar[:, outside] == 0).all()
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.floats(3800, 4200), st.floats(0.2, 6), st.integers(0, 2**31))
 def test_rebinning_conserves_flux(start, step, seed):
     """The integral over the part of the grid that the input covers wholly is the integral of the input over it."""

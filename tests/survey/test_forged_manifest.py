@@ -285,7 +285,7 @@ def try_forgeries(survey, true_content, data):
         assert str(survey.path) in str(refusal)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_manifest_opens_or_is_refused(survey, true_content, forge, data):
     try_forgeries(survey, true_content, data)

@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from rarespec.errors import SurveyError, UsageError
 from rarespec.spectrum import Reason, Spectra
 from rarespec.storage.processes import map_in_order
 from rarespec.survey import Survey
-from rarespec.survey.store.commit import JOURNAL
+from rarespec.survey.store.commit import JOURNAL, sha256_of, writer_lock
 from rarespec.survey.store.manifest import Manifest
 from rarespec.survey.store.writer import SurveyWriter
 
@@ -335,6 +336,30 @@ def test_verify_raises_no_alarm_while_another_process_appends(survey):
     writing.result()
     assert [result.problems for result in results if not result.sound] == []
     assert len(Survey.open(survey.path)) == 120 + 360
+
+
+def test_verify_raises_no_alarm_about_a_file_that_is_replaced_again_while_it_looks(survey, monkeypatch):
+    """What it read of the last block is then neither in the manifest that it knows nor in the newest."""
+    read = []
+
+    def read_between_two_appends(path):
+        if path.match("flux/c/2/0") and not read:
+            survey.append(make_spectra(3, SMALL_GRID, prefix="m"))
+            read.append(sha256_of(path))
+            survey.append(make_spectra(3, SMALL_GRID, prefix="n"))
+            return read[0]
+        return sha256_of(path)
+
+    monkeypatch.setattr("rarespec.survey.verify.sha256_of", read_between_two_appends)
+    assert survey.verify().problems == [] and read
+
+
+def test_a_writer_waits_for_a_reader_that_tidies_up(survey, monkeypatch):
+    with ExitStack() as tidying:
+        tidying.enter_context(writer_lock(survey.path))
+        monkeypatch.setattr("rarespec.survey.store.commit.sleep", lambda seconds: tidying.close())
+        survey.append(make_spectra(3, SMALL_GRID, prefix="m"))
+    assert len(Survey.open(survey.path)) == 123
 
 
 @pytest.mark.parametrize("keep", [0, 10, 0.5, 0.99])

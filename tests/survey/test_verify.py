@@ -29,10 +29,11 @@ def test_a_fresh_survey_is_sound(survey):
     assert result.sound and result.n_rows == 50 and result.n_files == len(files_of(survey))
 
 
-def test_500_flipped_bits_are_all_found(survey):
+@pytest.mark.parametrize("n_flips", [50, pytest.param(500, marks=pytest.mark.exhaustive)])
+def test_flipped_bits_are_all_found(survey, n_flips):
     rng = np.random.default_rng(11)
     files = files_of(survey)
-    for i in range(500):
+    for i in range(n_flips):
         path = files[i % len(files)]
         original = path.read_bytes()
         damaged = bytearray(original)

@@ -173,22 +173,38 @@ def _find_changed_files(root: Path, manifest: Manifest, progress: Callable[[int,
     for n_done, (name, digest) in enumerate(digests.items()):
         try:
             found = sha256_of(root / name)
+            changed = found != digest and not _is_of_a_newer_state(root, name)
         except FileNotFoundError:
             yield f"{root / name}: missing"
             continue
         except OSError as error:
             yield f"{root / name}: {error.strerror or error}"
             continue
-        if found != digest and not _just_being_replaced(root, name, found):
+        if changed:
             yield f"{root / name}: changed since it was written (SHA-256 {found[:12]}, expected {digest[:12]})"
         if progress:
             progress(n_done + 1, len(digests))
 
 
-def _just_being_replaced(root: Path, name: str, found: str) -> bool:
-    """A writer at work has put this file in place and not yet, or only just, the manifest that names it."""
-    pending = pending_manifest(root) or Manifest.load(root)
-    return pending.digests().get(name) == found
+def _is_of_a_newer_state(root: Path, name: str) -> bool:
+    """Say whether a writer at work has replaced this file; it may do so again while we look, so look until it rests."""
+    while True:
+        before, found, after = _digests_in_force(root, name), sha256_of(root / name), _digests_in_force(root, name)
+        if found in before | after:
+            return True
+        if before == after:
+            return False
+
+
+def _digests_in_force(root: Path, name: str) -> set[str | None]:
+    """Digests that this file may have now: that of the manifest, and of one that is just being published."""
+    return {manifest.digests().get(name) for manifest in _manifests_in_force(root)}
+
+
+def _manifests_in_force(root: Path) -> list[Manifest]:
+    """Read the pending manifest first: if there is none any more, it is the one that lies there now."""
+    pending = pending_manifest(root)
+    return [manifest for manifest in (pending, Manifest.load(root)) if manifest is not None]
 
 
 def _unknown_files(root: Path, manifest: Manifest, names: list[str]) -> Iterator[str]:
@@ -201,8 +217,7 @@ def _unknown_files(root: Path, manifest: Manifest, names: list[str]) -> Iterator
 
 def _just_published(root: Path, name: str) -> bool:
     """A writer at work has put this file in place since the manifest was read."""
-    manifests = (pending_manifest(root), Manifest.load(root))
-    return any(manifest is not None and name in manifest.digests() for manifest in manifests)
+    return any(name in manifest.digests() for manifest in _manifests_in_force(root))
 
 
 def _wrong_contents(survey: Survey) -> Iterator[str]:

@@ -23,6 +23,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import sleep
 from typing import NamedTuple
 
 from rarespec.errors import BusyError, SurveyError
@@ -33,6 +34,8 @@ STAGING = ".rarespec-staging"
 JOURNAL = ".rarespec-journal.json"
 LOCK = ".rarespec-lock"
 """Names that no one else uses: what bears them may be removed."""
+TRIES, PAUSE = 20, 0.025
+"""How often a writer tries to lock a survey, and the seconds between: a reader that tidies up soon lets go of it."""
 
 
 class Journal(NamedTuple):
@@ -76,20 +79,29 @@ class Commit:
 
 
 @contextmanager
-def writer_lock(root: Path) -> Iterator[None]:
+def writer_lock(root: Path, tries: int = TRIES) -> Iterator[None]:
     """Lock the survey, so that only one process at a time changes it."""
-    import fcntl
-
     lock = _open_lock(root / LOCK)
     try:
-        try:
-            # The kernel drops this lock when the process ends, however it ends: a file left behind locks nobody out.
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BusyError(f"{root}: another process is writing to this survey; wait until it ends") from None
+        while not _take(lock):
+            tries -= 1
+            if not tries:
+                raise BusyError(f"{root}: another process is writing to this survey; wait until it ends")
+            sleep(PAUSE)
         yield
     finally:
         os.close(lock)
+
+
+def _take(lock: int) -> bool:
+    """Take the lock if nobody has it. The kernel drops it when the process ends, however it ends."""
+    import fcntl
+
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _open_lock(path: Path) -> int:
@@ -116,7 +128,7 @@ def recover(root: Path) -> None:
     if not was_interrupted(root) or not os.access(root, os.W_OK):
         return
     try:
-        with writer_lock(root):
+        with writer_lock(root, tries=1):
             recover_locked(root)
     except (BusyError, OSError):  # a living writer will finish by itself
         return

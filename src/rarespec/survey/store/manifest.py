@@ -283,14 +283,15 @@ class Manifest:
         if self.precision == EXACT:
             content["version"] = EXACT_VERSION
             del content["precision"]
-        return _canonical(content | {"digest": _digest_of(content)})
+        return _sealed(content)
 
     @classmethod
     def from_bytes(cls, text: bytes, where: Path) -> Manifest:
         """From what `to_bytes` gave; anything else, also with a digest that fits, is a SurveyError."""
         try:
             content = _parse(text, where)
-            if content.pop("digest", None) != _digest_of(content) or _canonical(json.loads(text)) != text:
+            content.pop("digest", None)
+            if _sealed(content) != text:
                 raise ValueError("checksum does not match")
             is_exact = content.pop("version") == EXACT_VERSION
             del content["format"]
@@ -341,9 +342,8 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number")
 
 
-def _canonical(content: dict[str, Any]) -> bytes:
-    return json.dumps(content, indent=1, ensure_ascii=False).encode()
-
-
-def _digest_of(content: dict[str, Any]) -> str:
-    return hashlib.sha256(_canonical(content)).hexdigest()
+def _sealed(content: dict[str, Any]) -> bytes:
+    """Write the content as JSON whose last entry is the digest of what it would be without."""
+    text = json.dumps(content, indent=1, ensure_ascii=False).encode()
+    digest = hashlib.sha256(text).hexdigest()
+    return text.removesuffix(b"\n}") + f',\n "digest": "{digest}"\n}}'.encode()

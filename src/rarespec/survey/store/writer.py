@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rarespec._version import __version__ as rarespec_version
 from rarespec.errors import SurveyError, UsageError
 from rarespec.spectrum import PAPER_GRID, Spectra, WavelengthGrid
 from rarespec.spectrum.spectra import Catalogue
@@ -45,6 +42,7 @@ from rarespec.survey.store.manifest import (
 )
 from rarespec.survey.store.manifest import NAME as MANIFEST
 from rarespec.survey.store.precision import Precision, Stored
+from rarespec.versions import versions_with
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -351,12 +349,9 @@ def _check_grid(root: Path, grid: WavelengthGrid, block_rows: int) -> None:
 
 def provenance_entry(action: str, **details: Any) -> dict[str, Any]:
     """Record how these rows were made: versions, time and choices, for the manifest."""
-    libraries = {name: version(name) for name in ("numpy", "zarr", "pyarrow", "astropy")}
     return {
         "action": action,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "rarespec": rarespec_version,
-        "python": platform.python_version(),
-        **libraries,
+        **versions_with("numpy", "zarr", "pyarrow", "astropy"),
         **details,
     }
