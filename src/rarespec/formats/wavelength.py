@@ -70,9 +70,7 @@ def angstroms_per(unit: str) -> float:
     if text not in ANGSTROMS:
         text = text.removesuffix("s")
     if text not in ANGSTROMS:
-        detail = (
-            f"wavelengths in {unit[:40]!r}, which is no known unit; say with --wavelength-unit A, nm or um what it is"
-        )
+        detail = f"wavelengths in {unit[:40]!r}, which is no known unit; give it with --wavelength-unit A, nm or um"
         raise DefectError(Reason.LAYOUT, detail)
     return ANGSTROMS[text]
 
