@@ -387,3 +387,35 @@ def test_a_column_of_designations_names_the_spectra(tmp_path: Path) -> None:
     table = Table({"designation": names, "flux": np.tile(FLUX, (2, 1))}, meta={"wavelength": WAVELENGTH.tolist()})
     table.write(tmp_path / "a.ecsv")
     assert only_spectrum(tmp_path / "a.ecsv").ids == names
+
+
+def test_numbers_below_and_above_zero_are_no_wavelengths(tmp_path: Path) -> None:
+    """Only one number, such as -1, stands for pixels that were never filled."""
+    (tmp_path / "a.txt").write_text(lines_of(WAVELENGTH - 5000, FLUX))
+    *_, defect = read_here(tmp_path / "a.txt")
+    assert isinstance(defect, Defect) and "not finite and positive" in defect.detail
+
+
+def test_further_tables_with_flux_are_counted(tmp_path: Path) -> None:
+    """Of three spectra two were left out without a word."""
+    columns = [fits.Column("WAVE", "D", array=WAVELENGTH), fits.Column("FLUX", "D", array=FLUX)]
+    tables = [fits.BinTableHDU.from_columns(columns, name=name) for name in ("NIGHT1", "NIGHT2", "NIGHT3")]
+    fits.HDUList([fits.PrimaryHDU(), *tables]).writeto(tmp_path / "a.fits")
+    assert len(only_spectrum(tmp_path / "a.fits")) == 1
+    assert notes(tmp_path / "a.fits").startswith("2 other tables with flux left out (NIGHT2, NIGHT3)")
+
+
+@pytest.mark.parametrize(("mark", "unit", "factor"), [(",", "nm", 10), (" ", "(um)", 1e4), ("\t", "Angstrom", 1)])
+def test_a_row_of_units_below_the_names(mark: str, unit: str, factor: float, tmp_path: Path) -> None:
+    rows = "\n".join(f"{w / factor:.8f}{mark}{f:.4f}" for w, f in zip(WAVELENGTH, FLUX, strict=True))
+    (tmp_path / "a.txt").write_text(f"wavelength{mark}flux\n{unit}{mark}counts\n{rows}\n")
+    assert np.allclose(only_spectrum(tmp_path / "a.txt").wavelength, WAVELENGTH, rtol=1e-6)
+
+
+def test_a_column_without_a_name_is_told(tmp_path: Path) -> None:
+    """As pandas writes its index."""
+    rows = "\n".join(f"{i},{w:.3f},{f:.4f}" for i, (w, f) in enumerate(zip(WAVELENGTH, FLUX, strict=True)))
+    (tmp_path / "a.csv").write_text(f",wavelength,flux\n{rows}\n")
+    assert notes(tmp_path / "a.csv") == "columns not used: one without a name"
+    (tmp_path / "b.csv").write_text(f"n,energy,flux\n{rows}\n")
+    assert only_defect(tmp_path / "b.csv").endswith("found energy, flux, n")

@@ -219,4 +219,4 @@ def columns_not_used(roles: Roles, names: Collection[str], what: str = "columns"
     if not left:
         return ""
     more = f" and {len(left) - MOST_NAMES} more" if len(left) > MOST_NAMES else ""
-    return f"{what} not used: {', '.join(name[:40] for name in left[:MOST_NAMES])}{more}"
+    return f"{what} not used: {', '.join(name[:40] or 'one without a name' for name in left[:MOST_NAMES])}{more}"

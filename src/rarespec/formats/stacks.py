@@ -18,7 +18,7 @@ from rarespec.formats.columns import Column, Roles, generic_catalogue, number_id
 from rarespec.formats.flux_units import NOTE as PER_FREQUENCY
 from rarespec.formats.flux_units import janskys_per, per_wavelength
 from rarespec.formats.further_columns import further_notes, marks_bad, marks_good, told_by_units, usual_arrays
-from rarespec.formats.pixels import bad_pixels, flags, ivar_of_error, ivar_of_variance, numbers
+from rarespec.formats.pixels import bad_pixels, filled_pixels, flags, ivar_of_error, ivar_of_variance, numbers
 from rarespec.formats.reader import MAX_ROWS, Found, ReadOptions, noted
 from rarespec.formats.source import Source
 from rarespec.formats.wavelength import Axis
@@ -118,8 +118,7 @@ def _filled_pixels(run: dict[str, Column], roles: Roles) -> tuple[dict[str, Colu
     values = run[roles.wavelength][0]
     if values is None or roles.log or len({np.shape(run[name][0]) for name in run}) > 1 or np.ndim(values) != 1:
         return run, ""
-    wavelength = numbers(values, "wavelength")
-    filled = np.isfinite(wavelength) & (wavelength > 0)
+    filled = filled_pixels(numbers(values, "wavelength"))
     if filled.all() or filled.sum() < 2:
         return run, ""
     return {name: _at(column, filled) for name, column in run.items()}, UNFILLED
@@ -314,7 +313,7 @@ def spectrum_of_arrays(
         If the wavelengths make no sense, or a shape does not match.
     """
     values = numbers(wavelength, "wavelength")
-    filled = np.isfinite(values) & (values > 0)
+    filled = filled_pixels(values)
     if not filled.all():
         yield from noted(source, UNFILLED, 1)
         kept = {name: getattr(arrays, name) for name in ("flux", "error", "mask")}

@@ -151,7 +151,21 @@ def open_csv(source: Source, names: list[str] | None = None) -> Csv:
         names, lines = above, _then(line, lines)
     rows = _rows(_cells(lines, delimiter), len(names))
     names, units = _apart(names)
+    if not n_numbers:
+        below, rows = _units_below(names, rows)
+        units = {**below, **units}
     return Csv(names, _remarks(remarks), rows, n_numbers, units)
+
+
+def _units_below(names: list[str], rows: Iterator[list[str]]) -> tuple[dict[str, str], Iterator[list[str]]]:
+    """Units of the columns of a spectrum, if the row below their names holds no number; and the other rows."""
+    first = next(rows, None)
+    if first is None or not find(names, FLUX) or any(all_numbers([cell]) for cell in first):
+        return {}, iter(()) if first is None else _then(first, rows)
+    told = {name: cell.strip("()[] ") for name, cell in zip(names, first, strict=True) if name.lower() in ON_PIXELS}
+    if not any(is_unit(unit) for name, unit in told.items() if name.lower() in ANY_WAVELENGTH):
+        return {}, _then(first, rows)
+    return told, rows
 
 
 def _names_above(remarks: list[str], delimiter: str | None, n: int) -> list[str]:
