@@ -48,6 +48,7 @@ def read(path: Path) -> tuple[Spectra, str]:
     [
         ("snr", FLUX / ERROR, "errors computed as flux / snr"),
         ("relative_error", ERROR / FLUX, "errors computed as flux * relative_error"),
+        ("error_percent", 100 * ERROR / FLUX, "errors computed as flux * error_percent / 100"),
     ],
 )
 def test_errors_relative_to_the_flux(name: str, values: Any, note: str, ending: str, tmp_path: Path) -> None:
@@ -55,6 +56,42 @@ def test_errors_relative_to_the_flux(name: str, values: Any, note: str, ending: 
     stack, notes = read(path)
     assert stack.ivar is not None and np.allclose(stack.ivar[0], ERROR**-2)
     assert notes == note
+
+
+@pytest.mark.parametrize("unit", ["%", "percent"])
+@pytest.mark.parametrize("ending", ["fits", "csv", "ecsv"])
+def test_errors_whose_unit_is_percent(unit: str, ending: str, tmp_path: Path) -> None:
+    """They were read as errors in the unit of the flux."""
+    path = tmp_path / f"a.{ending}"
+    columns = {"wavelength": WAVELENGTH, "flux": FLUX, "error": 100 * ERROR / FLUX}
+    if ending == "csv":
+        rows = "\n".join(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))
+        path.write_text(f"wavelength (A),flux,error ({unit})\n{rows}\n")
+    elif ending == "fits":
+        units = {"wavelength": "Angstrom", "error": unit}
+        made = [fits.Column(name, "D", units.get(name), array=values) for name, values in columns.items()]
+        fits.BinTableHDU.from_columns(made).writeto(path)
+    else:
+        table = Table(columns)
+        table["error"].unit = "%"
+        table.write(path)
+    stack, notes = read(path)
+    assert stack.ivar is not None and np.allclose(stack.ivar[0], ERROR**-2)
+    assert notes == "errors computed as flux * error / 100"
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("name", ["dq", "flag", "QUALITY"])
+def test_flags_that_mark_few_pixels_are_a_mask(name: str, ending: str, tmp_path: Path) -> None:
+    flags = np.zeros(N, np.int32)
+    flags[7] = 8
+    columns = {"wavelength": WAVELENGTH, "flux": FLUX, name: flags}
+    stack, notes = read(write(tmp_path / f"a.{ending}", columns))
+    assert np.flatnonzero(stack.bad[0]).tolist() == [7]
+    assert notes == f"{name} read as a mask: what is not 0 is a bad pixel"
+    stack, notes = read(write(tmp_path / f"b.{ending}", {**columns, name: flags + 1}))
+    assert not stack.bad.any()
+    assert notes == f"columns not used: {name}, which flags most pixels, or is no flag"
 
 
 def test_errors_where_the_flux_is_negative_or_the_ratio_nothing(tmp_path: Path) -> None:

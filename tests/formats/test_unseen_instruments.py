@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -238,8 +240,8 @@ def test_a_unit_in_the_place_of_the_type_of_an_axis(kind: str, factor: float, tm
 def test_logarithms_that_no_card_calls_so(tmp_path: Path) -> None:
     """They were read as 3.6 micron."""
     header = fits.Header({"CRVAL1": 3.6, "CDELT1": 1e-4, "CRPIX1": 1.0, "CTYPE1": "LINEAR"})
-    fits.PrimaryHDU(FLUX, header).writeto(tmp_path / "a.fits")
-    assert np.allclose(only_spectrum(tmp_path / "a.fits").wavelength, 10 ** (3.6 + 1e-4 * np.arange(N)))
+    fits.PrimaryHDU(np.tile(FLUX, 10), header).writeto(tmp_path / "a.fits")
+    assert np.allclose(only_spectrum(tmp_path / "a.fits").wavelength, 10 ** (3.6 + 1e-4 * np.arange(10 * N)))
     assert "log10 of Angstrom" in notes(tmp_path / "a.fits")
     (stack,) = (
         item
@@ -273,3 +275,147 @@ def test_images_that_may_be_errors_are_counted(tmp_path: Path) -> None:
     fits.HDUList([fits.PrimaryHDU(), *images]).writeto(tmp_path / "a.fits")
     assert np.allclose(only_spectrum(tmp_path / "a.fits").flux[0], FLUX)
     assert "2 other images of the same shape left out" in notes(tmp_path / "a.fits")
+
+
+# ---- Units and logarithms that are named in their own way.
+
+
+@pytest.mark.parametrize(
+    ("unit", "factor"), [("ang.", 1), ("Angstroem", 1), ("mum", 1e4), ("mu m", 1e4), ("NANOMETERS", 10), ("pm", 0.01)]
+)
+def test_other_words_for_units(unit: str, factor: float, tmp_path: Path) -> None:
+    columns = [
+        fits.Column("WAVE", "D", unit, array=WAVELENGTH / factor),
+        fits.Column("FLUX", "D", array=FLUX),
+    ]
+    fits.BinTableHDU.from_columns(columns).writeto(tmp_path / "a.fits")
+    assert np.allclose(only_spectrum(tmp_path / "a.fits").wavelength, WAVELENGTH)
+
+
+def test_a_unit_that_nobody_knows_can_be_told(tmp_path: Path) -> None:
+    columns = [fits.Column("WAVE", "D", "furlong", array=WAVELENGTH / 10), fits.Column("FLUX", "D", array=FLUX)]
+    fits.BinTableHDU.from_columns(columns).writeto(tmp_path / "a.fits")
+    assert "'furlong', which is no known unit; give it with --wavelength-unit" in only_defect(tmp_path / "a.fits")
+    note, stack = read_here(tmp_path / "a.fits", options=ReadOptions(wavelength_unit="nm"))
+    assert isinstance(note, Noted) and "'furlong', which is no known unit, read as nm" in note.note
+    assert isinstance(stack, Spectra) and np.allclose(stack.wavelength, WAVELENGTH)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "values"),
+    [
+        ("WAVE", "log10(nm)", np.log10(WAVELENGTH / 10)),
+        ("LOGLAM", "log10(nm)", np.log10(WAVELENGTH / 10)),
+        ("WAVE", "dex(Angstrom)", np.log10(WAVELENGTH)),
+        ("WAVE", "[log um]", np.log10(WAVELENGTH / 1e4)),
+        ("WAVE", "ln(Angstrom)", np.log(WAVELENGTH)),
+        ("LNWAVE", "ln(Angstrom)", np.log(WAVELENGTH)),
+    ],
+)
+def test_units_of_logarithms(name: str, unit: str, values: Any, tmp_path: Path) -> None:
+    """In a column called WAVE, log10(nm) was read as nm."""
+    columns = [fits.Column(name, "D", unit, array=values), fits.Column("FLUX", "D", array=FLUX)]
+    fits.BinTableHDU.from_columns(columns).writeto(tmp_path / "a.fits")
+    assert np.allclose(only_spectrum(tmp_path / "a.fits").wavelength, WAVELENGTH)
+
+
+@pytest.mark.parametrize(("log", "start", "step"), [("log10", 3.6, 1e-4), ("ln", 8.3, 2e-4)])
+@pytest.mark.parametrize("unit", ["", "Angstrom"])
+def test_a_logarithmic_axis_with_the_unit_of_the_wavelength(
+    log: str, start: float, step: float, unit: str, tmp_path: Path
+) -> None:
+    """By the letter of the standard these are X-rays of 3.6 and 8.3 Angstrom, and so they were read."""
+    header = fits.Header({"CRVAL1": start, "CDELT1": step, "CRPIX1": 1.0, "CTYPE1": "WAVE-LOG", "CUNIT1": unit})
+    fits.PrimaryHDU(np.tile(FLUX, 10), header).writeto(tmp_path / "a.fits")
+    values = start + step * np.arange(10 * N)
+    expected = 10**values if log == "log10" else np.exp(values)
+    assert np.allclose(only_spectrum(tmp_path / "a.fits").wavelength, expected)
+
+
+# ---- Flags, gaps and packers.
+
+
+def test_an_image_of_flags_is_a_mask_unless_it_flags_most_pixels(tmp_path: Path) -> None:
+    header = fits.Header({"CRVAL1": 4000.0, "CDELT1": 2.0, "CRPIX1": 1.0, "CTYPE1": "WAVE", "CUNIT1": "Angstrom"})
+    flags = np.zeros(N, "i2")
+    flags[7] = 16
+    for name, image in (("few", flags), ("most", flags + 1)):
+        hdus = [fits.PrimaryHDU(FLUX, header), fits.ImageHDU(image, header, name="DQ")]
+        fits.HDUList(hdus).writeto(tmp_path / f"{name}.fits")
+    assert np.flatnonzero(only_spectrum(tmp_path / "few.fits").bad[0]).tolist() == [7]
+    assert notes(tmp_path / "few.fits") == "DQ read as a mask: what is not 0 is a bad pixel"
+    assert not only_spectrum(tmp_path / "most.fits").bad.any()
+    assert "not used: DQ, which flags most pixels" in notes(tmp_path / "most.fits")
+
+
+def test_images_left_out_are_named(tmp_path: Path) -> None:
+    header = fits.Header({"CRVAL1": 4000.0, "CDELT1": 2.0, "CRPIX1": 1.0, "CTYPE1": "WAVE", "CUNIT1": "Angstrom"})
+    hdus = [fits.PrimaryHDU(FLUX, header), *(fits.ImageHDU(FLUX, header, name=name) for name in ("SKY", "MODEL"))]
+    fits.HDUList(hdus).writeto(tmp_path / "a.fits")
+    assert "2 other images of the same shape left out (SKY, MODEL)" in notes(tmp_path / "a.fits")
+
+
+@pytest.mark.parametrize("filling", [0.0, np.nan, -1.0])
+def test_vectors_whose_ends_were_never_filled(filling: float, tmp_path: Path) -> None:
+    wavelength = np.tile(WAVELENGTH, (2, 1))
+    wavelength[:, -8:] = filling
+    flux = np.tile(FLUX, (2, 1))
+    flux[:, -8:] = filling
+    columns = [fits.Column(name, f"{N}D", array=rows) for name, rows in (("WAVE", wavelength), ("FLUX", flux))]
+    fits.BinTableHDU.from_columns(columns).writeto(tmp_path / "a.fits")
+    stacks = [item for item in read_here(tmp_path / "a.fits") if isinstance(item, Spectra)]
+    assert sum(map(len, stacks)) == 2
+    assert all(np.allclose(stack.wavelength, WAVELENGTH[:-8]) for stack in stacks)
+    assert "pixels without a wavelength left out" in notes(tmp_path / "a.fits")
+
+
+@pytest.mark.parametrize(("packer", "said"), [("bz2", "packed with bzip2"), ("lzma", "packed with xz")])
+def test_other_packers_are_named(packer: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "a.fits").write_bytes(import_module(packer).compress(b"SIMPLE  = "))
+    assert only_defect(tmp_path / "a.fits") == f"{said}; unpack it first, or pack it with gzip"
+
+
+def test_archives_of_other_files_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(lines_of(WAVELENGTH, FLUX))
+    for kind in ("zip", "tar"):
+        archive = shutil.make_archive(str(tmp_path / "b"), kind, tmp_path, "a.txt")
+        assert "archive" in only_defect(Path(archive)) and "unpack it first" in only_defect(Path(archive))
+
+
+def test_a_column_of_designations_names_the_spectra(tmp_path: Path) -> None:
+    names = ["2MASS J00011217+1535355", "α Cen B"]
+    table = Table({"designation": names, "flux": np.tile(FLUX, (2, 1))}, meta={"wavelength": WAVELENGTH.tolist()})
+    table.write(tmp_path / "a.ecsv")
+    assert only_spectrum(tmp_path / "a.ecsv").ids == names
+
+
+def test_numbers_below_and_above_zero_are_no_wavelengths(tmp_path: Path) -> None:
+    """Only one number, such as -1, stands for pixels that were never filled."""
+    (tmp_path / "a.txt").write_text(lines_of(WAVELENGTH - 5000, FLUX))
+    *_, defect = read_here(tmp_path / "a.txt")
+    assert isinstance(defect, Defect) and "not finite and positive" in defect.detail
+
+
+def test_further_tables_with_flux_are_counted(tmp_path: Path) -> None:
+    """Of three spectra two were left out without a word."""
+    columns = [fits.Column("WAVE", "D", array=WAVELENGTH), fits.Column("FLUX", "D", array=FLUX)]
+    tables = [fits.BinTableHDU.from_columns(columns, name=name) for name in ("NIGHT1", "NIGHT2", "NIGHT3")]
+    fits.HDUList([fits.PrimaryHDU(), *tables]).writeto(tmp_path / "a.fits")
+    assert len(only_spectrum(tmp_path / "a.fits")) == 1
+    assert notes(tmp_path / "a.fits").startswith("2 other tables with flux left out (NIGHT2, NIGHT3)")
+
+
+@pytest.mark.parametrize(("mark", "unit", "factor"), [(",", "nm", 10), (" ", "(um)", 1e4), ("\t", "Angstrom", 1)])
+def test_a_row_of_units_below_the_names(mark: str, unit: str, factor: float, tmp_path: Path) -> None:
+    rows = "\n".join(f"{w / factor:.8f}{mark}{f:.4f}" for w, f in zip(WAVELENGTH, FLUX, strict=True))
+    (tmp_path / "a.txt").write_text(f"wavelength{mark}flux\n{unit}{mark}counts\n{rows}\n")
+    assert np.allclose(only_spectrum(tmp_path / "a.txt").wavelength, WAVELENGTH, rtol=1e-6)
+
+
+def test_a_column_without_a_name_is_told(tmp_path: Path) -> None:
+    """As pandas writes its index."""
+    rows = "\n".join(f"{i},{w:.3f},{f:.4f}" for i, (w, f) in enumerate(zip(WAVELENGTH, FLUX, strict=True)))
+    (tmp_path / "a.csv").write_text(f",wavelength,flux\n{rows}\n")
+    assert notes(tmp_path / "a.csv") == "columns not used: one without a name"
+    (tmp_path / "b.csv").write_text(f"n,energy,flux\n{rows}\n")
+    assert only_defect(tmp_path / "b.csv").endswith("found energy, flux, n")

@@ -72,6 +72,20 @@ def test_what_goes_out_comes_back_the_same(survey: Survey, tmp_path: Path, forma
         assert after.catalogue["file_sigma"] == 0.25 and after.catalogue["file_flux"] == "not a spectrum"
 
 
+@pytest.mark.parametrize("format", WRITERS)
+def test_errors_of_masked_pixels_come_back(tmp_path: Path, format: str) -> None:
+    """Of files for specutils they were lost."""
+    survey = Survey.create(tmp_path / "s.survey", SMALL_GRID)
+    made = make_spectra(3, SMALL_GRID)
+    bad = made.bad | (np.arange(made.flux.shape[1]) % 7 == 0)
+    assert made.ivar is not None and made.ivar[bad].any()
+    survey.append(Spectra(made.wavelength, made.flux, made.ivar, bad, made.catalogue))
+    written = survey.export(survey.ids, tmp_path / f"out{WRITERS[format].suffix}", format)
+    again = back(written.paths, tmp_path, SMALL_GRID)
+    for one in survey:
+        assert np.array_equal(one.ivar, again[one.id].ivar) and np.array_equal(one.bad, again[one.id].bad)
+
+
 @pytest.mark.parametrize("format", [name for name in WRITERS if not WRITERS[name].needs_errors])
 def test_spectra_without_errors_stay_without(tmp_path: Path, format: str) -> None:
     survey = Survey.create(tmp_path / "s.survey", SMALL_GRID)

@@ -213,6 +213,10 @@ class Roles:
     snr: str | None = None
     """Of each pixel."""
     relative_error: str | None = None
+    percent_error: str | None = None
+    """Relative, in percent."""
+    flag: str | None = None
+    """Not 0 where something is wrong with a pixel, or only noteworthy."""
     natural: bool = False
     """Logarithms of wavelengths are natural ones."""
     air: bool = False
@@ -260,13 +264,15 @@ class Roles:
             "good": self.good,
             "snr": self.snr,
             "relative_error": self.relative_error,
+            "percent_error": self.percent_error,
+            "flag": self.flag,
         }
         return {role: name for role, name in names.items() if name}
 
     @property
     def has_error(self) -> bool:
         """Whether the file tells how good its flux is."""
-        return any((self.ivar, self.error, self.variance, self.relative_error, self.snr))
+        return any((self.ivar, self.error, self.variance, self.relative_error, self.percent_error, self.snr))
 
     @property
     def usual_unit(self) -> str:
@@ -291,7 +297,10 @@ class Roles:
 
 
 # What belongs to the fibre comes before what a crossmatch may have added: the spectrum is of the fibre's target.
-IDS = ("id", "object_id", "targetid", "specobjid", "spec_id", "obsid", "objectid", "objid", "source_id", "name")
+IDS = (
+    *("id", "object_id", "targetid", "specobjid", "spec_id", "obsid", "objectid", "objid", "source_id", "name"),
+    *("spectrum_id", "specid", "designation"),
+)
 NUMBERS = {
     "ra": ("target_ra", "plug_ra", "ra", "ra_deg", "raj2000", "ra_icrs", "ra_j2000", "targ_ra", "ra_targ"),
     "dec": (

@@ -1,4 +1,4 @@
-"""Columns on pixels that need more than a look at their name: good pixels, signal to noise, wavelengths in air or ln.
+"""Columns on pixels that need more than a look at their name: flags, signal to noise, wavelengths in air or ln.
 
 `further_roles` finds them among the columns of a table of one spectrum, `usual_arrays` turns them into errors and
 masks, `columns_not_used` says what is left.
@@ -21,6 +21,15 @@ from rarespec.spectrum import DefectError, Reason
 GOOD = ("good", "goodpix", "good_pixel", "good_pixels")
 SNR = ("snr", "sn", "s_n", "s/n", "signal_to_noise")
 RELATIVE_ERROR = ("relative_error", "rel_error", "relative_err", "rel_err", "fractional_error")
+PERCENT_ERROR = (
+    *("error_percent", "percent_error", "err_percent", "error_pct", "err_pct", "relative_error_percent"),
+    *("flux_error_percent",),
+)
+PERCENT = ("%", "percent", "pct", "per cent")
+"""Units of an error that is relative."""
+FLAGS = ("flag", "flags", "dq", "qual", "quality", "quality_flag", "data_quality", "pixmask", "pixel_mask")
+MOST_FLAGGED = 0.5
+"""Share of the pixels. Flags that mark more say something else than that a pixel is bad."""
 TELLING_WAVELENGTH = re.compile(
     r"(?P<log>ln_?|log10_?|log_?)?(wavelength|lambda|wave|lam|wl)(_?(?P<medium>air|vacuum|vac))?"
     r"(_(?P<unit>nm|um|micron|aa|ang|angstrom))?"
@@ -51,6 +60,10 @@ def further_roles(roles: Roles, names: Iterable[str]) -> Roles:
         roles = _with_telling_wavelength(roles, names)
     if roles.mask is None:
         roles = replace(roles, good=find(names, GOOD))
+    if roles.mask is None and roles.good is None:
+        roles = replace(roles, flag=find(names, FLAGS))
+    if not roles.has_error:
+        roles = replace(roles, percent_error=find(names, PERCENT_ERROR))
     if not roles.has_error:
         roles = replace(roles, relative_error=find(names, RELATIVE_ERROR))
     if not roles.has_error:
@@ -74,6 +87,26 @@ def _with_telling_wavelength(roles: Roles, names: list[str]) -> Roles:
     )
 
 
+def told_by_units(roles: Roles, units: Mapping[str, str]) -> Roles:
+    """Turn an error whose unit is percent into a relative one.
+
+    Parameters
+    ----------
+    roles : Roles
+        What the names of columns give.
+    units : mapping of str to str
+        Column -> its unit, where the file names one.
+
+    Returns
+    -------
+    Roles
+        The same, or with `percent_error` instead of `error`.
+    """
+    if roles.error and units.get(roles.error, "").strip().lower() in PERCENT:
+        return replace(roles, error=None, percent_error=roles.error)
+    return roles
+
+
 def is_telling(name: str) -> bool:
     """Say whether the name is one of wavelengths that says more."""
     return TELLING_WAVELENGTH.fullmatch(name.lower()) is not None
@@ -84,6 +117,10 @@ def further_notes(roles: Roles) -> list[str]:
     notes = [f"column {roles.wavelength} read as {_wavelengths(roles)}"] if _wavelengths(roles) else []
     if roles.good:
         notes.append(f"column {roles.good} read as a mask: 1 is a good pixel")
+    if roles.flag:
+        notes.append(f"{roles.flag.strip('<>')} read as a mask: what is not 0 is a bad pixel")
+    if roles.percent_error:
+        notes.append(f"errors computed as flux * {roles.percent_error} / 100")
     if roles.snr:
         notes.append(f"errors computed as flux / {roles.snr}")
     if roles.relative_error:
@@ -104,8 +141,18 @@ def marks_good(values: Any) -> bool:
     return array.dtype.kind == "b" or bool((~np.isfinite(array) | (array == 0) | (array == 1)).all())
 
 
+def marks_bad(values: Any) -> bool:
+    """Say whether flags are whole numbers that leave at least half of the pixels at 0, so that they mark bad ones."""
+    array = np.asarray(np.ma.getdata(values))
+    if array.dtype.kind == "f":
+        array = np.where(np.isfinite(array), array, 1)
+        if (array != np.round(array)).any():
+            return False
+    return array.dtype.kind in "biuf" and array.size > 0 and bool(np.mean(array != 0) <= MOST_FLAGGED)
+
+
 def usual_arrays(arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn good pixels into a mask, and relative errors or signal to noise into errors.
+    """Turn good pixels or flags into a mask, and relative errors or signal to noise into errors.
 
     Parameters
     ----------
@@ -117,17 +164,22 @@ def usual_arrays(arrays: Mapping[str, Any]) -> dict[str, Any]:
     dict
         By the roles that `stack_of` knows.
     """
-    usual = {role: values for role, values in arrays.items() if role not in ("good", "snr", "relative_error")}
+    further = ("good", "flag", "snr", "relative_error", "percent_error")
+    usual = {role: values for role, values in arrays.items() if role not in further}
     for role in arrays.keys() - usual.keys():
         if np.shape(arrays[role]) != np.shape(arrays["flux"]):
             detail = f"{role} has shape {np.shape(arrays[role])}, flux {np.shape(arrays['flux'])}"
             raise DefectError(Reason.LAYOUT, detail)
     if "good" in arrays:
         usual["mask"] = (np.ma.getdata(arrays["good"]) != 1) | np.ma.getmaskarray(arrays["good"])
+    if "flag" in arrays:
+        usual["mask"] = arrays["flag"]
     if "snr" in arrays:
         usual["error"] = _error(arrays["flux"], 1 / _positive(arrays["snr"], "snr"))
     if "relative_error" in arrays:
         usual["error"] = _error(arrays["flux"], _positive(arrays["relative_error"], "relative_error"))
+    if "percent_error" in arrays:
+        usual["error"] = _error(arrays["flux"], _positive(arrays["percent_error"], "percent_error") / 100)
     return usual
 
 
@@ -161,10 +213,10 @@ def columns_not_used(roles: Roles, names: Collection[str], what: str = "columns"
     """
     kinds = [WAVELENGTH, LOG_WAVELENGTH] if roles.wavelength else []
     if roles.has_error:
-        kinds += [IVAR, ERROR, VARIANCE, SNR, RELATIVE_ERROR]
+        kinds += [IVAR, ERROR, VARIANCE, SNR, RELATIVE_ERROR, PERCENT_ERROR]
     quiet = {*roles.used, *(find(names, kind) for kind in kinds)}
     left = [name for name in names if name not in quiet]
     if not left:
         return ""
     more = f" and {len(left) - MOST_NAMES} more" if len(left) > MOST_NAMES else ""
-    return f"{what} not used: {', '.join(name[:40] for name in left[:MOST_NAMES])}{more}"
+    return f"{what} not used: {', '.join(name[:40] or 'one without a name' for name in left[:MOST_NAMES])}{more}"

@@ -78,6 +78,24 @@ def numbers(values: Any, name: str) -> NDArray[np.floating]:
     return np.ascontiguousarray(array, dtype=dtype)
 
 
+def filled_pixels(wavelength: NDArray[np.floating]) -> NDArray[np.bool_]:
+    """Find the pixels that have a wavelength; those that were never filled have none, or one number that is none.
+
+    Parameters
+    ----------
+    wavelength : (p,) array
+        As the file has them.
+
+    Returns
+    -------
+    (p,) bool array
+        All of them if numbers of several kinds are 0 or negative: then these are no wavelengths.
+    """
+    filled = np.isfinite(wavelength) & (wavelength > 0)
+    others = wavelength[np.isfinite(wavelength) & ~filled]
+    return filled if len(np.unique(others)) < 2 else np.ones(len(wavelength), bool)
+
+
 def flags(values: Any) -> NDArray[np.bool_]:
     """Find where the mask is set, not finite, or itself masked."""
     array = np.asarray(np.ma.getdata(values))

@@ -204,6 +204,17 @@ _MAGIC = (
 )
 
 
+PACKED = (
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\0", "xz"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"\x1f\x9d", "compress"),
+    (b"7z\xbc\xaf\x27\x1c", "7-Zip"),
+)
+"""How compressed files begin that are not read, and what packed them."""
+TAR = (257, b"ustar")
+"""Where a tar archive says what it is."""
+
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 """Bytes that no text has."""
 
@@ -212,6 +223,10 @@ def _container_of(head: bytes) -> Container:
     for magic, container in _MAGIC:
         if head.startswith(magic):
             return container
+    if packer := next((name for magic, name in PACKED if head.startswith(magic)), None):
+        raise DefectError(Reason.UNRECOGNISED, f"packed with {packer}; unpack it first, or pack it with gzip")
+    if head[TAR[0] :].startswith(TAR[1]):
+        raise DefectError(Reason.UNRECOGNISED, "a tar archive; unpack it first")
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:64].lower()
     if start.startswith((b"<!doctype html", b"<html")):
         raise DefectError(Reason.HTML_PAGE, "an archive's error page saved under a data file's name; fetch it again")

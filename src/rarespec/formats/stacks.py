@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from rarespec.formats.columns import Column, Roles, generic_catalogue, number_ids, stem_of
 from rarespec.formats.flux_units import NOTE as PER_FREQUENCY
 from rarespec.formats.flux_units import janskys_per, per_wavelength
-from rarespec.formats.further_columns import further_notes, marks_good, usual_arrays
-from rarespec.formats.pixels import bad_pixels, flags, ivar_of_error, ivar_of_variance, numbers
+from rarespec.formats.further_columns import further_notes, marks_bad, marks_good, told_by_units, usual_arrays
+from rarespec.formats.pixels import bad_pixels, filled_pixels, flags, ivar_of_error, ivar_of_variance, numbers
 from rarespec.formats.reader import MAX_ROWS, Found, ReadOptions, noted
 from rarespec.formats.source import Source
 from rarespec.formats.wavelength import Axis
@@ -80,9 +80,14 @@ def stacks_of_rows(
         In the order of the file; what was decided about the wavelengths of a stack comes before it.
     """
     own = {name: column for name, column in block.items() if name not in roles.used}
+    roles = told_by_units(roles, origin.units)
     if roles.good and not all(marks_good(row) for row in block[roles.good]):
         yield from noted(origin.source, f"columns not used: {roles.good}, which holds more than 0 and 1")
         roles = replace(roles, good=None)
+    if roles.flag and not all(marks_bad(row) for row in block[roles.flag] if row is not None):
+        why = "which flags most pixels, or is no flag"
+        yield from noted(origin.source, f"columns not used: {roles.flag.strip('<>')}, {why}")
+        roles = replace(roles, flag=None)
     n = len(block[roles.flux])
     catalogue = generic_catalogue(own, origin.source.name, origin.spare_ids(first, n), origin.units)
     names = roles.on_pixels if axis else roles.used
@@ -90,6 +95,7 @@ def stacks_of_rows(
         part = {name: values[start:stop] for name, values in catalogue.items()}
         try:
             run = {name: block[name][start:stop] for name in names}
+            run, unfilled = (run, "") if axis else _filled_pixels(run, roles)
             own_axis = axis or _axis_of_run(run, roles, origin.options, unit)
             janskys = janskys_per(origin.units.get(roles.flux, ""))
             stack = _stack_of_run(run, roles, part, own_axis, janskys)
@@ -97,10 +103,29 @@ def stacks_of_rows(
             for id in part["id"]:
                 yield Defect(origin.source.name, error.reason, error.detail, id)
             continue
-        for note in (own_axis.note, *further_notes(roles), origin.not_used):
+        for note in (unfilled, own_axis.note, *further_notes(roles), origin.not_used):
             yield from noted(origin.source, note, len(stack))
         yield from noted(origin.source, "" if janskys is None else PER_FREQUENCY, len(stack))
         yield stack
+
+
+UNFILLED = "pixels without a wavelength left out"
+
+
+def _filled_pixels(run: dict[str, Column], roles: Roles) -> tuple[dict[str, Column], str]:
+    """Leave out pixels that were never filled: their wavelengths are 0, negative or not finite. Say so."""
+    assert roles.wavelength
+    values = run[roles.wavelength][0]
+    if values is None or roles.log or len({np.shape(run[name][0]) for name in run}) > 1 or np.ndim(values) != 1:
+        return run, ""
+    filled = filled_pixels(numbers(values, "wavelength"))
+    if filled.all() or filled.sum() < 2:
+        return run, ""
+    return {name: _at(column, filled) for name, column in run.items()}, UNFILLED
+
+
+def _at(rows: Column, pixels: NDArray[np.bool_]) -> Column:
+    return rows[:, pixels] if isinstance(rows, np.ndarray) else [None if row is None else row[pixels] for row in rows]
 
 
 def _axis_of_run(run: dict[str, Column], roles: Roles, options: ReadOptions, unit: str | None) -> Axis:
@@ -130,7 +155,7 @@ def axis_of(values: Any, roles: Roles, options: ReadOptions, unit: str | None) -
         In vacuum Angstrom.
     """
     if roles.natural:
-        values = numbers(values, "wavelength") / np.log(10)
+        values, unit = numbers(values, "wavelength") / np.log(10), (unit or "").replace("ln", "log10")
     air = options.air or roles.air
     return Axis.of(values, roles.log, unit or roles.usual_unit, air, options.wavelength_unit)
 
@@ -288,9 +313,9 @@ def spectrum_of_arrays(
         If the wavelengths make no sense, or a shape does not match.
     """
     values = numbers(wavelength, "wavelength")
-    filled = np.isfinite(values) & (values > 0)
+    filled = filled_pixels(values)
     if not filled.all():
-        yield from noted(source, "pixels without a wavelength left out", 1)
+        yield from noted(source, UNFILLED, 1)
         kept = {name: getattr(arrays, name) for name in ("flux", "error", "mask")}
         kept = {name: None if array is None else array[filled] for name, array in kept.items()}
         arrays = replace(arrays, **kept)

@@ -22,9 +22,9 @@ from rarespec.spectrum.grid import air_to_vacuum
 
 
 ANGSTROMS = {
-    "a": 1.0, "å": 1.0, "aa": 1.0, "ang": 1.0, "angs": 1.0, "angstrom": 1.0, "0.1nm": 1.0,
+    "a": 1.0, "å": 1.0, "aa": 1.0, "ang": 1.0, "angs": 1.0, "angstrom": 1.0, "angstroem": 1.0, "0.1nm": 1.0,
     "nm": 10.0, "nanometer": 10.0, "nanometre": 10.0,
-    "um": 1e4, "µm": 1e4, "μm": 1e4, "mu": 1e4, "micron": 1e4, "micrometer": 1e4, "micrometre": 1e4,
+    "um": 1e4, "µm": 1e4, "μm": 1e4, "mu": 1e4, "mum": 1e4, "micron": 1e4, "micrometer": 1e4, "micrometre": 1e4,
     "mm": 1e7, "cm": 1e8, "m": 1e10, "meter": 1e10, "metre": 1e10,
 }  # fmt: skip
 """Angstrom per unit, by the unit's name in lower case without spaces and without the s of a plural."""
@@ -54,16 +54,24 @@ LONGEST = 1e10
 
 IN_WORDS = {"m": "metres", "um": "micron", "nm": "nm"}
 
+LOGARITHMS = ((3.3, 4.3, 2e-5, 5e-4, "log10"), (8.0, 10.0, 5e-5, 6e-4, "ln"))
+"""Smallest and largest number, smallest and largest step of logarithms of Angstrom. In micron such numbers are rare."""
+SHORTEST_LOGARITHMS = 0.04
+"""Less than this, a tenth of the wavelength, may be an order of an infrared spectrograph, in micron."""
+OF_LOGARITHMS = re.compile(r"[\[( ]*(log|dex|ln)")
+"""How a unit begins that is one of logarithms: log10(nm), dex(AA), [log nm]."""
+
 
 def angstroms_per(unit: str) -> float:
     """Convert the name of a unit to Angstrom. `log10(nm)` and `dex(nm)` count as nm."""
-    text = unit.lower().replace(" ", "").replace("ångström", "angstrom")
-    for wrapper in ("log10", "log", "dex", "(", ")", "[", "]"):
+    text = unit.lower().replace(" ", "").replace("ångström", "angstrom").rstrip(".")
+    for wrapper in ("log10", "log", "dex", "ln", "(", ")", "[", "]"):
         text = text.replace(wrapper, "")
     if text not in ANGSTROMS:
         text = text.removesuffix("s")
     if text not in ANGSTROMS:
-        raise DefectError(Reason.LAYOUT, f"wavelengths in {unit!r}; use Angstrom, nm, um or m")
+        detail = f"wavelengths in {unit[:40]!r}, which is no known unit; give it with --wavelength-unit A, nm or um"
+        raise DefectError(Reason.LAYOUT, detail)
     return ANGSTROMS[text]
 
 
@@ -106,15 +114,51 @@ def in_angstrom(
         If the unit is none of wavelength.
     """
     given = numbers(values, "wavelength").astype(np.float64)
-    with np.errstate(over="ignore"):
-        wavelength = 10.0**given if log else given
-    if (unit or "").strip():
-        assert unit
-        return _by_unit(wavelength, unit), ""
+    unit = (unit or "").strip()
+    if unit and spare_unit and not is_unit(unit):
+        told = f"wavelengths in {unit[:40]!r}, which is no known unit, read as {spare_unit} as the ingest was told"
+        return _unlogged(given, log, "") * angstroms_per(spare_unit), told
+    if unit:
+        return _by_unit(_unlogged(given, log, unit), unit), ""
     if spare_unit:
         told = f"wavelengths without a unit, read as {spare_unit} as the ingest was told"
-        return wavelength * angstroms_per(spare_unit), told
-    return _by_size(wavelength)
+        return _unlogged(given, log, spare_unit) * angstroms_per(spare_unit), told
+    if not log and (base := likely_logarithms(given)):
+        told = f"wavelengths without a unit, read as {base} of Angstrom because of their size and steps"
+        return _unlogged(given, True, f"{base}(A)"), f"{told}; if they are in micron, use --wavelength-unit um"
+    return _by_size(_unlogged(given, log, ""))
+
+
+def _unlogged(values: NDArray[np.float64], log: bool, unit: str) -> NDArray[np.float64]:
+    """Take powers of logarithms: those of 10, unless the unit says that they are natural."""
+    told = OF_LOGARITHMS.match(unit.lower())
+    with np.errstate(over="ignore"):
+        if told and told[1] == "ln":
+            return np.exp(values)
+        return 10.0**values if log or told else values
+
+
+def likely_logarithms(values: NDArray[np.float64]) -> str:
+    """Name the base of numbers that look like logarithms of Angstrom: log10, ln, or nothing.
+
+    Parameters
+    ----------
+    values : (p,) array
+        Wavelengths whose unit nobody names.
+
+    Returns
+    -------
+    str
+        "log10", "ln" or "".
+    """
+    if len(values) < 2 or not np.isfinite(values).all():
+        return ""
+    steps, first, last = np.abs(np.diff(values)), values.min(), values.max()
+    for smallest, largest, finest, coarsest, base in LOGARITHMS:
+        in_range = smallest <= first and last <= largest and last - first >= SHORTEST_LOGARITHMS
+        if in_range and finest <= np.median(steps) and steps.max() <= coarsest:
+            return base
+    return ""
 
 
 def is_unit(text: str) -> bool:

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from rarespec.formats.columns import ANY_WAVELENGTH, generic_catalogue, own_cards, stem_of
 from rarespec.formats.fits.blocks import Hdu
-from rarespec.formats.reader import Found, Reader, ReadOptions
+from rarespec.formats.reader import Found, Reader, ReadOptions, noted
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import MOST_PIXELS, Arrays, spectrum_of_arrays
+from rarespec.formats.unnamed_columns import left_out, roles_of_unnamed
 from rarespec.formats.wavelength import is_air, unit_in_header
 from rarespec.spectrum import DefectError, Reason
 
@@ -66,15 +67,17 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     shape = _shape(hdu)
     assert shape
     primary = source.hdus[0].header
-    wavelength, flux, *others = _rows(hdu, shape)
-    error, flag = (*others, None, None)[:2]
+    rows = _rows(hdu, shape)
+    roles = roles_of_unnamed([row.astype(np.float64) for row in rows])
+    yield from noted(source, left_out(roles, "row"))
+    named = dict(zip(roles, rows, strict=True))
     unit = unit_in_header(hdu.header) or unit_in_header(primary)
     air = is_air(hdu.header, options) or is_air(primary, options)
     flux_unit = hdu.header.string("YUNITS") or hdu.header.string("BUNIT")
     cards = {**own_cards(primary), **own_cards(hdu.header)}
     catalogue = generic_catalogue({key: [value] for key, value in cards.items()}, source.name, [stem_of(source.path)])
-    arrays = Arrays(flux, error, flag, flux_unit)
-    yield from spectrum_of_arrays(source, wavelength, arrays, catalogue, unit, air, options.wavelength_unit)
+    arrays = Arrays(named["flux"], named.get("error"), named.get("mask"), flux_unit)
+    yield from spectrum_of_arrays(source, named["wavelength"], arrays, catalogue, unit, air, options.wavelength_unit)
 
 
 READER = Reader("fits-rows", Container.FITS, recognises, read, "FITS image of rows: wavelength, flux, error, flag")

@@ -28,8 +28,8 @@ from rarespec.formats.columns import (
 from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.fits.header import Header
 from rarespec.formats.fits.wcs import has_wavelength_wcs, wcs_axis
-from rarespec.formats.further_columns import columns_not_used, further_roles
-from rarespec.formats.reader import Found, Reader, ReadOptions
+from rarespec.formats.further_columns import MOST_NAMES, columns_not_used, further_roles
+from rarespec.formats.reader import Found, Reader, ReadOptions, noted
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
 from rarespec.formats.wavelength import Axis, is_air
@@ -45,9 +45,22 @@ def recognises(source: Source) -> bool:
 
 def _flux_table(source: Source) -> Hdu | None:
     """The first table with flux and wavelengths, else the first with flux."""
-    tables = [hdu for hdu in source.hdus if hdu.is_table]
-    with_flux = [hdu for hdu in tables if find(hdu.columns, FLUX)]
+    with_flux = _tables_with_flux(source)
     return next((hdu for hdu in with_flux if find(hdu.columns, ANY_WAVELENGTH)), None) or next(iter(with_flux), None)
+
+
+def _tables_with_flux(source: Source) -> list[Hdu]:
+    return [hdu for hdu in source.hdus if hdu.is_table and find(hdu.columns, FLUX)]
+
+
+def _left_out(source: Source, used: Hdu) -> str:
+    """A sentence on further tables like the one that was read: orders, exposures or other objects."""
+    others = [hdu for hdu in _tables_with_flux(source) if hdu is not used and find(hdu.columns, ANY_WAVELENGTH)]
+    if not others:
+        return ""
+    named = ", ".join(hdu.name[:40] or hdu.label for hdu in others[:MOST_NAMES])
+    which = "another table" if len(others) == 1 else f"{len(others)} other tables"
+    return f"{which} with flux left out ({named}); give each spectrum a file of its own to read all"
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Found]:
@@ -57,6 +70,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
         raise missing("flux in any table", FLUX, names)
     if hdu.n_rows == 0:
         raise DefectError(Reason.EMPTY, f"{hdu.label} has no rows")
+    yield from noted(source, _left_out(source, hdu))
     roles = Roles.among(hdu.columns)
     if _is_vector(hdu.table(0, 1), roles.flux):
         yield from _one_per_row(source, hdu, roles, options)

@@ -24,10 +24,11 @@ from rarespec.formats.columns import (
 )
 from rarespec.formats.fits.blocks import Hdu
 from rarespec.formats.fits.header import Header
+from rarespec.formats.further_columns import FLAGS, MOST_NAMES, further_roles
 from rarespec.formats.reader import Found, Reader, ReadOptions, noted
 from rarespec.formats.source import Container, Source
 from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
-from rarespec.formats.wavelength import Axis, angstroms_per, is_air, unit_in_header
+from rarespec.formats.wavelength import Axis, angstroms_per, is_air, likely_logarithms, unit_in_header
 from rarespec.spectrum import DefectError, Reason
 
 # ---- Wavelengths from the keywords of a header: CRVAL1, CD1_1 or CDELT1, CRPIX1; or COEFF0 and COEFF1.
@@ -50,13 +51,6 @@ SPECTRAL_TYPES = (
 
 UNIT_AS_TYPE = ("ANGSTROM", "ANGSTROMS", "NM", "NANOMETER", "NANOMETERS", "MICRON", "MICRONS", "UM")
 """Units that stand in CTYPE1 instead, as in the spectra of HARPS."""
-
-LIKELY_LOGARITHMS = (3.3, 4.3, 5e-4)
-"""Smallest and largest number, and largest step: log10 of Angstrom, as IRAF wrote it, though no card says so."""
-AS_LOGARITHMS = (
-    "wavelengths without a unit, read as log10 of Angstrom because of their size; "
-    "if they are in micron, use --wavelength-unit um"
-)
 
 LARGEST_LOGARITHM = 10.0
 """CRVAL1 below this, with a logarithmic axis and no unit, is a log10 of Angstrom and no wavelength."""
@@ -104,13 +98,20 @@ def wcs_axis(header: Header, n_pixels: int, air: bool, spare_unit: str | None = 
     offset = np.arange(1, n_pixels + 1, dtype=np.float64) - (1.0 if reference is None else reference)
     kind = header.string("CTYPE1")
     unit = unit_in_header(header) or (kind if kind.upper() in UNIT_AS_TYPE else "")
+    values = start + step * offset
+    if _says_logarithm(header) and (base := likely_logarithms(values)):
+        # Many write a logarithm and the unit of the wavelength itself: 3.58 and Angstrom.
+        return Axis.of(values, unit=f"{base}({unit or spare_unit or 'Angstrom'})", air=air)
     if _is_log10(header, start, unit):
-        return Axis.of(start + step * offset, log=True, unit=unit, air=air, spare_unit=spare_unit)
+        return Axis.of(values, log=True, unit=unit, air=air, spare_unit=spare_unit)
     if kind.upper().endswith("-LOG"):
         return Axis.of(_logarithmic(start, step, offset), unit=unit, air=air, spare_unit=spare_unit)
-    if not unit and not spare_unit and _may_be_log10(start + step * offset, step):
-        return replace(Axis.of(start + step * offset, log=True, unit="Angstrom", air=air), note=AS_LOGARITHMS)
-    return Axis.of(start + step * offset, unit=unit, air=air, spare_unit=spare_unit)
+    return Axis.of(values, unit=unit, air=air, spare_unit=spare_unit)
+
+
+def _says_logarithm(header: Header) -> bool:
+    kind = header.string("CTYPE1").upper()
+    return header.get("DC-FLAG") == 1 or kind in ("LOGLAM", "LOG-LINEAR") or kind.endswith("-LOG")
 
 
 def _is_log10(header: Header, start: float, unit: str) -> bool:
@@ -119,11 +120,6 @@ def _is_log10(header: Header, start: float, unit: str) -> bool:
         return True
     is_length = bool(unit) and "log" not in unit.lower() and angstroms_per(unit) > 0
     return header.string("CTYPE1").upper().endswith("-LOG") and not is_length and start < LARGEST_LOGARITHM
-
-
-def _may_be_log10(values: NDArray[np.floating], step: float) -> bool:
-    smallest, largest, widest = LIKELY_LOGARITHMS
-    return bool(values.min() >= smallest and values.max() <= largest and abs(step) <= widest)
 
 
 def _logarithmic(start: float, step: float, offset: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -144,7 +140,7 @@ def recognises(source: Source) -> bool:
     return _flux_image(source) is not None
 
 
-NOT_FLUX = (*ANY_WAVELENGTH, *IVAR, *ERROR, *VARIANCE, *MASK)
+NOT_FLUX = (*ANY_WAVELENGTH, *IVAR, *ERROR, *VARIANCE, *MASK, *FLAGS)
 """Names of images, in lower case, that stand beside the flux."""
 
 
@@ -189,7 +185,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     yield from noted(source, _left_out(source, images), n)
     # Names in angle brackets, which no header has.
     log = wavelength is not None and wavelength.name.lower() in LOG_WAVELENGTH
-    names: dict[str, Any] = {role: f"<{role}>" for role in images}
+    names: dict[str, Any] = {role: f"<{image.name if role == 'flag' else role}>" for role, image in images.items()}
     roles = Roles(**names, log=log)
     table = _table_beside(source, n)
     units = {"<flux>": hdu.header.string("BUNIT"), **(_units(table) if table else {})}
@@ -197,7 +193,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Found]:
     for first, last in blocks(n, n_pixels):
         block: dict[str, Column] = _cards(source, hdu, last - first, single=n == 1)
         block |= scalar_columns(table.table(first, last)) if table else {}
-        block |= {f"<{role}>": _rows(image, first, last) for role, image in images.items() if role != "wavelength"}
+        block |= {names[role]: _rows(image, first, last) for role, image in images.items() if role != "wavelength"}
         if wavelength is not None:
             values = _rows(wavelength, first, last)
             block["<wavelength>"] = np.broadcast_to(values, (last - first, n_pixels))
@@ -213,10 +209,11 @@ def _rows(hdu: Hdu, first: int, last: int) -> NDArray[Any]:
 
 
 def _images_beside(source: Source, flux: Hdu) -> dict[str, Hdu]:
-    """ivar, error or variance, and mask, by role."""
+    """ivar, error or variance, and mask or flag, by role."""
     images = {hdu.name: hdu for hdu in source.hdus if hdu.is_image and hdu is not flux}
     images = {name: hdu for name, hdu in images.items() if _long_axes(hdu) == _long_axes(flux)}
-    roles = Roles.among(["flux", *(name for name in images if name.lower() in NOT_FLUX)])
+    beside = ["flux", *(name for name in images if name.lower() in NOT_FLUX)]
+    roles = further_roles(Roles.among(beside), beside)
     return {role: images[name] for role, name in roles.by_role.items() if role != "flux"}
 
 
@@ -224,9 +221,13 @@ def _left_out(source: Source, images: dict[str, Hdu]) -> str:
     """A sentence on images of the shape of the flux that nothing is known of: its errors may be among them."""
     shape, used = _long_axes(images["flux"]), list(images.values())
     others = [hdu for hdu in source.hdus if hdu.is_image and hdu.image_shape and not any(hdu is one for one in used)]
-    n = sum(_long_axes(hdu) == shape for hdu in others)
-    which = "another image" if n == 1 else f"{n} other images"
-    return f"{which} of the same shape left out; call them IVAR, ERROR or MASK if they are that" if n else ""
+    others = [hdu for hdu in others if _long_axes(hdu) == shape]
+    if not others:
+        return ""
+    which = "another image" if len(others) == 1 else f"{len(others)} other images"
+    named = ", ".join(hdu.name[:40] for hdu in others[:MOST_NAMES] if hdu.name)
+    named = f" ({named})" if named else ""
+    return f"{which} of the same shape left out{named}; call them IVAR, ERROR or MASK if they are that"
 
 
 def _cards(source: Source, hdu: Hdu, n: int, single: bool) -> dict[str, Column]:

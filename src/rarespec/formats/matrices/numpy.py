@@ -142,6 +142,8 @@ def _members(archive: zipfile.ZipFile) -> dict[str, Sliceable]:
         if member.filename.endswith(".npy"):
             name = member.filename.removesuffix(".npy")
             arrays[name] = StreamedArray(name, lambda m=member: _open_member(archive, m), member.file_size)  # type: ignore[misc]
+    if not arrays:
+        raise DefectError(Reason.UNRECOGNISED, "a zip archive without arrays of NumPy; unpack it first")
     return arrays
 
 

@@ -22,6 +22,7 @@ from rarespec.formats.sniffing import MARKS
 from rarespec.formats.source import Source, SourceFile
 from rarespec.formats.stacks import Origin, blocks, stacks_of_rows
 from rarespec.formats.tables.memory_table import HEADERLESS_COLUMNS, Table, Wide, spectra_of_table
+from rarespec.formats.unnamed_columns import COUNTED, LOOKED_AT, left_out, roles_of_unnamed
 from rarespec.formats.wavelength import is_unit
 from rarespec.spectrum import DefectError, Reason
 
@@ -150,7 +151,21 @@ def open_csv(source: Source, names: list[str] | None = None) -> Csv:
         names, lines = above, _then(line, lines)
     rows = _rows(_cells(lines, delimiter), len(names))
     names, units = _apart(names)
+    if not n_numbers:
+        below, rows = _units_below(names, rows)
+        units = {**below, **units}
     return Csv(names, _remarks(remarks), rows, n_numbers, units)
+
+
+def _units_below(names: list[str], rows: Iterator[list[str]]) -> tuple[dict[str, str], Iterator[list[str]]]:
+    """Units of the columns of a spectrum, if the row below their names holds no number; and the other rows."""
+    first = next(rows, None)
+    if first is None or not find(names, FLUX) or any(all_numbers([cell]) for cell in first):
+        return {}, iter(()) if first is None else _then(first, rows)
+    told = {name: cell.strip("()[] ") for name, cell in zip(names, first, strict=True) if name.lower() in ON_PIXELS}
+    if not any(is_unit(unit) for name, unit in told.items() if name.lower() in ANY_WAVELENGTH):
+        return {}, _then(first, rows)
+    return told, rows
 
 
 def _names_above(remarks: list[str], delimiter: str | None, n: int) -> list[str]:
@@ -280,37 +295,45 @@ def spectra_of_csv(source: Source, options: ReadOptions) -> Iterator[Found]:
         yield from _spectra_of_wide_csv(source, options)
 
 
-HEADERLESS = ("wavelength", "flux", "error")
-"""What the columns of a file without a header are, in their order."""
-
-
 def _spectrum_without_header(source: Source, options: ReadOptions, n_columns: int) -> Iterator[Found]:
-    """A spectrum in two or three columns of numbers; whatever stands in further columns is left out, and that told."""
+    """Read a spectrum in columns of numbers; what they are must show, and what is left out is told."""
     if n_columns < 2:
         raise DefectError(Reason.MISSING_COLUMN, "one column of numbers; a spectrum needs wavelength and flux")
-    names = [*HEADERLESS, *(f"column {i + 1}" for i in range(len(HEADERLESS), n_columns))][:n_columns]
+    numbered = [f"column {i + 1}" for i in range(n_columns)]
     with faults_of("text"):
-        table = _pixel_table(open_csv(source, names))
-    read = f"text without a header read as {', '.join(names[:3])}"
-    rest = "column 4" if n_columns == len(HEADERLESS) + 1 else f"columns 4 to {n_columns}"
-    yield from noted(source, read + (f"; {rest} left out" if n_columns > len(HEADERLESS) else ""))
-    yield from spectra_of_table(table, source, options)
+        opened = open_csv(source, numbered)
+        columns = _read_columns(opened, numbered[:LOOKED_AT], numbered[:2])
+    blank = np.full(len(columns["column 1"]), np.nan)
+    roles = roles_of_unnamed([columns.get(name, blank) for name in numbered])
+    roles = [role if name in columns else "" for name, role in zip(numbered, roles, strict=True)]
+    rest = left_out(roles, "column")
+    yield from noted(source, "; ".join(filter(None, [f"{HEADERLESS} {', '.join(filter(None, roles))}", rest])))
+    by_role = {role: columns[name] for name, role in zip(numbered, roles, strict=True) if role and role != COUNTED}
+    yield from spectra_of_table(Table(by_role, {}, opened.meta), source, options)
+
+
+HEADERLESS = "text without a header read as"
 
 
 def _pixel_table(opened: Csv) -> Table:
     usual = Roles.among(opened.names)
-    places = {name: opened.names.index(name) for name in further_roles(usual, opened.names).used}
+    names = further_roles(usual, opened.names).used
+    return Table(dict(_read_columns(opened, names, usual.used)), dict(opened.units), opened.meta)
+
+
+def _read_columns(opened: Csv, names: Sequence[str], needed: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """Read these columns as numbers. Those with words in them are left out, unless they are needed."""
+    places = {name: opened.names.index(name) for name in names}
     parts: dict[str, list[NDArray[np.float64]]] = {name: [np.empty(0)] for name in places}
     while block := list(islice(opened.rows, PIXEL_ROWS)):
         for name in list(parts):
             try:
                 parts[name].append(numbers_in([row[places[name]] for row in block], name))
             except DefectError:
-                if name in usual.used:
+                if name in needed:
                     raise
                 del parts[name]  # words, where only numbers would have been plain
-    columns: dict[str, Column] = {name: np.concatenate(arrays) for name, arrays in parts.items()}
-    return Table(columns, dict(opened.units), opened.meta)
+    return {name: np.concatenate(arrays) for name, arrays in parts.items()}
 
 
 def _spectra_of_wide_csv(source: Source, options: ReadOptions) -> Iterator[Found]:

@@ -153,9 +153,10 @@ def _one_spectrum(table: Table, source: Source, options: ReadOptions) -> Iterato
         key: [value] for key, value in table.meta.items() if isinstance(value, str | int | float)
     }
     block |= {name: table.columns[name][np.newaxis] for name in roles.used}  # type: ignore[call-overload]
-    axis = None if roles.wavelength else Axis.in_metadata(table.meta, options, table.columns)
+    names = [*table.columns, *table.not_read]
+    axis = None if roles.wavelength else Axis.in_metadata(table.meta, options, names)
     unit = table.units.get(roles.wavelength or "", table.meta.get("wavelength_unit"))
-    not_used = columns_not_used(roles, [*table.columns, *table.not_read])
+    not_used = columns_not_used(roles, names)
     origin = Origin(source, options, True, table.units, not_used)
     yield from stacks_of_rows(block, roles, origin, 0, axis, unit)
 

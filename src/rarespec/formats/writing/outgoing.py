@@ -123,9 +123,9 @@ def column_names(columns: Mapping[str, Any]) -> dict[str, str]:
 
 
 def errors_of(spectra: Spectra) -> NDArray[np.float64]:
-    """Standard deviations, (n, p); NaN where a pixel is bad or its error is not known."""
+    """Standard deviations, (n, p), also of pixels that are bad; NaN where they are not known."""
     assert spectra.ivar is not None
-    known = ~spectra.bad & (spectra.ivar > 0)
+    known = np.isfinite(spectra.ivar) & (spectra.ivar > 0)
     with np.errstate(divide="ignore"):
         return np.where(known, 1.0 / np.sqrt(np.where(known, spectra.ivar, 1.0).astype(np.float64)), np.nan)
 
