@@ -16,6 +16,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from rarespec.inspector.app import app_for
 from rarespec.inspector.gate import Secrets
+from rarespec.inspector.page_options import PageOptions
 from rarespec.inspector.server import address, listening, server_for
 from rarespec.labels import Campaign, LabelLog
 from rarespec.mock import SkyChoice, simulate_survey
@@ -78,7 +79,7 @@ def inspected(survey: Survey, folder: Path) -> Iterator[str]:
     secrets = Secrets.new()
     with listening(0) as listener, LabelLog(folder / "labels.sqlite") as log:
         port = listener.getsockname()[1]
-        app = app_for(Campaign.start(survey, known), log, "Ada", secrets, port, relearn_every=0)
+        app = app_for(Campaign.start(survey, known), log, "Ada", secrets, port, PageOptions(relearn_every=0))
         server = server_for(app)
         thread = Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -21,6 +21,7 @@ from rarespec.inspector.app import app_for
 from rarespec.inspector.entrance import Entrance
 from rarespec.inspector.gate import Secrets
 from rarespec.inspector.inspection import Inspection
+from rarespec.inspector.page_options import PageOptions
 from rarespec.inspector.server import Timely, listening, server_for
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.event import LabelEvent
@@ -175,7 +176,7 @@ def running(
     arrived: list[str] = []
     with listening(port) as listener, LabelLog(log_path) as log:
         port = listener.getsockname()[1]
-        app = app_for(campaign, log, person, secrets, port, **options)
+        app = app_for(campaign, log, person, secrets, port, PageOptions(**options))
         app.user_middleware.append(Middleware(Noting, arrived=arrived))  # the last one is the innermost
         server = server_for(app, http)
         thread = Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from astropy.samp import SAMPHubServer
 from typer.testing import CliRunner
 
 from inspector.running_inspector import campaign_of, label_of, running
@@ -32,7 +32,7 @@ def labelled(survey: Survey, tmp_path: Path) -> Iterator[Path]:
         yield server
 
 
-def test_labels_reach_a_program_from_the_page(labelled, hub: SAMPHubServer) -> None:
+def test_labels_reach_a_program_from_the_page(labelled, hub: Any) -> None:
     with program(hub, "TOPCAT") as topcat:
         answer = labelled.post("/api/send", {"only": "yes", "tag": ""})
     assert answer.json == {"n": 1, "sent": ["TOPCAT"], "problems": []}
@@ -40,7 +40,7 @@ def test_labels_reach_a_program_from_the_page(labelled, hub: SAMPHubServer) -> N
     assert table["id"].tolist() == ["s050"] and {"ra", "dec", "z", "class", "rank", "chance"} <= set(table.colnames)
 
 
-def test_labels_reach_a_program_from_the_terminal(labelled, survey: Survey, hub: SAMPHubServer) -> None:
+def test_labels_reach_a_program_from_the_terminal(labelled, survey: Survey, hub: Any) -> None:
     with program(hub, "TOPCAT") as topcat:
         words = ["labels", str(survey.path), "--log", str(labelled.log.path), "--send"]
         result = CliRunner().invoke(app, words)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,13 +17,12 @@ from urllib.request import url2pathname
 
 import numpy as np
 import pytest
-from astropy.samp import SAMPHubServer, SAMPIntegratedClient, conf
 from astropy.table import Table
 
 from rarespec.errors import UsageError
 from rarespec.searching import samp
 from rarespec.searching.export import read_provenance
-from rarespec.searching.samp import FOLDER_PREFIX, KEPT_SECONDS, LOAD_TABLE, send_table
+from rarespec.searching.samp import FOLDER_PREFIX, KEPT_SECONDS, LOAD_TABLE, samp_library, send_table
 
 Answer = dict[str, Any]
 DONE: Answer = {"samp.status": "samp.ok", "samp.result": {}}
@@ -41,13 +42,13 @@ def _only_this_computer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     monkeypatch.delenv("SAMP_HUB", raising=False)
     for home in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(home, str(tmp_path))
-    with conf.set_temp("use_internet", False):
+    with samp_library().conf.set_temp("use_internet", False):
         yield
 
 
 @pytest.fixture
-def hub() -> Iterator[SAMPHubServer]:
-    server = SAMPHubServer(web_profile=False)
+def hub() -> Iterator[Any]:
+    server = samp_library().SAMPHubServer(web_profile=False)
     server.start()
     yield server
     server.stop()
@@ -56,7 +57,7 @@ def hub() -> Iterator[SAMPHubServer]:
 class Receiver:
     """A program that loads tables: keeps what it was sent, and answers."""
 
-    def __init__(self, client: SAMPIntegratedClient, answer: Answer | None) -> None:
+    def __init__(self, client: Any, answer: Answer | None) -> None:
         self.client, self.answer = client, answer
         self.names: list[str] = []
         self.tables: list[Table] = []
@@ -72,8 +73,8 @@ class Receiver:
 
 
 @contextmanager
-def program(hub: SAMPHubServer, name: str, answer: Answer | None = DONE, loads: bool = True) -> Iterator[Receiver]:
-    client = SAMPIntegratedClient(name)
+def program(hub: Any, name: str, answer: Answer | None = DONE, loads: bool = True) -> Iterator[Receiver]:
+    client = samp_library().SAMPIntegratedClient(name)
     client.connect(hub)
     receiver = Receiver(client, answer)
     if loads:
@@ -87,7 +88,7 @@ def table() -> Table:
     return Table({"rank": [1, 2], "id": ["a", "étoile"], "ra": [10.0, np.nan], "dec": [-5.0, 5.0]})
 
 
-def test_a_program_receives_the_table_and_is_named(hub: SAMPHubServer, table: Table) -> None:
+def test_a_program_receives_the_table_and_is_named(hub: Any, table: Table) -> None:
     with program(hub, "TOPCAT") as topcat, program(hub, "a plotter", loads=False):
         assert send_table(table, "carbon étoiles", provenance={"seed": 1}) == ["TOPCAT"]
     assert topcat.names == [r"carbon \u00e9toiles"]
@@ -96,7 +97,7 @@ def test_a_program_receives_the_table_and_is_named(hub: SAMPHubServer, table: Ta
     assert read_provenance(topcat.paths[0]) == {"seed": 1}, "the file must outlive the call"
 
 
-def test_one_program_can_be_chosen_by_name(hub: SAMPHubServer, table: Table) -> None:
+def test_one_program_can_be_chosen_by_name(hub: Any, table: Table) -> None:
     with program(hub, "TOPCAT") as topcat, program(hub, "Aladin") as aladin:
         assert send_table(table, "t", to="topcat") == ["TOPCAT"]
         assert sorted(send_table(table, "t")) == ["Aladin", "TOPCAT"]
@@ -105,9 +106,7 @@ def test_one_program_can_be_chosen_by_name(hub: SAMPHubServer, table: Table) -> 
             send_table(table, "t", to="ds9")
 
 
-def test_who_does_not_load_it_is_told_in_a_warning(
-    hub: SAMPHubServer, table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_does_not_load_it_is_told_in_a_warning(hub: Any, table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(samp, "ANSWER_SECONDS", 1)
     with program(hub, "broken", FAILED), pytest.warns(UserWarning, match="broken did not load the table: out of ink"):
         assert send_table(table, "t") == []
@@ -126,7 +125,7 @@ def test_without_a_program_that_listens_the_user_is_told_what_to_start(
     assert not list(Path(tempfile.gettempdir()).iterdir())
 
 
-def test_a_hub_that_ended_without_a_word_is_no_hub(hub: SAMPHubServer, table: Table, tmp_path: Path) -> None:
+def test_a_hub_that_ended_without_a_word_is_no_hub(hub: Any, table: Table, tmp_path: Path) -> None:
     left_behind = (tmp_path / ".samp").read_bytes()
     hub.stop()
     (tmp_path / ".samp").write_bytes(left_behind)
@@ -134,7 +133,7 @@ def test_a_hub_that_ended_without_a_word_is_no_hub(hub: SAMPHubServer, table: Ta
         send_table(table, "t")
 
 
-def test_files_of_the_day_before_are_removed_and_no_others(hub: SAMPHubServer, table: Table) -> None:
+def test_files_of_the_day_before_are_removed_and_no_others(hub: Any, table: Table) -> None:
     ages: dict[str, Callable[[], float]] = {
         f"{FOLDER_PREFIX}old": lambda: time.time() - KEPT_SECONDS - 60,
         f"{FOLDER_PREFIX}new": lambda: time.time() - KEPT_SECONDS + 3600,
@@ -149,3 +148,17 @@ def test_files_of_the_day_before_are_removed_and_no_others(hub: SAMPHubServer, t
     left = {path.name for path in temporary.iterdir()}
     assert {f"{FOLDER_PREFIX}new", "someone-else"} < left and f"{FOLDER_PREFIX}old" not in left
     assert len(left) == 3
+
+
+def test_the_move_of_samp_to_pyvo_is_not_told_to_whoever_sends_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "astropy.samp", raising=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert samp_library().__name__ in ("astropy.samp", "pyvo.samp")
+
+
+def test_without_any_samp_it_says_what_to_install(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("astropy.samp", "pyvo.samp"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(UsageError, match="pip install pyvo"):
+        send_table(table, "t")

@@ -90,6 +90,7 @@ def command(
     from rarespec.inspector.entrance import find_entrance
     from rarespec.inspector.lines import own_lines
     from rarespec.inspector.page import find_places, known_before
+    from rarespec.inspector.page_options import PageOptions
     from rarespec.inspector.server import listening, serve
     from rarespec.labels.event import person_named
     from rarespec.labels.log import LabelLog
@@ -112,19 +113,8 @@ def command(
         with LabelLog(place, shared=shared) as log:  # made only now, when there is something to label
             _say_what_is_there(campaign, log, who, is_blind, before)
             pictures = Cutouts(service, folder_beside(opened.path)) if service is not None else None
-            serve(
-                campaign,
-                log,
-                who,
-                listener,
-                open_browser=not no_browser,
-                lines=own,
-                relearn_every=relearn_every,
-                say=tell,
-                blind=is_blind,
-                cutouts=pictures,
-                entrance=entrance,
-            )
+            chosen = PageOptions(own, relearn_every, is_blind, pictures, entrance)
+            serve(campaign, log, who, listener, chosen, open_browser=not no_browser, say=tell)
         say(f"stopped; all labels are saved in {place}", err=True)
 
 

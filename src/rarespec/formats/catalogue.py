@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +29,7 @@ from rarespec.formats.source import Container, Source
 from rarespec.formats.surveys.lamost_header import UNKNOWN
 from rarespec.formats.surveys.sdss import field_mjd_catalogid, plate_mjd_fiber
 from rarespec.spectrum import DefectError, Reason
+from rarespec.storage.text import as_json, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,6 +41,11 @@ Columns = dict[str, Any]
 
 BATCH_ROWS = 100_000
 """Rows turned into Arrow columns at a time, so that Python objects of a large catalogue never exist all at once."""
+
+UNITS = "units"
+"""Under which the schema of a catalogue keeps units, as JSON."""
+LONGEST_UNIT = 40
+"""Characters; what is longer is no unit, and every survey keeps it."""
 
 KEYS: tuple[tuple[tuple[str, ...], Callable[..., str]], ...] = (
     (("field", "mjd", "catalogid"), field_mjd_catalogid),
@@ -96,15 +103,30 @@ def read_catalogue(path: str | os.PathLike[str]) -> pa.Table:
     """All rows of a FITS, CSV, ECSV, VOTable or Parquet catalogue: `id`, common names, the table's own scalars.
 
     Own columns are in lower case; `ra`, `dec`, `z`, `class` and `subclass` are always there, null where unknown.
-    What cannot be read is a DefectError, and nothing else.
+    What cannot be read is a DefectError, and nothing else. `units_of` tells the units of its columns.
     """
     import pyarrow as pa
 
     with _only_defects():
-        batches = [_arrow(_with_common_names(*batch)) for batch in _batches(Path(path))]
+        batches: list[pa.Table] = []
+        units: dict[str, str] = {}
+        for own, first, units in _batches(Path(path)):
+            batches.append(_arrow(_with_common_names(own, first, units)))
         if not sum(map(len, batches)):
             raise DefectError(Reason.EMPTY, "a catalogue without rows")
-        return pa.concat_tables(batches, promote_options="permissive")
+        return _with_units(pa.concat_tables(batches, promote_options="permissive"), units)
+
+
+def _with_units(table: pa.Table, units: Mapping[str, str]) -> pa.Table:
+    """Keep the units of the table's own columns; the common ones have theirs by now, whatever the file had."""
+    own = {name: printable(units.get(name.removeprefix("file_"), ""))[:LONGEST_UNIT] for name in table.column_names}
+    kept = {name: unit for name, unit in own.items() if unit.strip() and name not in COMMON}
+    return table.replace_schema_metadata({UNITS: as_json(kept)})
+
+
+def units_of(table: pa.Table) -> dict[str, str]:
+    """Column -> unit, for those columns of a table of `read_catalogue` to which the file gives one."""
+    return dict(json.loads((table.schema.metadata or {}).get(UNITS.encode(), b"{}")))
 
 
 @contextmanager

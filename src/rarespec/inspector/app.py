@@ -19,14 +19,13 @@ from rarespec.inspector.answers import SECURITY_HEADERS, RefusedError, error_res
 from rarespec.inspector.api import Api
 from rarespec.inspector.entrance import Entrance
 from rarespec.inspector.gate import Gate, Secrets
-from rarespec.inspector.inspection import RELEARN_EVERY, Inspection
+from rarespec.inspector.inspection import Inspection
+from rarespec.inspector.page_options import USUAL, PageOptions
 from rarespec.inspector.plot_api import PlotApi
 
 if TYPE_CHECKING:
-    from rarespec.inspector.cutouts import Cutouts
     from rarespec.labels.campaign import Campaign
     from rarespec.labels.log import LabelLog
-    from rarespec.searching.explain.spectral_features import SpectralFeature
 
 
 # ---- The page, its scripts and its styles: read once, known by name, so that no request can ask for another file.
@@ -69,11 +68,7 @@ def app_for(
     person: str,
     secrets: Secrets,
     port: int,
-    lines: Sequence[SpectralFeature] = (),
-    relearn_every: int = RELEARN_EVERY,
-    blind: bool = False,
-    cutouts: Cutouts | None = None,
-    entrance: Entrance | None = None,
+    options: PageOptions = USUAL,
     more_routes: Sequence[Route] = (),
 ) -> Starlette:
     """Make the application for this port; `app.state.inspection` is what it shows, to be closed at the end.
@@ -90,16 +85,8 @@ def app_for(
         What a request must know to be answered.
     port : int
         Of this machine.
-    lines : sequence of SpectralFeature
-        The user's own, at rest.
-    relearn_every : int
-        Labels after which the page asks for the ranking to be learned again; 0 for never by itself.
-    blind : bool
-        Whether the labels of others are hidden until this person has labelled the same spectrum, and not learned from.
-    cutouts : Cutouts, optional
-        Where pictures of the sky come from; by default there are none.
-    entrance : Entrance, optional
-        Another way to the page, through a proxy.
+    options : PageOptions
+        What was chosen about the page.
     more_routes : sequence of Route
         Those that lead back to the start page, where there is one.
 
@@ -108,9 +95,9 @@ def app_for(
     Starlette
         The application.
     """
-    inspection = Inspection(campaign, log, person, lines, relearn_every, blind, cutouts)
+    inspection = Inspection(campaign, log, person, options)
     api, plot = Api(inspection, secrets, has_start_page=bool(more_routes)), PlotApi(inspection)
-    app = gated_app([*page_routes(PAGE), *_api_routes(api, plot), *more_routes], secrets, port, entrance)
+    app = gated_app([*page_routes(PAGE), *_api_routes(api, plot), *more_routes], secrets, port, options.entrance)
     app.state.inspection = inspection
     return app
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from rarespec.errors import UsageError
 from rarespec.inspector.answers import RefusedError
-from rarespec.inspector.cutouts import Cutouts
 from rarespec.inspector.known_thumbnails import known_thumbnails
 from rarespec.inspector.listing import Facts, LabelHistory, LabelsSoFar, Listing, listing_of
+from rarespec.inspector.page_options import USUAL, PageOptions
 from rarespec.inspector.same_object import SameObject
 from rarespec.inspector.spectrum_payload import Recent, SpectrumCache, spectrum_payload, thumbnails_of
 from rarespec.inspector.whereabouts import Place, Whereabouts
@@ -29,13 +29,10 @@ from rarespec.labels.log import LabelLog
 from rarespec.labels.redshifts import RedshiftLog, redshifts_beside
 from rarespec.searching.crossmatch import is_position
 from rarespec.searching.explain.portrait import TellingLines
-from rarespec.searching.explain.spectral_features import SpectralFeature
 from rarespec.spectrum import Spectrum
 
 logger = logging.getLogger("uvicorn.error")
 
-RELEARN_EVERY = 10
-"""Labels after which the page asks for the ranking to be learned again."""
 TEACHING = frozenset({Label.YES, Label.NO, Label.BAD})
 """Labels that a ranking learns from, or that change the list."""
 GROUP_WRITES = 0o020
@@ -52,16 +49,13 @@ class Inspection:
         campaign: Campaign,
         log: LabelLog,
         person: str,
-        lines: Sequence[SpectralFeature] = (),
-        relearn_every: int = RELEARN_EVERY,
-        blind: bool = False,
-        cutouts: Cutouts | None = None,
+        options: PageOptions = USUAL,
     ) -> None:
-        """`blind` : what others say is not shown before one's own label, nor learned from."""
-        self.campaign, self.person, self.lines, self.relearn_every = campaign, person, lines, relearn_every
-        self.blind, self.cutouts = blind, cutouts
+        self.campaign, self.person = campaign, person
+        self.lines, self.relearn_every = options.lines, options.relearn_every
+        self.blind, self.cutouts = options.blind, options.cutouts
         self.survey = campaign.ranking.survey
-        self.whereabouts = None if blind else Whereabouts(log.path, person)
+        self.whereabouts = None if self.blind else Whereabouts(log.path, person)
         self._log, self._so_far = log, LabelsSoFar(log)
         self.redshifts = RedshiftLog(redshifts_beside(log.path), bool(log.path.stat().st_mode & GROUP_WRITES))
         self.cache = SpectrumCache(self.survey)

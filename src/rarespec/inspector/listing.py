@@ -95,7 +95,7 @@ def table_rows(ranking: Ranking) -> dict[str, Facts]:
 def column_units(ranking: Ranking) -> dict[str, str]:
     """Name of a column -> its unit, for those whose unit is known."""
     units = {name: ranking.table[name].unit for name in ranking.table.colnames}
-    return {name: str(unit) for name, unit in units.items() if unit is not None}
+    return ranking.survey.units | {name: str(unit) for name, unit in units.items() if unit is not None}
 
 
 def _of_the_past(before: Facts | None, event: LabelEvent | None, now: Facts) -> Facts:

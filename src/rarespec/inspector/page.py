@@ -19,12 +19,11 @@ from rarespec.errors import UsageError
 from rarespec.fetching.pictures import service_named
 from rarespec.inspector.app import app_for
 from rarespec.inspector.cutouts import Cutouts, folder_beside
-from rarespec.inspector.entrance import Entrance
 from rarespec.inspector.gate import Secrets
-from rarespec.inspector.inspection import RELEARN_EVERY
 from rarespec.inspector.lines import own_lines
 from rarespec.inspector.listing import LabelHistory
 from rarespec.inspector.notebook import find_way_from_notebook, frame
+from rarespec.inspector.page_options import RELEARN_EVERY, USUAL, PageOptions
 from rarespec.inspector.server import address, listening, open_in_browser, server_for
 from rarespec.labels.campaign import Campaign
 from rarespec.labels.campaign_start import CampaignStart
@@ -39,8 +38,6 @@ from rarespec.survey import Survey
 
 if TYPE_CHECKING:
     from astropy.table import Table
-
-    from rarespec.searching.explain.spectral_features import SpectralFeature
 
 
 LABEL_COLUMNS = ("id", "label", "person", "at", "comment", "tags")
@@ -61,18 +58,10 @@ class InspectionPage:
         Who labels.
     listener : socket
         Of `listening`. The page closes it.
-    lines : sequence of SpectralFeature
-        The user's own, at rest.
-    relearn_every : int
-        Labels after which the ranking learns from them; 0 for only on request.
-    blind : bool
-        Whether other people's labels of a spectrum are hidden until this person has labelled it.
+    options : PageOptions
+        What was chosen about the page: lines, relearn_every, blind, cutouts, entrance.
     notes : sequence of str
         What the person should know before labelling.
-    cutouts : Cutouts, optional
-        Where pictures of the sky come from; by default there are none.
-    entrance : Entrance, optional
-        Another way to the page, through a proxy.
 
     Attributes
     ----------
@@ -103,19 +92,15 @@ class InspectionPage:
         log: LabelLog,
         person: str,
         listener: socket.socket,
-        lines: Sequence[SpectralFeature] = (),
-        relearn_every: int = RELEARN_EVERY,
-        blind: bool = False,
+        options: PageOptions = USUAL,
         notes: Sequence[str] = (),
-        cutouts: Cutouts | None = None,
-        entrance: Entrance | None = None,
     ) -> None:
         self.campaign, self.log, self.notes = campaign, log, list(notes)
-        self._listener, self._secrets, self._entrance = listener, Secrets.new(), entrance
+        self._listener, self._secrets, self._entrance = listener, Secrets.new(), options.entrance
         self._port = port = listener.getsockname()[1]
         self._said_at_the_end: LabelHistory | None = None
-        self.url = address(port, self._secrets.token, entrance)
-        app = app_for(campaign, log, person, self._secrets, port, lines, relearn_every, blind, cutouts, entrance)
+        self.url = address(port, self._secrets.token, options.entrance)
+        app = app_for(campaign, log, person, self._secrets, port, options)
         self._inspection, self._server = app.state.inspection, server_for(app)
         # A notebook runs an event loop in its own thread already. A daemon: a script that ends does not wait for it.
         self._thread = Thread(target=self._server.run, args=([listener],), name="inspector", daemon=True)
@@ -279,7 +264,8 @@ def inspect_ranking(
         notes = keep_start(campaign, kept, blind)
         notes += describe_labels(labels, who, blind, before, campaign.known_ids)
         pictures = Cutouts(service, folder_beside(survey.path)) if service is not None else None
-        page = InspectionPage(campaign, labels, who, listener, own, relearn_every, blind, notes, pictures, entrance)
+        options = PageOptions(own, relearn_every, blind, pictures, entrance)
+        page = InspectionPage(campaign, labels, who, listener, options, notes)
         opened.pop_all()
     if entrance is None if open_browser is None else open_browser:
         page.open_in_browser()

@@ -7,7 +7,7 @@ import errno
 import os
 import socket
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -20,15 +20,13 @@ from rarespec.errors import UsageError
 from rarespec.inspector.app import app_for
 from rarespec.inspector.entrance import Entrance
 from rarespec.inspector.gate import Secrets
-from rarespec.inspector.inspection import RELEARN_EVERY
+from rarespec.inspector.page_options import USUAL, PageOptions
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from rarespec.inspector.cutouts import Cutouts
     from rarespec.labels.campaign import Campaign
     from rarespec.labels.log import LabelLog
-    from rarespec.searching.explain.spectral_features import SpectralFeature
 
 
 # ---- Connections on which a request comes in time, and not too many of them: nobody keeps others out by being
@@ -105,13 +103,9 @@ def serve(
     log: LabelLog,
     person: str,
     listener: socket.socket,
+    options: PageOptions = USUAL,
     open_browser: bool = True,
-    lines: Sequence[SpectralFeature] | None = None,
-    relearn_every: int = RELEARN_EVERY,
     say: Callable[[str, int], None] | None = None,
-    blind: bool = False,
-    cutouts: Cutouts | None = None,
-    entrance: Entrance | None = None,
 ) -> None:
     """Serve the page until Ctrl-C; then finish what was begun and return.
 
@@ -126,25 +120,17 @@ def serve(
     listener : socket
         Of `listening`. It is taken before the search, so that a port in use is known before anybody waits for a
         ranking.
+    options : PageOptions
+        What was chosen about the page.
     open_browser : bool
         Open the page in a browser.
-    lines : sequence of SpectralFeature, optional
-        The user's own, at rest.
-    relearn_every : int
-        Labels after which the page asks for the ranking to be learned again; 0 for never by itself.
     say : callable, optional
         Called with the address of the page, which has the token in it, and with the port.
-    blind : bool
-        Whether the labels of others are hidden until this person has labelled the same spectrum, and not learned from.
-    cutouts : Cutouts, optional
-        Where pictures of the sky come from; by default there are none.
-    entrance : Entrance, optional
-        Another way to the page, through a proxy.
     """
     secrets, port = Secrets.new(), listener.getsockname()[1]
-    app = app_for(campaign, log, person, secrets, port, lines or (), relearn_every, blind, cutouts, entrance)
+    app = app_for(campaign, log, person, secrets, port, options)
     if say is not None:
-        say(address(port, secrets.token, entrance), port)
+        say(address(port, secrets.token, options.entrance), port)
     if open_browser:
         open_in_browser(port, secrets)
     try:

@@ -22,6 +22,7 @@ from rarespec.inspector.app import app_for, gated_app, page_routes
 from rarespec.inspector.chosen_campaign import Choice, ids_in, open_chosen
 from rarespec.inspector.entrance import Entrance
 from rarespec.inspector.gate import Secrets
+from rarespec.inspector.page_options import PageOptions
 from rarespec.inspector.request_body import Body, body_of
 from rarespec.inspector.server import run_until_stopped
 from rarespec.inspector.surveys_below import FoundCampaign, FoundSurvey, SurveysBelow, find_surveys
@@ -187,9 +188,8 @@ class StartPage:
         ]
         secrets = Secrets(self._token, Secrets.new().xsrf)
         try:
-            app = app_for(
-                campaign, log, self.person, secrets, self._port, blind=blind, entrance=self._entrance, more_routes=back
-            )
+            options = PageOptions(blind=blind, entrance=self._entrance)
+            app = app_for(campaign, log, self.person, secrets, self._port, options, more_routes=back)
         except BaseException:
             log.close()
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import tempfile
 import time
@@ -9,6 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from rarespec.errors import UsageError
@@ -98,15 +100,24 @@ def offer_table(
         return [(program, _problem(client, key, message)) for key, program in receivers.items()]
 
 
+def samp_library() -> ModuleType:
+    """Import astropy.samp; or pyvo.samp, which it becomes: astropy announces this from version 8 on."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the announcement is for us, not for whoever sends a table
+        for name in ("astropy.samp", "pyvo.samp"):
+            with suppress(ImportError):
+                return importlib.import_module(name)
+    raise UsageError("to send tables, this version of astropy needs pyvo: pip install pyvo")
+
+
 @contextmanager
 def _connect() -> Iterator[SAMPIntegratedClient]:
-    from astropy.samp import SAMPHubError, SAMPIntegratedClient, conf
-
-    with conf.set_temp("use_internet", False):  # astropy would ask a server far away whether there is a network
-        client = SAMPIntegratedClient("rarespec", "Candidates for rare spectra", callable=False)
+    samp = samp_library()
+    with samp.conf.set_temp("use_internet", False):  # it would ask a server far away whether there is a network
+        client = samp.SAMPIntegratedClient("rarespec", "Candidates for rare spectra", callable=False)
         try:
             client.connect()
-        except (SAMPHubError, OSError, KeyError):  # KeyError: the only hub is a private one of another program
+        except (samp.SAMPHubError, OSError, KeyError):  # KeyError: the only hub is a private one of another program
             raise UsageError("no SAMP hub is running; start TOPCAT or Aladin first") from None
         try:
             yield client
@@ -132,11 +143,9 @@ def _name_of(client: SAMPIntegratedClient, key: str) -> str:
 
 def _problem(client: SAMPIntegratedClient, key: str, message: dict[str, Any]) -> str:
     """Why a program did not load the table; empty if it did."""
-    from astropy.samp import SAMPProxyError
-
     try:
         answer = client.call_and_wait(key, message, str(ANSWER_SECONDS))
-    except SAMPProxyError as error:
+    except samp_library().SAMPProxyError as error:
         return str(error.faultString)
     if answer["samp.status"] != "samp.error":
         return ""

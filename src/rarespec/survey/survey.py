@@ -212,6 +212,13 @@ class Survey:
 
         return resolution_of(self) if len(self) else None
 
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of catalogue columns, by name: as a joined catalogue says, or as is usual; others are left out."""
+        from rarespec.survey.column_units import column_units
+
+        return column_units(self.manifest)
+
     def __len__(self) -> int:
         return self.manifest.n_rows
 

@@ -88,12 +88,13 @@ export class Detail {
     this.#showSettings();
     if (!this.#spectrum || this.#spectrum.id !== this.#candidate.id) return;
     const content = this.#content();
-    this.#plot.draw(content);
-    this.#pointer.refresh();
     byId("spectrum").setAttribute("aria-label", this.#described(content));
     this.#legend.show(entriesOf(content));
     this.#same.show(this.#settings.same, (i) => this.#legend.sample(`other-${i}`));
-    if (this.#settings.same) this.#legend.refresh();
+    // Drawing asks for sizes, and so for the layout of the page: once, after all that changes it.
+    this.#plot.draw(content);
+    this.#legend.draw();
+    this.#pointer.refresh();
     byId("plot").dataset.shown = this.#spectrum.id;
   }
 

@@ -128,11 +128,12 @@ export class Inspection extends EventTarget {
     const candidate = this.selected;
     if (!candidate || this.position < 0) return false;
     const comment = this.draftOf(candidate.id) ?? candidate.comment ?? "";
-    const tags = this.tagsOf(candidate);
+    const tags = this.tagsOf(candidate), next = this.#afterLabel();
     this.drafts.delete(candidate.id);
     this.tagDrafts.delete(candidate.id);
+    this.#id = this.candidates.at(next)?.id ?? candidate.id; // first, so that the one just left is not drawn again
     this.#say(candidate, label, comment, tags);
-    this.select(this.#afterLabel());
+    this.select(next);
     return true;
   }
 

@@ -66,12 +66,12 @@ export class Legend {
 
   constructor(place) {
     this.#place = place;
-    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#drawAll());
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
   }
 
+  /** To be drawn when everything has its place on the page. */
   show(entries) {
     this.#place.replaceChildren(...entries.map((entry) => element("span", this.#parts(entry), `key-${entry.kind}`)));
-    this.#drawAll();
   }
 
   /** A sample to be put elsewhere on the page. */
@@ -88,13 +88,8 @@ export class Legend {
     return kind === "none" ? [words] : [this.sample(kind), ` ${words}`];
   }
 
-  #drawAll() {
+  draw() {
     const ink = colours();
     for (const [kind, canvas] of this.#samples) if (canvas.clientWidth) drawKey(sharp(canvas).context, kind, ink);
-  }
-
-  /** Again, once samples stand elsewhere on the page. */
-  refresh() {
-    this.#drawAll();
   }
 }

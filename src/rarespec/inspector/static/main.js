@@ -178,7 +178,7 @@ class Page {
   }
 
   onChanged(id) {
-    this.rankList.draw();
+    this.rankList.update(id);
     this.grid.update(id);
     if (this.inspection.candidates.withId(id)?.tags?.length) this.listBar.showTags();
     if (this.inspection.selected?.id === id) this.showFacts(this.inspection.selected);
@@ -187,6 +187,7 @@ class Page {
   onListed() {
     if (this.#revision !== this.inspection.candidates.revision) this.#onNewRanking();
     this.listBar.show();
+    this.rankList.outdate();
     if (!this.inspection.selected) return;
     this.grid.show();
     this.showSelected();
@@ -361,8 +362,10 @@ class Page {
   }
 
   #markPeople(ids) {
-    this.rankList.draw();
-    ids.forEach((id) => this.grid.update(id));
+    for (const id of ids) {
+      this.rankList.update(id);
+      this.grid.update(id);
+    }
   }
 
   #open(id) {

@@ -10,16 +10,17 @@ export class RankList {
   #inspection;
   #list = byId("rank-list");
   #rows = element("div", "", "rank-rows");
+  #drawn = new Map(); // place in the list -> its row
 
   constructor(inspection) {
     this.#inspection = inspection;
     this.#list.append(this.#rows);
-    this.#list.addEventListener("scroll", () => this.draw());
+    this.#list.addEventListener("scroll", () => this.#draw());
     this.#list.addEventListener("click", (event) => {
       const row = event.target.closest("[data-position]");
       if (row) inspection.select(Number(row.dataset.position));
     });
-    new ResizeObserver(() => this.draw()).observe(this.#list);
+    new ResizeObserver(() => this.#draw()).observe(this.#list);
   }
 
   /** With the selected one on the screen. */
@@ -28,18 +29,42 @@ export class RankList {
     this.#rows.style.height = `${this.#inspection.candidates.length * ROW}px`;
     const isVisible = top >= scrollTop + ROW && top + 2 * ROW <= scrollTop + clientHeight;
     if (!isVisible) this.#list.scrollTop = top - clientHeight / 3;
-    this.draw();
+    this.#draw();
   }
 
-  draw() {
+  /** After another list: no row is what it was. */
+  outdate() {
+    this.#drawn.clear();
+  }
+
+  /** One candidate has changed. */
+  update(id) {
+    const { candidates } = this.#inspection, position = candidates.positionOf(id), before = this.#drawn.get(position);
+    if (!before) return;
+    const row = this.#row(candidates.at(position), position);
+    before.replaceWith(row);
+    this.#drawn.set(position, row);
+  }
+
+  /** Rows that stay on the screen are kept: a key press waits for this. */
+  #draw() {
     const { candidates, position } = this.#inspection;
     const first = Math.max(0, Math.floor(this.#list.scrollTop / ROW));
     const last = first + Math.ceil(this.#list.clientHeight / ROW) + 1;
-    const visible = candidates.slice(first, last).map((candidate, i) => this.#row(candidate, first + i));
-    this.#rows.replaceChildren(...visible);
-    if (!candidates.length) this.#rows.append(element("p", "Nothing matches the filter.", "nothing"));
-    const isDrawn = position >= first && position < first + visible.length;
-    if (isDrawn) this.#list.setAttribute("aria-activedescendant", `place-${position}`);
+    const visible = candidates.slice(first, last).map((candidate, i) => {
+      const place = first + i;
+      return [place, this.#drawn.get(place) ?? this.#row(candidate, place)];
+    });
+    const isSame = visible.length === this.#drawn.size && visible.every(([place, row]) => this.#drawn.get(place) === row);
+    this.#drawn = new Map(visible);
+    if (!isSame) this.#rows.replaceChildren(...this.#drawn.values());
+    if (!candidates.length) this.#rows.replaceChildren(element("p", "Nothing matches the filter.", "nothing"));
+    this.#markSelected(position);
+  }
+
+  #markSelected(position) {
+    for (const [place, row] of this.#drawn) row.setAttribute("aria-selected", String(place === position));
+    if (this.#drawn.has(position)) this.#list.setAttribute("aria-activedescendant", `place-${position}`);
     else this.#list.removeAttribute("aria-activedescendant");
   }
 

@@ -10,6 +10,7 @@ export class YieldPlot {
   #canvas = byId("yield");
   #curve = null;
   #rank = null;
+  #isDue = false;
 
   constructor() {
     onLookChange(this.#canvas, () => this.#draw());
@@ -27,7 +28,17 @@ export class YieldPlot {
     const words = this.#words();
     byId("yield-words").textContent = words;
     this.#canvas.setAttribute("aria-label", `Yield curve. ${words}`);
-    this.#draw();
+    this.#drawSoon();
+  }
+
+  /** With the next frame, so that a key press does not wait for it. */
+  #drawSoon() {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    requestAnimationFrame(() => {
+      this.#isDue = false;
+      this.#draw();
+    });
   }
 
   #words() {

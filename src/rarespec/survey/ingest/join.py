@@ -7,9 +7,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rarespec.errors import SurveyError
+from rarespec.formats.catalogue import units_of
 from rarespec.formats.contained import ReadLimits, read_catalogue_contained
 from rarespec.spectrum import DefectError, Spectra
 
@@ -20,7 +21,14 @@ FILLED_HERE = ("source", "coverage", "outside", "has_ivar")
 """Columns that say how a spectrum came to be stored; a catalogue's own of the same name is kept as `file_NAME`."""
 
 
-def prepare(catalogues: Sequence[str | os.PathLike[str]], into: Path, limits: ReadLimits) -> str:
+class Joined(NamedTuple):
+    """The Arrow file with all catalogues in it, and the units that they give to their columns."""
+
+    file: str
+    units: dict[str, str]
+
+
+def prepare(catalogues: Sequence[str | os.PathLike[str]], into: Path, limits: ReadLimits) -> Joined:
     """Write catalogues as one uncompressed Arrow file, which all workers map into memory instead of loading it each.
 
     Parameters
@@ -34,8 +42,8 @@ def prepare(catalogues: Sequence[str | os.PathLike[str]], into: Path, limits: Re
 
     Returns
     -------
-    str
-        The Arrow file.
+    Joined
+        The Arrow file, and units.
 
     Raises
     ------
@@ -44,11 +52,22 @@ def prepare(catalogues: Sequence[str | os.PathLike[str]], into: Path, limits: Re
     """
     import pyarrow as pa
 
-    tables = _of_one_schema([_beside_ours(_load(catalogue, limits)) for catalogue in catalogues])
+    loaded = [_load(catalogue, limits) for catalogue in catalogues]
+    tables = _of_one_schema([_beside_ours(table) for table in loaded])
     table = _one_row_per_id(pa.concat_tables(tables, promote_options="permissive"))
     with pa.OSFile(str(into), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table.combine_chunks())
-    return str(into)
+    return Joined(str(into), _common_units(loaded))
+
+
+def _common_units(tables: list[pa.Table]) -> dict[str, str]:
+    """Units of columns; none for a column to which two catalogues give different ones."""
+    found: dict[str, set[str]] = {}
+    for table in tables:
+        units = units_of(table)
+        for name in table.column_names:
+            found.setdefault(name, set()).add(units.get(name, ""))
+    return {name: unit for name, (unit, *others) in found.items() if unit and not others and name not in FILLED_HERE}
 
 
 def _beside_ours(table: pa.Table) -> pa.Table:

@@ -104,7 +104,9 @@ def _run(
         if join:
             from rarespec.survey.ingest.join import prepare
 
-            options = replace(options, join=prepare(join, Path(scratch) / "join.arrow", options.limits))
+            joined = prepare(join, Path(scratch) / "join.arrow", options.limits)
+            options = replace(options, join=joined.file)
+            provenance |= {"units": joined.units} if joined.units else {}
         try:
             if not writer.has_grid:
                 provenance |= _decide_grid(writer, files, options)
