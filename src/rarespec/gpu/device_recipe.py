@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,22 +162,28 @@ class DeviceRecipe:
         (block,) = self.transform_blocks([X])
         return block.values, block.lost_at
 
-    def transform_blocks(self, blocks: Iterable[NDArray[Any]]) -> Iterator[BlockFeatures]:
+    def transform_blocks(
+        self, blocks: Iterable[NDArray[Any]], to_flux: Callable[[Array], Array] | None = None
+    ) -> Iterator[BlockFeatures]:
         """Yield the features of blocks of flux, one after the other; copies to the device overlap with the work.
 
         Parameters
         ----------
         blocks : iterable of ndarray
-            Flux, (n_i, p) each.
+            Flux, (n_i, p) each, or what `to_flux` makes flux of.
+        to_flux : callable, optional
+            Turns a block on the device into flux there.
 
         Yields
         ------
         BlockFeatures
             One for each block.
         """
-        return (BlockFeatures(*arrays) for arrays in through_device(blocks, self._block_features, self.device))
+        work = partial(self._block_features, to_flux)
+        return (BlockFeatures(*arrays) for arrays in through_device(blocks, work, self.device))
 
-    def _block_features(self, flux: Array) -> tuple[Array, Array, Array]:
+    def _block_features(self, to_flux: Callable[[Array], Array] | None, rows: Array) -> tuple[Array, Array, Array]:
+        flux = rows if to_flux is None else to_flux(rows)
         xp = array_namespace(flux)
         return *self.features_of(flux), xp.sum(xp.isnan(flux), axis=1, dtype=xp.int32)
 

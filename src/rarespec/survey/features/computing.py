@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,9 @@ from rarespec.features.paper import for_grid
 from rarespec.features.pca.components import TooFewRowsError
 from rarespec.features.recipe import Recipe, sample_survey
 from rarespec.gpu.device_recipe import recipe_on
+from rarespec.gpu.packed_blocks import PackedRows
 from rarespec.progress import Progress
+from rarespec.storage.processes import available_cores
 from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.features.feature_set import FeatureSet, block_file
 from rarespec.survey.features.kept import (
@@ -41,8 +44,10 @@ from rarespec.survey.features.kept import (
     restore_model,
 )
 from rarespec.survey.features.prepared import PreparedBlocks, SurveyRows, Visit
+from rarespec.survey.store.arrays import stored_block
 from rarespec.survey.store.location import remove_tree
 from rarespec.survey.store.manifest import NAME as MANIFEST
+from rarespec.survey.store.precision import EXACT, LINEAR, PER_OCTAVE, SEGMENT, STEPS_PER_OCTAVE, ZERO, dither
 from rarespec.survey.survey import Survey
 
 if TYPE_CHECKING:
@@ -72,7 +77,12 @@ def compute_on(on_device: DeviceRecipe, features: FeatureSet, progress: Callable
     """
     survey = features.survey
     missing = [i for i in range(survey.n_blocks) if not features.file(i).exists()]
-    computed = on_device.transform_blocks(_flux(survey, missing))
+    if survey.precision == EXACT:
+        computed = on_device.transform_blocks(_flux(survey, missing))
+    else:
+        layout = packed_rows(survey.grid.n_pixels)
+        stored = compute_ahead(partial(_gather_block, survey, layout), missing, _n_readers())
+        computed = on_device.transform_blocks(stored, layout.to_flux)
     for n_done, (i, block) in enumerate(zip(missing, computed, strict=True), start=1):
         arrays: dict[str, NDArray[Any]] = block._asdict()
         features.keep(i, arrays)
@@ -81,7 +91,32 @@ def compute_on(on_device: DeviceRecipe, features: FeatureSet, progress: Callable
 
 
 def _flux(survey: Survey, blocks: Iterable[int]) -> Iterator[NDArray[np.float32]]:
-    return compute_ahead(survey.masked_flux, blocks)
+    return compute_ahead(survey.masked_flux, blocks, _n_readers())
+
+
+def _n_readers() -> int:
+    """Threads that unpack blocks for a graphics card, which waits for them."""
+    return min(max(available_cores(), 2), 16)
+
+
+def packed_rows(n_pixels: int) -> PackedRows:
+    """Say how stored rows lie on a device, by the constants of the format."""
+    return PackedRows(
+        n_pixels,
+        SEGMENT,
+        dither(n_pixels),
+        steps_per_octave=STEPS_PER_OCTAVE,
+        linear=LINEAR,
+        per_octave=PER_OCTAVE,
+        zero=ZERO,
+    )
+
+
+def _gather_block(survey: Survey, layout: PackedRows, i: int) -> NDArray[np.int16]:
+    """Read what is stored of a block, for a device."""
+    n_rows = survey.manifest.blocks[i].rows
+    names = ("flux", "steps", "mask")
+    return layout.gather(*(stored_block(survey.path, name, i, survey.manifest)[:n_rows] for name in names))
 
 
 FOLDER = "features"

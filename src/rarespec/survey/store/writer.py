@@ -149,23 +149,46 @@ class SurveyWriter:
             self._fill(spectra, start, stop)
             start = stop
             if self._filled == self.manifest.block_rows:
-                self._stage_block()
-                self._block, self._filled, self._values = self._block + 1, 0, {}
+                self._close_block()
                 if on_full_block:
                     on_full_block()
 
     def _fill(self, spectra: Spectra, start: int, stop: int) -> None:
-        into = slice(self._filled, self._filled + stop - start)
         flux = np.asarray(spectra.flux[start:stop], np.float32)
         ivar = np.zeros_like(flux) if spectra.ivar is None else np.asarray(spectra.ivar[start:stop], np.float32)
         packed = self.manifest.precision.pack(flux, ivar, spectra.bad[start:stop], self._filled)
+        self._fill_packed(packed, {name: values[start:stop] for name, values in spectra.catalogue.items()})
+
+    def _fill_packed(self, packed: Stored, catalogue: Catalogue) -> None:
+        into = slice(self._filled, self._filled + len(packed["flux"]))
         for name, rows in packed.items():
             self._buffer[name][into] = rows
-        for name, values in spectra.catalogue.items():
+        for name, values in catalogue.items():
             column = self._values.setdefault(name, [])
             column.extend([None] * (self._filled - len(column)))  # rows before that did not have this column
-            column.extend(values[start:stop])
+            column.extend(values)
         self._filled = into.stop
+
+    def add_packed_block(self, packed: Stored, catalogue: Catalogue) -> None:
+        """Take a whole block of spectra that are packed already, as those of another survey of the same kind are.
+
+        Parameters
+        ----------
+        packed : dict
+            `block_rows` rows of each array, as they are stored.
+        catalogue : dict
+            Column -> values of these rows.
+        """
+        if self._filled or len(packed["flux"]) != self.manifest.block_rows:
+            raise ValueError("packed spectra are taken in whole blocks, after whole blocks")
+        self.has_grid = True
+        self._fill_packed(packed, catalogue)
+        self._close_block()
+
+    def _close_block(self) -> None:
+        """Stage the block, which is full, and begin the next one."""
+        self._stage_block()
+        self._block, self._filled, self._values = self._block + 1, 0, {}
 
     def commit(
         self,

@@ -1,0 +1,40 @@
+"""Blocks in steps of the noise become the same flux on a device as on the CPU."""
+
+import numpy as np
+import pytest
+
+from conftest import SMALL_GRID
+from gpu import made_up
+from rarespec.spectrum import Spectra
+from rarespec.survey import Survey
+from rarespec.survey.features.computing import _gather_block, packed_rows
+
+
+@pytest.fixture(params=["cpu", "cuda"])
+def device(request, torch):
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("there is no CUDA device here")
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory):
+    flux = made_up.with_bad_pixels(made_up.flux(150, SMALL_GRID, seed=3), seed=3)
+    bad = ~np.isfinite(flux)
+    flux = np.where(bad, 0, flux).astype(np.float32)
+    flux[5, 20] = 1e7  # far beyond the linear codes
+    flux[6, 30] = -1e7
+    flux[7, 40] = 0
+    ivar = np.full(flux.shape, 400, np.float32)
+    made = Survey.create(tmp_path_factory.mktemp("packed") / "a.survey", SMALL_GRID)
+    made.append(Spectra(SMALL_GRID.wavelength, flux, ivar, bad, {"id": [f"s{i}" for i in range(len(flux))]}))
+    return made
+
+
+def test_flux_is_that_of_the_cpu(device, survey, torch):
+    layout = packed_rows(SMALL_GRID.n_pixels)
+    rows = torch.as_tensor(_gather_block(survey, layout, 0), device=device)
+    found, expected = layout.to_flux(rows).cpu().numpy(), survey.masked_flux(0)
+    assert np.array_equal(np.isnan(found), np.isnan(expected)) and np.isnan(expected).any()
+    assert (expected == 0).any() and np.nanmax(np.abs(expected)) > 9e6
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
