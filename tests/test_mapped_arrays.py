@@ -14,7 +14,7 @@ from rarespec.storage.mapped_arrays import MARK, DamagedError, map_arrays, sweep
 
 @pytest.fixture
 def rows():
-    return np.random.default_rng(0).normal(size=(100, 7)).astype(np.float32)
+    return np.random.default_rng(0).normal(size=(40, 7)).astype(np.float32)
 
 
 @pytest.fixture
