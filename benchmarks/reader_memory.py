@@ -1,12 +1,10 @@
 """Peak memory of reading as the number of spectra grows: of one file that holds many, or of files of one each.
 
-    python benchmarks/reader_memory.py [--n 4000 40000] [--files 4100 20000]
+    python benchmarks/reader_memory.py [--n 4000 40000] [--files 2000 20000]
 
 Each file is read in a process of its own, which drops every stack after it has seen it, as an ingest does once it is
-stored. Files of one spectrum go through one ingest, whose peak is read after so many files; workers are in the figure
-of their process. An ingest fills a block of 2048 spectra before it writes it, so memory grows until the second block,
-and after that by the names of the files. The ratio is to the smallest; a reader that held all spectra would grow by
-what the files grow. Linux only.
+stored. Files of one spectrum go through an ingest, workers included in the figure of their process. The ratio is to the
+smallest; a reader that held all spectra would grow by what the files grow. Linux only.
 """
 
 from __future__ import annotations
@@ -43,11 +41,9 @@ INGEST = """
 import re, resource, sys
 from rarespec.survey.ingest.reading import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
-def look(done, total, note):
-    if str(done) in sys.argv[3:]:
-        print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024)
-survey, _ = run_ingest([sys.argv[1]], sys.argv[2], IngestOptions(), progress=look)
-print(len(survey), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+survey, _ = run_ingest([sys.argv[1]], sys.argv[2], IngestOptions())
+main = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
+print(len(survey), main, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
 """
 
 
@@ -138,7 +134,7 @@ FILES = {"text-table": text_file, "fits-rows": three_rows}
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, nargs="*", default=[4000, 40_000], help="spectra in one file")
-    parser.add_argument("--files", type=int, nargs="*", default=[4100, 20_000], help="files of one spectrum")
+    parser.add_argument("--files", type=int, nargs="*", default=[2000, 20_000], help="files of one spectrum")
     sizes = parser.parse_args()
     for name, write in LAYOUTS.items():
         _measure_one_file(name, write, sizes.n)
@@ -160,16 +156,17 @@ def _measure_one_file(name: str, write: Callable[[Path, int], None], sizes: list
 
 
 def _measure_files(name: str, write: Callable[[Path, int], None], sizes: list[int]) -> None:
-    if not sizes:
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "files").mkdir()
-        for i in range(max(sizes)):
-            write(Path(folder) / "files" / f"{i:06d}", i)
-        *peaks, seen, worker = _run(INGEST, f"{folder}/files", f"{folder}/a.survey", *map(str, sizes))
-    assert seen == max(sizes) and len(peaks) == len(sizes), f"{name}: {seen:.0f} of {max(sizes)} spectra"
-    for n, peak in zip(sorted(sizes), peaks, strict=True):
-        print(f"{name}, {n} files: peak {peak:.0f} MB ({peak / peaks[0]:.2f}), a worker at most {worker:.0f} MB")
+    first = first_worker = None
+    for n in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "files").mkdir()
+            for i in range(n):
+                write(Path(folder) / "files" / f"{i:06d}", i)
+            seen, peak, worker = _run(INGEST, f"{folder}/files", f"{folder}/a.survey")
+        assert seen == n, f"{name}: {seen:.0f} of {n} spectra"
+        first, first_worker = first or peak, first_worker or worker
+        of_worker = f"a worker {worker:.0f} MB ({worker / first_worker:.2f})"
+        print(f"{name}, {n} files: peak {peak:.0f} MB ({peak / first:.2f}), {of_worker}")
 
 
 def _run(program: str, *arguments: str) -> list[float]:

@@ -308,7 +308,8 @@ def _spectrum_without_header(source: Source, options: ReadOptions, n_columns: in
     roles = [role if name in columns else "" for name, role in zip(numbered, roles, strict=True)]
     rest = left_out(roles, "column")
     yield from noted(source, "; ".join(filter(None, [f"{HEADERLESS} {', '.join(filter(None, roles))}", rest])))
-    by_role = {role: columns[name] for name, role in zip(numbered, roles, strict=True) if role and role != COUNTED}
+    taken = zip(numbered, roles, strict=True)
+    by_role: dict[str, Column] = {role: columns[name] for name, role in taken if role and role != COUNTED}
     yield from spectra_of_table(Table(by_role, {}, opened.meta), source, options)
 
 
