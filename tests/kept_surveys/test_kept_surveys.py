@@ -172,7 +172,7 @@ def with_manifest(survey, **changes):
 def test_a_survey_of_a_later_format_is_refused_with_what_to_do(kept):
     with_manifest(kept / "plain", version=VERSION + 1)
     with pytest.raises(
-        SurveyError, match=f"survey format {VERSION + 1}; this rarespec reads {VERSION}, use a newer one"
+        SurveyError, match=f"survey format {VERSION + 1}; this rarespec reads up to {VERSION}, use a newer one"
     ):
         Survey.open(kept / "plain")
 
