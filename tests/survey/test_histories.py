@@ -190,11 +190,12 @@ class Histories(RuleBasedStateMachine):
         self.require_features()
 
     def require_features(self):
-        """Kept features and graph are what they are when they are computed from the model."""
+        """Kept features and graph are what they are when they are computed from the model, as it is stored."""
         with never_killed():
             features = features_of(self.survey, recipe())
             graph = graph_of(features, 2)
-        flux = np.array(list(self.flux.values()))
+        self.require_model(self.flux)
+        flux = np.array([self.first_read[id] for id in self.flux])
         bad = np.concatenate([block.bad for block in self.survey.blocks()])
         expected = features.recipe.transform(np.where(bad, np.nan, flux).astype(np.float32))
         np.testing.assert_allclose(features.values, expected, rtol=1e-4, atol=1e-5)

@@ -202,6 +202,11 @@ def to_steps(codes: NDArray[np.int16]) -> NDArray[np.float32]:
         return np.exp2(codes.astype(np.float64) / STEPS_PER_OCTAVE).astype(np.float32)
 
 
+def _of_pixels(steps: NDArray[np.float32], n_pixels: int) -> NDArray[np.float32]:
+    """Give each pixel the step of its segment."""
+    return np.repeat(steps, SEGMENT, axis=1)[:, :n_pixels]
+
+
 # ---- Packing.
 
 
@@ -290,7 +295,7 @@ def _farthest() -> float:
 def _pack_flux(flux: NDArray[np.float32], steps: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.int16]:
     n_pixels = flux.shape[1]
     with np.errstate(over="ignore"):  # in bad pixels there may be anything
-        in_steps = flux / np.repeat(steps, SEGMENT, axis=1)[:, :n_pixels]
+        in_steps = flux / _of_pixels(steps, n_pixels)
     codes = np.rint(in_steps + _dither_of(rows, n_pixels))
     beyond = np.abs(codes) > LINEAR
     if beyond.any():
@@ -369,9 +374,13 @@ def _unpack_some(
 ) -> None:
     out[...] = codes
     out -= _dither_of(rows, codes.shape[1])
-    _multiply(out, to_steps(steps[:, :-1]))
-    if codes.max() > LINEAR or codes.min() < -LINEAR:
-        _unpack_beyond(codes, steps, out)
+    with np.errstate(over="ignore", invalid="ignore"):
+        out *= _of_pixels(to_steps(steps[:, :-1]), codes.shape[1])
+    if codes.min() == ZERO:
+        np.copyto(out, 0, where=codes == ZERO)
+    size = np.abs(codes)  # that of ZERO is no int16, and stays negative
+    if size.max() > LINEAR:
+        _unpack_beyond(codes, np.flatnonzero(size > LINEAR), steps, out)
 
 
 def _dither_of(rows: NDArray[np.intp], n_pixels: int) -> NDArray[np.float32]:
@@ -382,22 +391,11 @@ def _dither_of(rows: NDArray[np.intp], n_pixels: int) -> NDArray[np.float32]:
     return table[rows % DITHERED_ROWS]
 
 
-def _multiply(flux: NDArray[np.float32], steps: NDArray[np.float32]) -> None:
-    """Multiply each segment by its step, in place."""
-    n, whole = len(flux), flux.shape[1] // SEGMENT
-    segments = flux[:, : whole * SEGMENT].reshape(n, whole, SEGMENT)  # a view: rows are only split
-    with np.errstate(over="ignore", invalid="ignore"):
-        np.multiply(segments, steps[:, :whole, None], out=segments)
-        flux[:, whole * SEGMENT :] *= steps[:, whole:]
-
-
-def _unpack_beyond(codes: NDArray[np.int16], steps: NDArray[np.int16], out: NDArray[np.float32]) -> None:
-    """Unpack the few codes that are no steps: zeros, and what is very bright."""
-    out[codes == ZERO] = 0
-    place = np.flatnonzero(((codes > LINEAR) | (codes < -LINEAR)) & (codes != ZERO))
-    if not len(place):
-        return
-    row, pixel = np.divmod(place, codes.shape[1])
+def _unpack_beyond(
+    codes: NDArray[np.int16], places: NDArray[np.intp], steps: NDArray[np.int16], out: NDArray[np.float32]
+) -> None:
+    """Unpack the few codes that are no steps, of what is very bright; places are counted through all rows."""
+    row, pixel = np.divmod(places, codes.shape[1])
     code = codes[row, pixel].astype(np.float64)
     octaves = (np.abs(code) - LINEAR) / PER_OCTAVE
     with np.errstate(over="ignore", invalid="ignore"):
