@@ -230,7 +230,7 @@ def test_spectra_without_features_are_named_with_the_reason(tmp_path):
     spectra = make_spectra(60, SMALL_GRID)
     spectra.bad[7, 20:] = True
     spectra.flux[9] = 3.0
-    survey = Survey.create(tmp_path / "a.survey", SMALL_GRID)
+    survey = Survey.create(tmp_path / "a.survey", SMALL_GRID, precision="exact")
     survey.append(spectra)
     found = features_of(survey, small_recipe())
     assert [(defect.id, defect.reason) for defect in found.defects] == [
@@ -239,7 +239,7 @@ def test_spectra_without_features_are_named_with_the_reason(tmp_path):
     ]
     assert found.defects[0].detail != found.defects[1].detail
     clean = np.delete(np.arange(60), [7, 9])
-    alone = Survey.create(tmp_path / "b.survey", SMALL_GRID)
+    alone = Survey.create(tmp_path / "b.survey", SMALL_GRID, precision="exact")
     alone.append(spectra.take(clean))
     assert np.allclose(found.values[clean], features_of(alone, small_recipe()).values, atol=1e-4)
 

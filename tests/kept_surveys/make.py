@@ -23,6 +23,7 @@ from rarespec.labels.log import LabelLog
 from rarespec.spectrum import Defect, Reason, Spectra, WavelengthGrid
 from rarespec.survey import Survey
 from rarespec.survey.store import accounts as defect_table
+from rarespec.survey.store.precision import EXACT, Precision
 from rarespec.survey.store.writer import SurveyWriter
 
 HERE = Path(__file__).parent
@@ -30,7 +31,9 @@ GRID = WavelengthGrid("log", 3.6, 1e-3, 64)
 BLOCK_ROWS = 8
 KNOWN = ["k-0003", "k-0010"]
 SURVEYS = {"plain": 20, "grown": 30, "searched": 24, "empty": 0}
-"""Directory -> spectra in it; `grown` was written in two steps, `searched` keeps features and graphs."""
+"""Directory -> spectra in it; `grown` was written in two steps, `searched` keeps features and graphs. They are exact."""
+PACKED = 20
+"""Spectra in `packed`, which is in steps of the noise, and written in two steps."""
 EVENTS = [
     LabelEvent("00000000-0000-4000-8000-000000000001", "k-0001", Label.YES, person="ada", comment="a first look"),
     LabelEvent("00000000-0000-4000-8000-000000000002", "k-0002", Label.NO, person="ada", rank=2, score=0.5),
@@ -60,20 +63,29 @@ def spectra(start: int, stop: int) -> Spectra:
     return Spectra(GRID.wavelength, flux.astype("f4"), ivar.astype("f4"), bad, catalogue)
 
 
-def write(path: Path, *steps: Spectra) -> Survey:
+def write(path: Path, *steps: Spectra, precision: Precision = EXACT) -> Survey:
     for number, rows in enumerate(steps):
-        with SurveyWriter(path, GRID, block_rows=BLOCK_ROWS) as writer:
+        with SurveyWriter(path, GRID, block_rows=BLOCK_ROWS, precision=precision) as writer:
             if len(rows):
                 writer.add(rows)
             writer.commit({defect_table.NAME: defect_table.to_csv(DEFECTS)} if number == 0 else {})
     return Survey.open(path)
 
 
+def write_packed(path: Path) -> None:
+    """Beside it, the flux and inverse variances that it has."""
+    survey = write(path, spectra(0, 11), spectra(11, PACKED), precision=Precision())
+    found = survey[:]
+    np.savez_compressed(path.with_suffix(".npz"), flux=found.flux, ivar=found.ivar)
+
+
 def main() -> None:
     folder = HERE / __version__
-    if folder.exists():
+    if (folder / "packed").exists():
         sys.exit(f"{folder}: is there already and stays as it is")
-    folder.mkdir()
+    write_packed(folder / "packed")
+    if (folder / "plain").exists():
+        sys.exit(f"{folder}: packed was added; the rest is there already and stays as it is")
     write(folder / "plain", spectra(0, SURVEYS["plain"]))
     write(folder / "grown", spectra(0, 11), spectra(11, SURVEYS["grown"]))
     write(folder / "empty", spectra(0, 0))

@@ -67,6 +67,23 @@ def test_a_survey_is_what_was_written(kept, name):
     assert survey.defects == make.DEFECTS
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_packed_survey_is_read_to_the_bit_searched_and_grown(kept):
+    survey, expected, written = Survey.open(kept / "packed"), np.load(kept / "packed.npz"), make.spectra(0, make.PACKED)
+    assert str(survey.precision) == "noise" and sound(survey) and survey.defects == make.DEFECTS
+    for _ in range(2):
+        found = survey.at(np.arange(make.PACKED))
+        assert np.array_equal(found.flux, expected["flux"]) and np.array_equal(found.ivar, expected["ivar"])
+        assert np.array_equal(found.bad, written.bad) and found.catalogue["note"] == written.catalogue["note"]
+        good = ~written.bad
+        assert np.abs(found.flux - written.flux)[good].max() < 0.175  # of a noise of 0.5 to 1
+        np.testing.assert_allclose(found.ivar, written.ivar, rtol=0.045)
+        ranking = rs.search(survey, make.KNOWN, "label_propagation", recipe=make.recipe())
+        assert set(ranking.table["id"]) == set(survey.ids) - set(make.KNOWN)
+        survey.append(make.spectra(make.PACKED, make.PACKED + 5))
+        assert sound(survey)
+
+
 @pytest.mark.parametrize("name", [name for name, n in make.SURVEYS.items() if n])
 @pytest.mark.filterwarnings("ignore")
 def test_a_survey_is_searched_grown_and_searched_again(kept, name):
@@ -172,7 +189,7 @@ def with_manifest(survey, **changes):
 def test_a_survey_of_a_later_format_is_refused_with_what_to_do(kept):
     with_manifest(kept / "plain", version=VERSION + 1)
     with pytest.raises(
-        SurveyError, match=f"survey format {VERSION + 1}; this rarespec reads {VERSION}, use a newer one"
+        SurveyError, match=f"survey format {VERSION + 1}; this rarespec reads up to {VERSION}, use a newer one"
     ):
         Survey.open(kept / "plain")
 

@@ -40,13 +40,13 @@ def columns(n: int) -> dict[str, list]:
 
 @pytest.fixture(params=[SMALL_GRID, WavelengthGrid("linear", 4000.0, 0.8, 250)], ids=["log", "linear"])
 def survey(request: pytest.FixtureRequest, tmp_path: Path) -> Survey:
-    made = Survey.create(tmp_path / "s.survey", request.param)
+    made = Survey.create(tmp_path / "s.survey", request.param, precision="exact")
     made.append(make_spectra(N, request.param, **columns(N)))
     return made
 
 
 def back(written: list[Path], tmp_path: Path, grid: WavelengthGrid) -> Survey:
-    return ingest(written, tmp_path / "again.survey", grid=grid, jobs=1)
+    return ingest(written, tmp_path / "again.survey", grid=grid, jobs=1, precision="exact")
 
 
 @pytest.mark.parametrize("format", WRITERS)
@@ -88,7 +88,7 @@ def test_errors_of_masked_pixels_come_back(tmp_path: Path, format: str) -> None:
 
 @pytest.mark.parametrize("format", [name for name in WRITERS if not WRITERS[name].needs_errors])
 def test_spectra_without_errors_stay_without(tmp_path: Path, format: str) -> None:
-    survey = Survey.create(tmp_path / "s.survey", SMALL_GRID)
+    survey = Survey.create(tmp_path / "s.survey", SMALL_GRID, precision="exact")
     survey.append(make_spectra(3, SMALL_GRID))
     bare = make_spectra(2, SMALL_GRID, seed=1, prefix="bare")
     survey.append(Spectra(bare.wavelength, bare.flux, None, bare.bad, bare.catalogue))
@@ -101,7 +101,7 @@ def test_spectra_without_errors_stay_without(tmp_path: Path, format: str) -> Non
 
 
 def test_sdss_files_need_errors(tmp_path: Path) -> None:
-    survey = Survey.create(tmp_path / "s.survey", SMALL_GRID)
+    survey = Survey.create(tmp_path / "s.survey", SMALL_GRID, precision="exact")
     bare = make_spectra(2, SMALL_GRID)
     survey.append(Spectra(bare.wavelength, bare.flux, None, bare.bad, bare.catalogue))
     with pytest.raises(UsageError, match="2 of 2 spectra have no errors"):
@@ -175,7 +175,7 @@ def test_memory_holds_a_chunk_at_a_time(survey: Survey, tmp_path: Path, monkeypa
     monkeypatch.undo()
     assert most == 2
     for format, writer in WRITERS.items():
-        again = ingest(tmp_path / f"{format}{writer.suffix}", tmp_path / f"{format}.survey", grid=survey.grid, jobs=1)
+        again = ingest(tmp_path / f"{format}{writer.suffix}", tmp_path / f"{format}.survey", grid=survey.grid, jobs=1, precision="exact")
         assert len(again) == N and np.array_equal(again[survey.ids].flux, survey[:].flux), format
 
 
@@ -219,7 +219,7 @@ def test_what_cannot_be_is_refused_before_anything_is_read(survey: Survey, tmp_p
 
 
 def test_ids_that_are_no_file_names(tmp_path: Path) -> None:
-    survey = Survey.create(tmp_path / "s.survey", SMALL_GRID)
+    survey = Survey.create(tmp_path / "s.survey", SMALL_GRID, precision="exact")
     spectra = make_spectra(4, SMALL_GRID)
     spectra.catalogue["id"][:] = ["../../a b", "../../a_b", "A" * 300, "J12+34 = x/y"]
     survey.append(spectra)
@@ -230,7 +230,7 @@ def test_ids_that_are_no_file_names(tmp_path: Path) -> None:
 
 
 def test_an_id_that_fits_cannot_hold_is_refused_and_parquet_holds_it(tmp_path: Path) -> None:
-    survey = Survey.create(tmp_path / "s.survey", SMALL_GRID)
+    survey = Survey.create(tmp_path / "s.survey", SMALL_GRID, precision="exact")
     spectra = make_spectra(1, SMALL_GRID)
     spectra.catalogue["id"][0] = "étoile"
     survey.append(spectra)

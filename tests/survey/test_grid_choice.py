@@ -50,7 +50,7 @@ def write_matrix(path, spectra):
 @pytest.mark.parametrize("layout", GRID_OF_LAYOUT)
 def test_files_of_a_known_layout_get_the_grid_of_their_survey(layout, tmp_path):
     files = small_survey_files(tmp_path / "files", 3, layout)
-    survey = ingest(files, tmp_path / "a.survey")
+    survey = ingest(files, tmp_path / "a.survey", precision="exact")
     assert survey.grid.name == GRID_OF_LAYOUT[layout] and len(survey) == 3
     assert survey.catalogue["outside"].tolist() == [0, 0, 0]
     stack = next(found for found in read_here(files[0]) if isinstance(found, Spectra))

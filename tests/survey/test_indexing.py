@@ -14,6 +14,7 @@ from rarespec.spectrum import Spectra
 from rarespec.survey import Survey
 from rarespec.survey.store import arrays as survey_arrays
 from rarespec.survey.store.catalogue import Catalogue
+from rarespec.survey.store.precision import EXACT
 from rarespec.survey.store.writer import SurveyWriter
 
 N, BLOCK = 25, 10
@@ -28,7 +29,7 @@ def stack() -> Spectra:
 @pytest.fixture
 def survey(tmp_path: Path, stack: Spectra) -> Survey:
     """Three blocks, the last one not full."""
-    with SurveyWriter(tmp_path / "s.survey", SMALL_GRID, block_rows=BLOCK) as writer:
+    with SurveyWriter(tmp_path / "s.survey", SMALL_GRID, block_rows=BLOCK, precision=EXACT) as writer:
         writer.add(stack)
         writer.commit()
     return Survey.open(tmp_path / "s.survey")
@@ -123,14 +124,14 @@ def test_an_empty_survey_has_no_first(tmp_path: Path) -> None:
 
 def test_a_loop_reads_one_block_at_a_time(survey: Survey, stack: Spectra, monkeypatch: pytest.MonkeyPatch) -> None:
     most = 0
-    some_rows = survey_arrays.some_rows
+    stored_rows = survey_arrays.stored_rows
 
     def noted(root, name, rows, *rest):
         nonlocal most
         most = max(most, len(rows))
-        return some_rows(root, name, rows, *rest)
+        return stored_rows(root, name, rows, *rest)
 
-    monkeypatch.setattr(survey_arrays, "some_rows", noted)
+    monkeypatch.setattr(survey_arrays, "stored_rows", noted)
     found = list(survey)
     assert [one.id for one in found] == stack.ids and most == BLOCK
     assert [one.catalogue["plate"] for one in found] == stack.catalogue["plate"]

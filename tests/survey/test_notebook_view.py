@@ -42,7 +42,7 @@ def test_no_flux_and_one_block_of_the_catalogue_are_read(survey: Survey, monkeyp
     read: list[int] = []
     block = Catalogue.block
     monkeypatch.setattr(Catalogue, "block", lambda self, i, columns=None: read.append(i) or block(self, i, columns))
-    for name in ("some_rows", "whole_block"):
+    for name in ("stored_rows", "stored_block"):
         monkeypatch.setattr(survey_arrays, name, None)
     survey._repr_html_()
     assert read == [0]

@@ -29,7 +29,7 @@ def small_blocks(monkeypatch):
 
 @pytest.fixture
 def survey(tmp_path, small_blocks):
-    survey = Survey.create(tmp_path / "a.survey", SMALL_GRID)
+    survey = Survey.create(tmp_path / "a.survey", SMALL_GRID, precision="exact")
     survey.append(make_spectra(120, SMALL_GRID))
     return survey
 
@@ -115,7 +115,7 @@ def test_an_open_survey_shows_its_state_while_another_appends(survey):
     assert len(Survey.open(survey.path)) == 320
 
 
-def test_other_programs_see_plain_zarr_and_parquet(survey):
+def test_other_programs_see_plain_zarr_and_parquet_of_exact_surveys(survey):
     import pyarrow.dataset as ds
     import zarr
 

@@ -7,13 +7,14 @@ from conftest import SMALL_GRID, make_spectra
 from rarespec.spectrum import Defect, Reason
 from rarespec.survey import Survey
 from rarespec.survey.store import accounts as defect_table
+from rarespec.survey.store.precision import EXACT
 from rarespec.survey.store.writer import SurveyWriter
 
 
 @pytest.fixture(scope="module")
 def survey(tmp_path_factory):
     path = tmp_path_factory.mktemp("verify") / "a.survey"
-    with SurveyWriter(path, SMALL_GRID, block_rows=20) as writer:
+    with SurveyWriter(path, SMALL_GRID, block_rows=20, precision=EXACT) as writer:
         writer.add(make_spectra(50, SMALL_GRID))
         listed = [Defect("bad.fits", Reason.TRUNCATED, "cut")]
         writer.commit({defect_table.NAME: defect_table.to_csv(listed)})
@@ -68,7 +69,7 @@ def test_a_file_that_does_not_belong_is_found(survey):
 
 
 def written(path, spectra):
-    with SurveyWriter(path, SMALL_GRID, block_rows=20) as writer:
+    with SurveyWriter(path, SMALL_GRID, block_rows=20, precision=EXACT) as writer:
         writer.add(spectra)
         writer.commit()
     return Survey.open(path)

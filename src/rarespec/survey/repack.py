@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from rarespec.errors import UsageError
 from rarespec.progress import Progress
 from rarespec.spectrum import Spectra
 from rarespec.survey.store import arrays
+from rarespec.survey.store.commit import recover
 from rarespec.survey.store.location import content_of, location
 from rarespec.survey.store.manifest import DEFECTS, Manifest
+from rarespec.survey.store.manifest import NAME as MANIFEST
 from rarespec.survey.store.precision import Precision
-from rarespec.survey.store.writer import SurveyWriter, provenance_entry
+from rarespec.survey.store.writer import SurveyWriter, provenance_entry, refuse_other_directories
 from rarespec.survey.survey import Survey
 
 ACTION = "repack"
@@ -65,8 +69,9 @@ def repack(
     if wanted == old.precision:
         raise UsageError(f"{old.path}: has the precision {wanted} already; copy the directory if you need it twice")
     root, manifest = location(into), old.manifest
-    with SurveyWriter(root, old.grid, manifest.rest_frame, manifest.block_rows, wanted) as writer:
-        _refuse_another(writer, old)
+    _refuse_another(root, old, wanted)
+    grid = old.grid if manifest.has_grid else None
+    with SurveyWriter(root, grid, manifest.rest_frame, manifest.block_rows, wanted) as writer:
         entry = provenance_entry(ACTION, source=_source(manifest), before=str(old.precision), after=str(wanted))
         files = {DEFECTS: content_of(old.path / DEFECTS)} if DEFECTS in manifest.files else {}
         for spectra in _blocks_from(old, writer.manifest.n_rows):
@@ -81,24 +86,22 @@ def repack(
 
 def _source(manifest: Manifest) -> str:
     """Tell surveys apart by what they hold."""
-    return f"generation {manifest.generation} of {manifest.n_rows} spectra, {_digest_of_ids(manifest)}"
+    held = hashlib.sha256(manifest.to_bytes()).hexdigest()
+    return f"generation {manifest.generation} of {manifest.n_rows} spectra, {held[:16]}"
 
 
-def _digest_of_ids(manifest: Manifest) -> str:
-    """Of the last catalogue block, which has ids that no other survey has in this place."""
-    if not manifest.blocks:
-        return "none"
-    return next(digest for name, digest in manifest.blocks[-1].digests.items() if name.startswith("catalogue/"))[:16]
-
-
-def _refuse_another(writer: SurveyWriter, old: Survey) -> None:
-    """Go on only with a survey that was begun by packing this one."""
-    begun = writer.manifest
-    if not begun.n_rows:
+def _refuse_another(root: Path, old: Survey, wanted: Precision) -> None:
+    """Go on only where nothing is, or with a survey that was begun by packing this one."""
+    refuse_other_directories(root)
+    if not root.exists():
         return
+    recover(root)
+    if not (root / MANIFEST).exists():
+        return
+    begun = Manifest.load(root)
     last = begun.provenance[-1] if begun.provenance else {}
-    if last.get("action") != ACTION or last.get("source") != _source(old.manifest):
-        raise UsageError(f"{writer.root}: already holds another survey; choose another directory")
+    if last.get("action") != ACTION or last.get("source") != _source(old.manifest) or begun.precision != wanted:
+        raise UsageError(f"{root}: already holds another survey; choose another directory")
 
 
 def _blocks_from(survey: Survey, start: int) -> Iterator[Spectra]:

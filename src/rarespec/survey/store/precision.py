@@ -47,6 +47,12 @@ FAINTEST = 1 << 13
 STEPS_PER_OCTAVE = 8
 """Steps and inverse variances are powers of 2^(1/8): a step is known exactly, an inverse variance to 4.4 %."""
 ERRORS_CODES = 255
+"""Of inverse variances, apart from 0: ten decades."""
+MIDDLE_CODE = ERRORS_CODES // 2
+SMALLEST_NORMAL = float(np.finfo(np.float32).tiny)
+"""No step is smaller: below it, float32 has fewer digits."""
+BRIGHTEST = float(np.finfo(np.float32).max) * (1 - 1e-3)
+"""What is brighter could become infinity when it is rounded."""
 
 DITHERED_ROWS = 64
 """Rows after which the dither is the same again."""
@@ -107,7 +113,7 @@ class Precision:
     def __str__(self) -> str:
         if self.step is None:
             return "exact"
-        return "noise" if self.step == USUAL_STEP else f"noise:{self.step:g}"
+        return "noise" if self.step == USUAL_STEP else f"noise:{float(self.step)!r}"
 
     def in_words(self) -> str:
         """Say what the precision is."""
@@ -169,11 +175,12 @@ class Precision:
         stored |= {name: np.empty((n, widths[name]), self.dtypes[name]) for name in ("flux", "ivar", "steps")}
         for start in range(0, n, IN_CACHE):
             some = slice(start, min(start + IN_CACHE, n))
-            codes = _step_codes(flux[some], ivar[some], bad[some], self.step)
+            rounded = np.clip(flux[some], -BRIGHTEST, BRIGHTEST)
+            codes = _step_codes(rounded, ivar[some], bad[some], self.step)
             stored["steps"][some, :-1] = codes
             stored["ivar"][some], stored["steps"][some, -1] = _pack_ivar(ivar[some])
             rows = first_row + np.arange(some.start, some.stop)
-            stored["flux"][some] = _pack_flux(flux[some], to_steps(codes), rows)
+            stored["flux"][some] = _pack_flux(rounded, to_steps(codes), rows)
         return stored
 
 
@@ -191,6 +198,11 @@ def to_steps(codes: NDArray[np.int16]) -> NDArray[np.float32]:
         return np.exp2(codes.astype(np.float64) / STEPS_PER_OCTAVE).astype(np.float32)
 
 
+def _of_pixels(steps: NDArray[np.float32], n_pixels: int) -> NDArray[np.float32]:
+    """Give each pixel the step of its segment."""
+    return np.repeat(steps, SEGMENT, axis=1)[:, :n_pixels]
+
+
 # ---- Packing.
 
 
@@ -199,23 +211,48 @@ def _step_codes(
 ) -> NDArray[np.int16]:
     """Choose the steps of each segment, (n, segments)."""
     good = ~bad
-    size = _segments(np.abs(flux) * good, 0)
-    n_good = np.maximum(np.count_nonzero(_segments(good, False), axis=2), 1)
+    size, used = _segments(np.abs(flux) * good, 0), _segments(good, False)
     seen = scatter_of(np.where(bad, np.float32(np.nan), flux), SEGMENT)
     seen[seen == 0] = np.inf  # without scatter there is nothing to learn: other evidence decides
     noise = np.minimum(_stated_noise(ivar * good), seen)
     noise[~np.isfinite(noise)] = 0
-    least = np.maximum(size.mean(axis=2) * (SEGMENT / n_good) / FAINTEST, size.max(axis=2) / _farthest())
-    wanted = np.maximum(step * noise, least)
+    wanted = np.maximum(step * noise, size.max(axis=2) / _farthest())
+    wanted = np.maximum(wanted, _usual_size(size, used, FAINTEST * wanted) / FAINTEST)
+    constant = _are_constant(_segments(flux, 0), used, np.isinf(seen))
+    wanted[constant] = size.max(axis=2)[constant] / (4.0 * LINEAR)  # beyond the steps nothing is dithered
+    wanted[(wanted > 0) & (wanted < SMALLEST_NORMAL)] = SMALLEST_NORMAL
     # rounded down, so that no step is larger than asked for; 1 where there is nothing to store
     codes = np.floor(STEPS_PER_OCTAVE * np.log2(np.where(wanted > 0, wanted, 1)))
     return codes.astype(np.int16)
 
 
+def _usual_size(size: NDArray[np.float32], good: NDArray[np.bool_], enough: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Usual |flux| of each segment's good pixels: their mean, or the median where the mean is more than `enough`.
+
+    A few spikes raise a mean, not a median; but few segments need one, and it takes a while.
+    """
+    usual = size.sum(axis=2, dtype=np.float64) / np.maximum(np.count_nonzero(good, axis=2), 1)
+    for place in zip(*np.nonzero(usual > enough), strict=True):
+        usual[place] = np.median(size[place][good[place]].astype(np.float64))
+    return usual
+
+
+def _are_constant(flux: NDArray[np.float32], good: NDArray[np.bool_], may_be: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Find segments of one and the same number: a dead spectrum must stay one, and not become one of dither."""
+    constant = may_be.copy()
+    some, used = flux[may_be], good[may_be]
+    highest, lowest = (
+        np.where(used, some, -np.inf).max(axis=1, initial=-np.inf),
+        np.where(used, some, np.inf).min(axis=1, initial=np.inf),
+    )
+    constant[may_be] = highest == lowest
+    return constant
+
+
 def _stated_noise(ivar: NDArray[np.float32]) -> NDArray[np.float64]:
     """Noise of each segment by its inverse variances: nearer to the least noisy pixels than to the noisiest."""
     known = _segments(ivar, 0)
-    mean = known.sum(axis=2) / np.maximum(np.count_nonzero(known, axis=2), 1)
+    mean = known.sum(axis=2, dtype=np.float64) / np.maximum(np.count_nonzero(known, axis=2), 1)
     with np.errstate(divide="ignore"):
         return 1 / np.sqrt(mean)  # infinite where no error is known
 
@@ -229,18 +266,19 @@ def _segments(rows: NDArray[Any], filling: Any) -> NDArray[Any]:
 
 
 def _farthest() -> float:
-    """Steps of the brightest pixel that a code can stand for."""
-    return LINEAR * 2.0 ** ((LARGEST - LINEAR) / PER_OCTAVE)
+    """Steps of the brightest pixel that a code can stand for; an octave is spared, because steps are rounded down."""
+    return LINEAR * 2.0 ** ((LARGEST - LINEAR) / PER_OCTAVE - 1)
 
 
 def _pack_flux(flux: NDArray[np.float32], steps: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.int16]:
     n_pixels = flux.shape[1]
-    in_steps = flux / np.repeat(steps, SEGMENT, axis=1)[:, :n_pixels]
+    with np.errstate(over="ignore"):  # in bad pixels there may be anything
+        in_steps = flux / _of_pixels(steps, n_pixels)
     codes = np.rint(in_steps + _dither_of(rows, n_pixels))
     beyond = np.abs(codes) > LINEAR
     if beyond.any():
         octaves = np.log2(np.abs(in_steps[beyond]) / LINEAR)
-        bright = LINEAR + np.clip(np.rint(PER_OCTAVE * octaves), 1, LARGEST - LINEAR)
+        bright = LINEAR + np.clip(np.rint(PER_OCTAVE * octaves), 0, LARGEST - LINEAR)
         codes[beyond] = np.copysign(bright, in_steps[beyond])
     codes[flux == 0] = ZERO
     return codes.astype(np.int16)
@@ -251,8 +289,13 @@ def _pack_ivar(ivar: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np
     known = ivar > 0
     with np.errstate(divide="ignore"):
         levels = np.rint(STEPS_PER_OCTAVE * np.log2(ivar))  # minus infinity where nothing is known
-    top = levels.max(axis=1)
-    top[~np.isfinite(top)] = 0
+    # beyond the largest float32 there is infinity
+    top = np.minimum(levels.max(axis=1), STEPS_PER_OCTAVE * 128 - 1)
+    lowest = np.where(known, levels, np.inf).min(axis=1)
+    for row in np.flatnonzero(top - lowest >= ERRORS_CODES):
+        # more decades than there are codes: a few absurd pixels must not take the errors of all others with them
+        top[row] = min(top[row], max(lowest[row] + ERRORS_CODES - 1, np.median(levels[row][known[row]]) + MIDDLE_CODE))
+    top = np.floor(np.where(np.isfinite(top), top, 0))
     codes = np.clip(1 + top[:, None] - levels, 1, ERRORS_CODES).astype(np.uint8)
     codes[~known] = 0
     return codes, top.astype(np.int16)
@@ -309,9 +352,13 @@ def _unpack_some(
 ) -> None:
     out[...] = codes
     out -= _dither_of(rows, codes.shape[1])
-    _multiply(out, to_steps(steps[:, :-1]))
-    if codes.max() > LINEAR or codes.min() < -LINEAR:
-        _unpack_beyond(codes, steps, out)
+    with np.errstate(over="ignore", invalid="ignore"):
+        out *= _of_pixels(to_steps(steps[:, :-1]), codes.shape[1])
+    if codes.min() == ZERO:
+        np.copyto(out, 0, where=codes == ZERO)
+    size = np.abs(codes)  # that of ZERO is no int16, and stays negative
+    if size.max() > LINEAR:
+        _unpack_beyond(codes, np.flatnonzero(size > LINEAR), steps, out)
 
 
 def _dither_of(rows: NDArray[np.intp], n_pixels: int) -> NDArray[np.float32]:
@@ -322,22 +369,11 @@ def _dither_of(rows: NDArray[np.intp], n_pixels: int) -> NDArray[np.float32]:
     return table[rows % DITHERED_ROWS]
 
 
-def _multiply(flux: NDArray[np.float32], steps: NDArray[np.float32]) -> None:
-    """Multiply each segment by its step, in place."""
-    n, whole = len(flux), flux.shape[1] // SEGMENT
-    segments = flux[:, : whole * SEGMENT].reshape(n, whole, SEGMENT)  # a view: rows are only split
-    with np.errstate(over="ignore", invalid="ignore"):
-        np.multiply(segments, steps[:, :whole, None], out=segments)
-        flux[:, whole * SEGMENT :] *= steps[:, whole:]
-
-
-def _unpack_beyond(codes: NDArray[np.int16], steps: NDArray[np.int16], out: NDArray[np.float32]) -> None:
-    """Unpack the few codes that are no steps: zeros, and what is very bright."""
-    out[codes == ZERO] = 0
-    place = np.flatnonzero(((codes > LINEAR) | (codes < -LINEAR)) & (codes != ZERO))
-    if not len(place):
-        return
-    row, pixel = np.divmod(place, codes.shape[1])
+def _unpack_beyond(
+    codes: NDArray[np.int16], places: NDArray[np.intp], steps: NDArray[np.int16], out: NDArray[np.float32]
+) -> None:
+    """Unpack the few codes that are no steps, of what is very bright; places are counted through all rows."""
+    row, pixel = np.divmod(places, codes.shape[1])
     code = codes[row, pixel].astype(np.float64)
     octaves = (np.abs(code) - LINEAR) / PER_OCTAVE
     with np.errstate(over="ignore", invalid="ignore"):
