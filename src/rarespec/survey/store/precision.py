@@ -1,8 +1,7 @@
 """In which steps a survey stores flux: exactly, or as whole numbers in steps of a third of its noise.
 
-Beyond the fourth bit the flux of a spectrum is noise, which no codec can pack. In steps of 0.35 of the noise a spectrum
-takes a quarter of the room and unpacks several times as fast; what rounding adds is 1 % of the variance of the noise
-(0.35^2 / 12).
+Beyond the first few bits the flux of a spectrum is noise, which no codec can pack. In steps of 0.35 of the noise a
+spectrum takes a fifth of the room; what rounding adds is 1 % of the variance of the noise (0.35^2 / 12).
 
 Notation, for one row; pixels are counted from 0, and a segment is SEGMENT neighbouring pixels
 
@@ -229,9 +228,7 @@ def _step_codes(
     return codes.astype(np.int16)
 
 
-def _usual_size(
-    size: NDArray[np.float32], good: NDArray[np.bool_], enough: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _usual_size(size: NDArray[np.float32], good: NDArray[np.bool_], enough: NDArray[np.float64]) -> NDArray[np.float64]:
     """Usual |flux| of each segment's good pixels: their mean, or the median where the mean is more than `enough`.
 
     A few spikes raise a mean, not a median; but few segments need one, and it takes a while.
@@ -242,9 +239,7 @@ def _usual_size(
     return usual
 
 
-def _are_constant(
-    flux: NDArray[np.float32], good: NDArray[np.bool_], may_be: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def _are_constant(flux: NDArray[np.float32], good: NDArray[np.bool_], may_be: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Find segments of one and the same number: a dead spectrum must stay one, and not become one of dither."""
     constant = may_be.copy()
     some, used = flux[may_be], good[may_be]
