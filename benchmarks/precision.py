@@ -108,7 +108,7 @@ def compare(path: str, chosen: argparse.Namespace, folder: Path) -> dict[str, An
     """Store one file of spectra in each precision, and rank each survey."""
     exact = rs.ingest(path, into=folder / "exact", precision="exact", jobs=1)
     print(f"\n{path}: {len(exact)} spectra, {exact.grid}")
-    print("| precision | flux | ivar | mask | steps | kB in all | packed, spectra/s | read, spectra/s | widths, bias | spread |")
+    print("| precision | flux | ivar | mask | steps | kB in all | packed/s | read/s | widths, bias | spread |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     widths, orders = widths_of(exact), {}
     for precision in ["exact", *chosen.precision]:
@@ -128,7 +128,9 @@ def compare(path: str, chosen: argparse.Namespace, folder: Path) -> dict[str, An
 
 def tell_differences(everything: list[dict[str, Orders]], chosen: argparse.Namespace) -> None:
     """Print average precisions, their paired differences, and how many of the first candidates are the same."""
-    print(f"\n{len(everything)} surveys, {chosen.draws} draws each: average precision (difference ± its standard error)")
+    print(
+        f"\n{len(everything)} surveys, {chosen.draws} draws each: average precision (difference ± its standard error)"
+    )
     print("| rare | known | exact |" + "".join(f" {name} | same of {FIRST} |" for name in chosen.precision))
     print("|---|---|---|" + "---|---|" * len(chosen.precision))
     pooled: dict[str, list[float]] = defaultdict(list)

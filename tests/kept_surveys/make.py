@@ -31,7 +31,7 @@ GRID = WavelengthGrid("log", 3.6, 1e-3, 64)
 BLOCK_ROWS = 8
 KNOWN = ["k-0003", "k-0010"]
 SURVEYS = {"plain": 20, "grown": 30, "searched": 24, "empty": 0}
-"""Directory -> spectra in it; `grown` was written in two steps, `searched` keeps features and graphs. They are exact."""
+"""Directory -> spectra; `grown` was written in two steps, `searched` keeps features and graphs. They are exact."""
 PACKED = 20
 """Spectra in `packed`, which is in steps of the noise, and written in two steps."""
 EVENTS = [

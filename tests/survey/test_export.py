@@ -175,7 +175,13 @@ def test_memory_holds_a_chunk_at_a_time(survey: Survey, tmp_path: Path, monkeypa
     monkeypatch.undo()
     assert most == 2
     for format, writer in WRITERS.items():
-        again = ingest(tmp_path / f"{format}{writer.suffix}", tmp_path / f"{format}.survey", grid=survey.grid, jobs=1, precision="exact")
+        again = ingest(
+            tmp_path / f"{format}{writer.suffix}",
+            tmp_path / f"{format}.survey",
+            grid=survey.grid,
+            jobs=1,
+            precision="exact",
+        )
         assert len(again) == N and np.array_equal(again[survey.ids].flux, survey[:].flux), format
 
 

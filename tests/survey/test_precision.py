@@ -1,4 +1,4 @@
-"""Flux in steps of its noise: how far a stored number is from the one given, for any spectrum, and in sums over many."""
+"""Flux in steps of its noise: how far a stored number is from the given one, for any spectrum and in sums over many."""
 
 import shutil
 from pathlib import Path
@@ -214,7 +214,9 @@ def test_bad_pixels_decide_nothing():
 
 @pytest.mark.parametrize("n_pixels", [2, 3, 255, 256, 257, 513])
 @pytest.mark.parametrize(
-    "kind", ["constant", "zero", "one good pixel", "all bad", "one line", "noise"], ids=lambda kind: kind.replace(" ", "_")
+    "kind",
+    ["constant", "zero", "one good pixel", "all bad", "one line", "noise"],
+    ids=lambda kind: kind.replace(" ", "_"),
 )
 def test_spectra_with_little_in_them(tmp_path, kind, n_pixels):
     grid = WavelengthGrid("log", 3.6, 1e-4, n_pixels)
@@ -280,7 +282,11 @@ def test_errors_of_neighbouring_pixels_and_rows_have_nothing_to_do_with_each_oth
 
 def test_neighbouring_numbers_of_the_dither_are_not_alike():
     table = dither(3601).astype(np.float64) * np.sqrt(12)
-    for one, other in ((table[1:], table[:-1]), (table[:, 1:], table[:, :-1]), (table[:, SEGMENT:], table[:, :-SEGMENT])):
+    for one, other in (
+        (table[1:], table[:-1]),
+        (table[:, 1:], table[:, :-1]),
+        (table[:, SEGMENT:], table[:, :-SEGMENT]),
+    ):
         assert abs((one * other).mean()) < 5 / np.sqrt(one.size)
     assert abs(table.mean()) < 5 / np.sqrt(table.size) and abs(table.var() - 1) < 0.01
     assert (np.abs(table) <= np.sqrt(3)).all()
@@ -456,7 +462,9 @@ def test_a_precision_is_what_its_text_says(text):
     assert Precision.parse(str(precision)) == precision
 
 
-@pytest.mark.parametrize("text", ["", "noise:", "noise:0", "noise:5", "noise:-1", "noise:nan", "Exact", "0.35", "noise:1e-1"])
+@pytest.mark.parametrize(
+    "text", ["", "noise:", "noise:0", "noise:5", "noise:-1", "noise:nan", "Exact", "0.35", "noise:1e-1"]
+)
 def test_anything_else_is_refused(tmp_path, text):
     with pytest.raises(UsageError, match="precision"):
         Survey.create(tmp_path / "a.survey", SMALL_GRID, precision=text)

@@ -19,8 +19,7 @@ def command(
 ) -> None:
     """Write a survey anew in another precision, with the same ids, catalogue and history.
 
-    In steps of its noise, flux takes a quarter of the room, and searches read it several times as fast. If
-    interrupted, run the same command again to continue.
+    In steps of its noise, a survey takes a fifth of the room. If interrupted, run the same command again to continue.
 
     Example: rarespec repack dr17.survey --into dr17-small.survey
     """

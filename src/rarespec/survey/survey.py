@@ -170,8 +170,7 @@ class Survey:
             Shift each spectrum to its rest frame by its redshift.
         precision : Precision or str, optional
             ``"noise"``, the default, stores flux in steps of 0.35 of its noise, which adds 1 % to the variance of the
-            noise; ``"noise:0.2"`` in steps of 0.2. ``"exact"`` stores float32, which takes four times the room and is
-            read more slowly.
+            noise; ``"noise:0.2"`` in steps of 0.2. ``"exact"`` stores float32, which takes about five times the room.
 
         Returns
         -------

@@ -1,8 +1,7 @@
 """In which steps a survey stores flux: exactly, or as whole numbers in steps of a third of its noise.
 
-Beyond the fourth bit the flux of a spectrum is noise, which no codec can pack. In steps of 0.35 of the noise a spectrum
-takes a quarter of the room and unpacks several times as fast; what rounding adds is 1 % of the variance of the noise
-(0.35^2 / 12).
+Beyond the first few bits the flux of a spectrum is noise, which no codec can pack. In steps of 0.35 of the noise a
+spectrum takes a fifth of the room; what rounding adds is 1 % of the variance of the noise (0.35^2 / 12).
 
 Notation, for one row; pixels are counted from 0, and a segment is SEGMENT neighbouring pixels
 
