@@ -80,6 +80,8 @@ class Nuisance:
 
 STRETCH = 50
 """Pixels over which noise is taken as constant."""
+FEWEST_CHANGES = 3
+"""Second differences from which noise is judged."""
 SECOND_DIFFERENCE = 6**0.5
 """Standard deviation of a second difference, y[i-1] - 2 y[i] + y[i+1], of independent noise."""
 
@@ -98,7 +100,7 @@ def noise_of(flux: NDArray[np.floating]) -> NDArray[np.float64]:
     Returns
     -------
     ndarray
-        (n, pixels), standard deviations; 0 where a stretch has no three good pixels in a row.
+        (n, pixels), standard deviations; 0 where too few pixels of a stretch are good to tell.
     """
     sigma = scatter_of(flux, STRETCH)
     return np.repeat(np.where(np.isfinite(sigma), sigma, 0.0), STRETCH, axis=1)[:, : flux.shape[1]]
@@ -117,7 +119,7 @@ def scatter_of(flux: NDArray[np.floating], stretch: int) -> NDArray[np.float64]:
     Returns
     -------
     ndarray
-        (n, stretches), standard deviations; infinite where a stretch has no three good pixels in a row.
+        (n, stretches), standard deviations; infinite where too few pixels are good to tell.
     """
     n, n_pixels = flux.shape
     n_stretches = -(-n_pixels // stretch)
@@ -127,10 +129,10 @@ def scatter_of(flux: NDArray[np.floating], stretch: int) -> NDArray[np.float64]:
     changes[np.isnan(changes)] = np.inf
     ordered = np.sort(changes.reshape(n, n_stretches, stretch), axis=2)
     n_known = np.isfinite(ordered).sum(axis=2)
-    # the mean of the two in the middle; of what is not known, none
-    around = (np.maximum(n_known - 1, 0) // 2, np.maximum(n_known, 1) // 2 - (n_known == 0))
+    around = np.maximum(n_known - 1, 0) // 2, np.minimum(n_known // 2, stretch - 1)
     low, high = (np.take_along_axis(ordered, place[:, :, None], axis=2)[:, :, 0] for place in around)
-    return (low.astype(np.float64) + high) / 2 / (NORMAL_MEDIAN * SECOND_DIFFERENCE)
+    typical = np.where(n_known < FEWEST_CHANGES, np.inf, (low.astype(np.float64) + high) / 2)
+    return typical / (NORMAL_MEDIAN * SECOND_DIFFERENCE)
 
 
 def extinction(wavelength: NDArray[np.float64]) -> NDArray[np.float64]:
