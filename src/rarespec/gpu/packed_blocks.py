@@ -86,9 +86,9 @@ class PackedRows:
         number = torch.arange(rows.shape[0], device=rows.device) % len(dither)
         flux = (codes.to(torch.float32) - dither[number]) * steps
         size = codes.to(torch.int32).abs()
-        octaves = (size - self._linear).to(torch.float32) / self._per_octave
-        bright = torch.sign(codes.to(torch.float32)) * self._linear * torch.exp2(octaves) * steps
-        flux = torch.where(size > self._linear, bright, flux)
+        octaves = (size - self._linear).to(torch.float64) / self._per_octave
+        bright = torch.sign(codes.to(torch.float64)) * self._linear * torch.exp2(octaves) * steps
+        flux = torch.where(size > self._linear, bright.to(torch.float32), flux)
         flux = torch.where(codes == self._zero, torch.zeros_like(flux), flux)
         return torch.where(self._bad(rows[:, ends:]), torch.full_like(flux, float("nan")), flux)
 
