@@ -2,7 +2,8 @@
 
     python benchmarks/growth.py [--n 10000 100000 1000000] [--surveys FOLDER] [--work FOLDER] [--plot growth.png]
 
-Mock surveys with carbon stars (450, and 45 among 10 000), of which 10 are known; with `--surveys` they are kept for the
+Mock surveys with carbon stars (450, and 45 among 10 000), of which 10 are known; above 10^5 the common spectra come
+several times, each time with fresh noise (`rarespec.mock.replicate`). With `--surveys` they are kept for the
 next run, and surveys that are there already, named N.survey, are used whatever their grid. A child process searches a
 survey without anything kept, another one searches it again, a third makes a report, and a fourth opens a campaign, as
 the inspector's page does, and ranks again after ten labels. Start of Python and imports are included. No features are
@@ -27,6 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rarespec.mock.replicate import replicate
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.survey import Survey
 from search import bare
@@ -35,6 +37,8 @@ N_KNOWN, TOP, N_SHOWN = 10, 1000, 100
 N_LABELS = 10
 STAGES = ("first search", "later search", "report", "inspect")
 LOOKS_A_SECOND = 20
+LARGEST_SIMULATED = 100_000
+"""Larger surveys are made of this one: to simulate ten million spectra would take hours."""
 
 
 class Cost(NamedTuple):
@@ -101,6 +105,8 @@ def survey_of(n: int, folder: Path) -> Survey:
     path = folder / f"{n}.survey"
     if path.exists():
         return Survey.open(path)
+    if n > LARGEST_SIMULATED:  # each common spectrum several times, with fresh noise
+        return replicate(survey_of(LARGEST_SIMULATED, folder), path, n, "CARBON")
     return simulate_survey(SkyChoice(n, (("carbon", min(450, n * 45 // 10_000)),), seed=n), path)
 
 

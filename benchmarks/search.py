@@ -141,7 +141,7 @@ def cost_of(side: int, survey: Path, known: list[str], table: Path) -> Cost:
 def bare(survey: Path, into: Path) -> Path:
     """The same survey without what is kept beside it; its files are linked, not copied."""
     into.mkdir()
-    for name in ("manifest.json", "catalogue", "flux", "ivar", "mask"):
+    for name in ("manifest.json", "catalogue", *Survey.open(survey).precision.arrays):
         (into / name).symlink_to(survey.resolve() / name)
     return into
 

@@ -17,7 +17,7 @@ from rarespec.features import MedianFilter, PaperFeatures, Recipe, SkyFeatures, 
 from rarespec.mock.damage import damage
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.spectrum import Reason
-from rarespec.survey import Survey
+from rarespec.survey import Precision, Survey
 from rarespec.survey.features.computing import features_of
 from rarespec.survey.ingest.reading import IngestOptions
 from rarespec.survey.ingest.run import run_ingest
@@ -35,7 +35,7 @@ def made(tmp_path_factory):
     whole = Survey.open(folder / "whole.survey")
     spectra = whole.at(np.arange(len(whole)))
     spectra.bad[[30, 31, 200], :3000] = True
-    with SurveyWriter(folder / "a.survey", whole.grid, block_rows=BLOCK_ROWS) as writer:
+    with SurveyWriter(folder / "a.survey", whole.grid, block_rows=BLOCK_ROWS, precision=Precision(None)) as writer:
         writer.add(spectra)
         writer.commit()
     return Survey.open(folder / "a.survey")

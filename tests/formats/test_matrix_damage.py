@@ -254,7 +254,8 @@ def test_missing_flux_names_what_was_looked_for_and_what_is_there(tmp_path: Path
 def test_a_zip_that_is_not_npz(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("readme.txt", "hello")
-    assert defect(tmp_path / "a.zip").reason is Reason.MISSING_COLUMN
+    found = defect(tmp_path / "a.zip")
+    assert found.reason is Reason.UNRECOGNISED and "unpack it" in found.detail
 
 
 def test_a_zip_bomb_is_not_inflated(tmp_path: Path) -> None:

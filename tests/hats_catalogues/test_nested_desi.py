@@ -52,7 +52,9 @@ def coadds(sky, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def survey(coadds, tmp_path_factory):
-    return rs.ingest([str(file) for file in coadds], tmp_path_factory.mktemp("s") / "desi.survey", grid=DESI_GRID)
+    return rs.ingest(
+        [str(file) for file in coadds], tmp_path_factory.mktemp("s") / "desi.survey", grid=DESI_GRID, precision="exact"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +135,7 @@ def frame_of_joined(stack):
 
 def test_files_of_the_catalogue_can_be_ingested(catalogue, survey, tmp_path):
     files = [str(file) for file in partition_files(catalogue)]
-    again = rs.ingest(files, tmp_path / "again.survey", grid=DESI_GRID)
+    again = rs.ingest(files, tmp_path / "again.survey", grid=DESI_GRID, precision="exact")
     assert sorted(again.ids) == sorted(survey.ids)
     one, other = again.select(survey.ids.tolist()), survey.select(survey.ids.tolist())
     for name in ("flux", "ivar", "bad"):
@@ -247,7 +249,9 @@ def test_pixels_next_to_an_empty_arm_do_not_reach_into_it(frame, survey, tmp_pat
 
 
 def test_what_lies_outside_the_grid_of_a_model_is_said(catalogue, coadds, carbon, tmp_path):
-    narrow = rs.ingest([str(file) for file in coadds], tmp_path / "narrow.survey", grid=rs.PAPER_GRID)
+    narrow = rs.ingest(
+        [str(file) for file in coadds], tmp_path / "narrow.survey", grid=rs.PAPER_GRID, precision="exact"
+    )
     path = rs.search(narrow, carbon[:N_KNOWN], "matched_filter").save(tmp_path / "m.safetensors")
     found = search_hats(catalogue, model=path, top=TOP)
     (said,) = [line for line in found.problems if "outside the grid" in line]

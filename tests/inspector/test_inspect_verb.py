@@ -10,6 +10,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from rarespec.cli.inspect import command
+from rarespec.inspector.page_options import PageOptions
 from rarespec.labels.campaign_start import CampaignStart
 from rarespec.labels.event import Label, LabelEvent, new_event_id
 from rarespec.labels.kinds import path_beside
@@ -24,8 +25,13 @@ QUICK = ("--method", "matched_filter", "--top", "20", "--no-browser", "--person"
 def served(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """How it would have been served, instead of a server."""
     calls: list[dict[str, Any]] = []
-    monkeypatch.setattr("rarespec.inspector.server.serve", lambda *given, **how: calls.append(how))
+    monkeypatch.setattr("rarespec.inspector.server.serve", lambda *given, **how: calls.append(_asked(given, how)))
     return calls
+
+
+def _asked(given: tuple[Any, ...], how: dict[str, Any]) -> dict[str, Any]:
+    options = next(value for value in (*given, *how.values()) if isinstance(value, PageOptions))
+    return vars(options) | how
 
 
 def inspect(survey: Survey, *arguments: str) -> Result:

@@ -42,7 +42,7 @@ def test_a_fits_file_comes_back(server: Running, tmp_path: Path) -> None:
 
 def test_labels_are_exported_by_tag_and_listed_with_them(server: Running) -> None:
     assert server.get("/api/export?format=csv&tag=CH").body.count(b"\n") == 2
-    listed = {one["id"]: one for one in server.get("/api/candidates?n=200").json["candidates"]}
+    listed = {one["id"]: one for one in server.get("/api/candidates?n=1000").json["candidates"]}
     assert listed["s050"]["tags"] == ["dC", "CH"] and listed["s011"]["tags"] == []
     assert server.get("/api/session").json["tags"] == ["dC", "CH"]
 

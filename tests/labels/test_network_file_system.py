@@ -62,7 +62,7 @@ def test_where_nothing_is_mounted_over_it_nothing_is_known():
 
 
 def test_without_a_table_of_mounts_the_journal_is_the_one_that_is_right_everywhere(tmp_path, monkeypatch):
-    monkeypatch.setattr("rarespec.labels.place.MOUNTS", tmp_path / "missing")
+    monkeypatch.setattr("rarespec.storage.file_systems.MOUNTS", tmp_path / "missing")
     with LabelLog(tmp_path / "a.sqlite") as log:
         assert log.journal == "delete"
 

@@ -52,7 +52,8 @@ def test_every_block_is_read_once(local, store, where, request):
     for array in ("flux", "mask"):
         times = readings(asked, array)
         assert len(times) == BLOCKS
-        assert sum(times.values()) <= BLOCKS + 1  # one block is looked at before anything else is done
+        # one block is looked at before anything else is done, and by a worker before it is known who keeps it
+        assert sum(times.values()) <= BLOCKS + 2
     assert not [
         one for one in asked if one.method == "HEAD" and "/catalogue/" in one.key
     ]  # no request before a request

@@ -192,7 +192,7 @@ def training_survey(
     sizes = {name: look[0] for name, look in looks.items()}
     targets = find_targets(given, found, request.radius_arcsec)
     drawing = Drawing(targets, apportion(sizes, sample), layout, grid, request.seed)
-    survey = Survey.create(into, grid)
+    survey = Survey.create(into, grid, precision="exact")  # other rows are scored as their files have them
     append_to(survey, _draw(catalogue, drawing, progress), action=f"sample of {catalogue.name}")
     return Survey.open(into)
 

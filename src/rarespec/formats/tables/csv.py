@@ -159,8 +159,10 @@ def open_csv(source: Source, names: list[str] | None = None) -> Csv:
 
 def _units_below(names: list[str], rows: Iterator[list[str]]) -> tuple[dict[str, str], Iterator[list[str]]]:
     """Units of the columns of a spectrum, if the row below their names holds no number; and the other rows."""
+    if not find(names, FLUX):  # what is no spectrum may be no table either: its rows are not looked at here
+        return {}, rows
     first = next(rows, None)
-    if first is None or not find(names, FLUX) or any(all_numbers([cell]) for cell in first):
+    if first is None or any(all_numbers([cell]) for cell in first):
         return {}, iter(()) if first is None else _then(first, rows)
     told = {name: cell.strip("()[] ") for name, cell in zip(names, first, strict=True) if name.lower() in ON_PIXELS}
     if not any(is_unit(unit) for name, unit in told.items() if name.lower() in ANY_WAVELENGTH):
