@@ -119,7 +119,7 @@ def test_what_is_known_is_learned_from_a_sample(catalogue, survey, carbon, given
     found = search_hats(
         catalogue, known, top=TOP, sample=120, non_members=others, method="matched_filter", workspace=tmp_path / "work"
     )
-    sample = rs.Survey.open(tmp_path / "work" / "sky.survey", precision="exact")
+    sample = rs.Survey.open(tmp_path / "work" / "sky.survey")
     assert set(carbon[:4]) | set(others) <= set(sample.ids) and 115 <= len(sample) <= 125
     listed = found.table["id"].tolist()
     assert not set(listed) & {*carbon[:4], *others} and len(set(listed[:15]) & set(carbon[4:])) >= 6
@@ -179,7 +179,7 @@ def test_the_same_seed_draws_the_same_sample(catalogue, carbon, tmp_path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         options = {"sample": 60, "method": "matched_filter", "seed": seed, "workspace": tmp_path / name}
         search_hats(catalogue, carbon[:3], **options)
-    first, same, other = (set(rs.Survey.open(tmp_path / name / "sky.survey", precision="exact").ids) for name in "abc")
+    first, same, other = (set(rs.Survey.open(tmp_path / name / "sky.survey").ids) for name in "abc")
     assert first == same != other
 
 

@@ -17,7 +17,7 @@ from rarespec.survey import Survey
 @pytest.fixture(scope="module")
 def server(survey: Survey, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with running(campaign_of(survey, top=150), tmp_path_factory.mktemp("export") / "a.labels.sqlite") as server:
-        server.post("/api/labels", label_of("s050", tags=["dC", "CH"], chance=0.25))
+        server.post("/api/labels", label_of("s012", tags=["dC", "CH"], chance=0.25))
         server.post("/api/labels", label_of("s011", "no", comment="=1+1"))
         yield server
 
@@ -32,18 +32,18 @@ def test_a_file_has_all_that_a_match_needs(server: Running, ending: str, form: s
     assert "default-src 'none'" in answer.headers["content-security-policy"]
     table = Table.read(BytesIO(answer.body), format=form)
     assert {"ra", "dec", "z", "class", "subclass", "snr", "rank", "chance", "person", "at"} <= set(table.colnames)
-    assert table["id"].tolist() == ["s050"] and table["tags"].tolist() == ["dC,CH"] and table["chance"][0] == 0.25
+    assert table["id"].tolist() == ["s012"] and table["tags"].tolist() == ["dC,CH"] and table["chance"][0] == 0.25
 
 
 def test_a_fits_file_comes_back(server: Running, tmp_path: Path) -> None:
     (tmp_path / "a.fits").write_bytes(server.get("/api/export?format=fits").body)
-    assert [event.spectrum for event in read_labels(tmp_path / "a.fits").events] == ["s050", "s011"]
+    assert [event.spectrum for event in read_labels(tmp_path / "a.fits").events] == ["s012", "s011"]
 
 
 def test_labels_are_exported_by_tag_and_listed_with_them(server: Running) -> None:
     assert server.get("/api/export?format=csv&tag=CH").body.count(b"\n") == 2
     listed = {one["id"]: one for one in server.get("/api/candidates?n=1000").json["candidates"]}
-    assert listed["s050"]["tags"] == ["dC", "CH"] and listed["s011"]["tags"] == []
+    assert listed["s012"]["tags"] == ["dC", "CH"] and listed["s011"]["tags"] == []
     assert server.get("/api/session").json["tags"] == ["dC", "CH"]
 
 
@@ -73,8 +73,8 @@ def test_sending_without_a_hub_is_told(server: Running, monkeypatch: pytest.Monk
 
 def test_the_server_counts_what_teaches(survey: Survey, tmp_path: Path) -> None:
     with running(campaign_of(survey), tmp_path / "a.sqlite", relearn_every=3) as server:
-        yes = label_of("s050")
-        said = [yes, yes, label_of("s050", comment="again"), label_of("s011", "unsure"), label_of("s052", "no")]
+        yes = label_of("s012")
+        said = [yes, yes, label_of("s012", comment="again"), label_of("s011", "unsure"), label_of("s052", "no")]
         assert not any(server.post("/api/labels", one).json["relearn_due"] for one in said)
         assert not server.get("/api/session").json["relearn_due"]
         undone = server.post("/api/undo", {"event_id": label_of("x")["event_id"]}).json
