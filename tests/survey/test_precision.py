@@ -479,7 +479,7 @@ def test_a_survey_keeps_its_precision(tmp_path):
 
 
 def test_info_says_the_precision(tmp_path):
-    for text, words in (("noise", "steps of 0.35 of its noise, which add 1.0% to its variance"), ("exact", "float32")):
+    for text, words in (("noise", "steps of 0.35 of its noise, which add 1.0 % to its variance"), ("exact", "float32")):
         survey = Survey.create(tmp_path / text, SMALL_GRID, precision=text)
         survey.append(make_spectra(3, SMALL_GRID))
         shown = CliRunner().invoke(app, ["info", str(survey.path)], env={"COLUMNS": "200"}).output

@@ -118,7 +118,7 @@ class Precision:
         """Say what the precision is."""
         if self.step is None:
             return "exact (float32)"
-        return f"flux in steps of {self.step:g} of its noise, which add {self.step**2 / 12:.1%} to its variance"
+        return f"flux in steps of {self.step:g} of its noise, which add {100 * self.step**2 / 12:.1f} % to its variance"
 
     @property
     def arrays(self) -> tuple[str, ...]:
