@@ -29,7 +29,10 @@ HAS_COLOUR = """(canvas, colour) => {
   const one = document.createElement("canvas").getContext("2d"), { width, height } = canvas;
   Object.assign(one, { fillStyle: colour }).fillRect(0, 0, 1, 1);
   const wanted = one.getImageData(0, 0, 1, 1).data.slice(0, 3).join();
-  const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+  const copy = Object.assign(document.createElement("canvas"), { width, height });  // the page's own is not for reading
+  const paper = copy.getContext("2d", { willReadFrequently: true });
+  paper.drawImage(canvas, 0, 0);
+  const { data } = paper.getImageData(0, 0, width, height);
   for (let i = 0; i < data.length; i += 4) if (data[i + 3] && data.subarray(i, i + 3).join() === wanted) return true;
   return false;
 }"""
@@ -62,9 +65,16 @@ def reach(visit: Visit, selector: str) -> Any:
     """A control; a narrow window may keep it in a menu, which is opened."""
     control = visit.page.locator(selector)
     if not control.is_visible():
-        for menu in visit.page.locator(".menu[aria-expanded=false]:visible").all():
-            menu.click()
+        click_all(visit, ".menu[aria-expanded=false]:visible")
     return control
+
+
+def click_all(visit: Visit, selector: str) -> None:
+    """Click one after the other; a click takes a control out of those that are meant."""
+    found = visit.page.locator(selector)
+    for _ in range(found.count()):
+        if found.count():
+            found.first.click()
 
 
 def click(visit: Visit, *selectors: str) -> None:
@@ -78,8 +88,7 @@ def close(visit: Visit, dialog: str) -> None:
 
 
 def close_menus(visit: Visit) -> None:
-    for menu in visit.page.locator(".menu[aria-expanded=true]:visible").all():
-        menu.click()
+    click_all(visit, ".menu[aria-expanded=true]:visible")
 
 
 def test_every_feature_once(walker: tuple[Running, Visit], visit: Visit) -> None:
