@@ -71,8 +71,9 @@ def replicate(
     jobs = ((whole[i % len(whole)], i // len(whole), i) for i in range(n_blocks))
     work = partial(_copy_block, survey, rare, seed)
     entry = provenance_entry("replicate", of=str(survey.path.name), spectra=n_spectra, seed=seed)
-    Survey.create(into, survey.grid, precision=survey.precision)
-    with SurveyWriter(Path(into), survey.grid, precision=survey.precision) as writer:
+    if Path(into).exists():
+        raise UsageError(f"{into}: already exists; choose another directory")
+    with SurveyWriter(Path(into), survey.grid, block_rows=size, precision=survey.precision) as writer:
         for n_done, (packed, catalogue) in enumerate(compute_ahead(work, jobs, available_cores()), start=1):
             writer.add_packed_block(packed, catalogue)
             if n_done % BLOCKS_A_COMMIT == 0 or n_done == n_blocks:
