@@ -225,7 +225,8 @@ class Recipe(FluxStep):
         Recipe
             Itself.
         """
-        return self.fit_blocks(lambda: [X])
+        self.fit_preparation(X[:1])
+        return self.fit_prepared(through(self.steps_, lambda: [X]))
 
     def preparation(self) -> Self:
         """Return a copy that can `prepare` and has learned nothing: small enough to send to other machines."""
