@@ -211,6 +211,7 @@ class DaskCluster:
             if self.cluster.asynchronous:
                 raise EngineError("asynchronous clients are not supported; create one without asynchronous=True")
             return self.cluster
+        logging.getLogger("distributed.batched").addFilter(_is_no_traceback)
         if isinstance(self.cluster, str):
             _knock(self.cluster)
         return connect_client(self.cluster)
@@ -256,6 +257,11 @@ def _unlogged() -> Iterator[None]:
         yield
     finally:
         log.disabled = before
+
+
+def _is_no_traceback(record: logging.LogRecord) -> bool:
+    """Hold back the tracebacks that Dask logs as information when a connection ends: the error says it better."""
+    return record.levelno > logging.INFO or not record.exc_info
 
 
 def connect_client(cluster: Any) -> Client:

@@ -16,9 +16,12 @@ export class Refused extends Error {
 
 /** The page may lie below a path that only a proxy knows; the place of this file tells it. */
 const BASE = new URL("..", import.meta.url);
+const LEAVE = "/api/leave";
 
 let xsrf = "";
 let home = null; // of the labels of this page
+let departure = null; // a promise while the page is being left; it settles only if the page stays
+let reads = new AbortController();
 
 /** The whole address of a path of the interface, "/api/..."; for elements that fetch by themselves. */
 export function addressOf(path) {
@@ -42,7 +45,21 @@ export async function start() {
 
 export const look = () => post("/api/look", {});
 export const choose = (wanted) => post("/api/choose", wanted);
-export const leave = () => post("/api/leave", {});
+
+/** Back to the start page. What is still being read is given up, since the server no longer has it. */
+export async function leave() {
+  let stay;
+  departure = new Promise((settle) => (stay = settle));
+  reads.abort();
+  try {
+    return await post(LEAVE, {});
+  } catch (error) {
+    departure = null;
+    reads = new AbortController();
+    stay();
+    throw error;
+  }
+}
 
 export async function wavelength() {
   return new Float64Array(await bytes("/api/wavelength"));
@@ -134,9 +151,12 @@ async function answered(path, options = {}) {
 }
 
 async function reached(path, options) {
+  if (path !== LEAVE) await departure;
+  const signal = options.method ? null : reads.signal;
   try {
-    return await fetch(addressOf(path), { ...options, credentials: "same-origin", redirect: "error" });
+    return await fetch(addressOf(path), { ...options, signal, credentials: "same-origin", redirect: "error" });
   } catch (error) {
+    if (path !== LEAVE) await departure;
     throw new ServerGone(`no answer from the server: ${error.message}`);
   }
 }
