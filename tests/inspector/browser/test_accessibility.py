@@ -17,8 +17,15 @@ from rarespec.survey import Survey
 from sky_pictures import PNG
 
 VIEWS = {"grid": "g", "detail": "Enter"}
-DIALOGS = {"help": "?", "species": "Shift+L", "disagreements": "d", "go-to": "a"}
-"""Id of each dialog -> the key that opens it. A new dialog belongs here."""
+DIALOGS = {
+    "help": "?",
+    "species": "Shift+L",
+    "disagreements": "d",
+    "go-to": "a",
+    "export": "Shift+E",
+    "save-plot": "Shift+S",
+}
+"""Id of each dialog -> the key that opens it; the test fails for a dialog of the page that is not here."""
 SERIOUS = ("serious", "critical")
 RUN = "(where) => axe.run(where, { resultTypes: ['violations'], preload: false })"
 
@@ -64,6 +71,7 @@ def test_nothing_serious_is_found(
             visit.press(*"ynub")
             visit.wait_until_saved(4)
             found = []
+            assert set(DIALOGS) == set(visit.page.locator("dialog").evaluate_all("all => all.map(one => one.id)"))
             for view, key in VIEWS.items():
                 visit.press(key)
                 if view == "detail":
