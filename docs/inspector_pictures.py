@@ -26,17 +26,21 @@ HERE = Path(__file__).parent
 SIZE = {"width": 1280, "height": 720}
 N_KNOWN = 3
 N_LABELS = 12
+PATIENCE_MS = 120_000
+"""On a busy machine a page takes its time."""
 SETTLED_MS = 500
 """After which the page has taken on the colours of the other scheme."""
 SOME_SPECIES = ("C₂", "CN", "CH", "H", "Na I", "Ca II")
 
 
 def main() -> None:
+    expect.set_options(timeout=PATIENCE_MS)
     with TemporaryDirectory() as folder:
         survey = simulate_survey(SkyChoice(2940, (("carbon", 60),), seed=3), Path(folder) / "mock.survey")
         with inspected(survey, Path(folder)) as place, sync_playwright() as starter:
             browser = starter.chromium.launch(executable_path=shutil.which("chromium"))
             page = browser.new_page(viewport=SIZE, color_scheme="light")
+            page.set_default_timeout(PATIENCE_MS)
             page.goto(place)
             page.wait_for_selector("body[data-ready=true]")
             draw(page, survey)
