@@ -58,12 +58,16 @@ def make_spectra(
 def _readers_are_used_again() -> Iterator[None]:
     """Each ingest and search ends the processes that read its files; starting them anew would take minutes in all."""
     from rarespec.formats.contained import end_readers
+    from shared_readers import of_any_job
 
     with ExitStack() as kept:
-        for where in ("survey.ingest.run", "survey.ingest.first_files", "searching.known.example_inputs"):
+        kept.enter_context(patch("rarespec.formats.contained._readers", of_any_job))
+        for where in ("survey.ingest.run", "survey.ingest.first_files"):
             kept.enter_context(patch(f"rarespec.{where}.end_readers"))
+        for where in ("example_inputs", "kinds_file"):
+            kept.enter_context(patch(f"rarespec.searching.known.{where}.end_readers"))
         yield
-    end_readers()
+        end_readers()
 
 
 @pytest.fixture(scope="session", autouse=True)

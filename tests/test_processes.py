@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import rarespec
+from conftest import every
 from process_functions import (
     answer_at_length,
     count_to,
@@ -154,14 +155,17 @@ def program() -> list[str]:
 
 @pytest.mark.parametrize(
     "command",
-    [
-        "ingest . --into ../one.survey --jobs 1",
-        "ingest . --into ../two.survey --jobs 2 --join list.csv",
-        "simulate --n 60 --rare carbon=5 --into ../mock.survey",
-        "search ../one.survey --known spec-1000-55000-0001.fits --method matched_filter --top 5",
-        "info ../one.survey",
-        "--help",
-    ],
+    every(
+        3,
+        [
+            "ingest . --into ../two.survey --jobs 2 --join list.csv",
+            "ingest . --into ../one.survey --jobs 1",
+            "simulate --n 60 --rare carbon=5 --into ../mock.survey",
+            "search ../one.survey --known spec-1000-55000-0001.fits --method matched_filter --top 5",
+            "info ../one.survey",
+            "--help",
+        ],
+    ),
 )
 def test_no_verb_runs_what_lies_in_the_folder_it_is_called_in(trapped, command):
     folder, marker = trapped
@@ -173,7 +177,7 @@ def test_no_verb_runs_what_lies_in_the_folder_it_is_called_in(trapped, command):
     assert not marker.exists(), marker.read_text()
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", every(3, ["bash", "zsh", "fish"]))
 def test_completion_runs_nothing_that_lies_in_the_current_folder(trapped, shell):
     folder, marker = trapped
     asked = {

@@ -22,7 +22,8 @@ def results_of(script, *arguments):
     return json.loads(done.stdout)
 
 
-SAMPLES = {"ingest": 1, "append": 1}
+SAMPLES = {"append": 1}
+"""Of ingest, `test_interrupted_ingest.py` tries a crash and `test_disk_full.py` an error by default."""
 
 
 @pytest.mark.parametrize(("change", "sample"), SAMPLES.items())
@@ -32,7 +33,7 @@ def test_a_fault_at_some_calls_harms_nothing(change, sample):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("change", [*SAMPLES, "create", "recover", "grow", "features", "simulate", "search"])
+@pytest.mark.parametrize("change", [*SAMPLES, "ingest", "create", "recover", "grow", "features", "simulate", "search"])
 def test_a_fault_at_every_call_harms_nothing(change):
     results = results_of("fault_injection.py", change, 0)
     assert results["violations"] == [] and results["trials"] == 3 * results["calls"] > 100
@@ -44,7 +45,7 @@ def test_the_same_faults_are_seen_to_harm_a_survey_without_its_journal():
     assert len(results["violations"]) > 1
 
 
-ORDERS = {"look": 2, "write": 1}
+ORDERS = {"look": 2}
 
 
 @pytest.mark.parametrize(("order", "sample"), ORDERS.items())
@@ -55,7 +56,7 @@ def test_two_processes_at_one_survey(order, sample):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("order", [*ORDERS, "grow", "search"])
+@pytest.mark.parametrize("order", [*ORDERS, "write", "grow", "search"])
 def test_two_processes_at_one_survey_at_every_call(order):
     results = results_of("two_processes.py", order, 0)
     assert results["violations"] == [] and results["trials"] == results["calls"] > 40

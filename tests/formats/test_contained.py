@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -16,12 +17,15 @@ from rarespec.formats import ReadLimits, contained
 from rarespec.formats.contained import LEAST_MEMORY, end_readers, read_catalogue_contained, read_limits
 from rarespec.formats.reader import ReadOptions
 from rarespec.spectrum import DefectError, Noted, Skipped, Spectra
+from shared_readers import of_one_job
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _leave_no_processes() -> object:
-    yield
-    end_readers()
+def _own_readers() -> object:
+    """Not those of all tests; and no process is left."""
+    with patch("rarespec.formats.contained._readers", of_one_job):
+        yield
+        end_readers()
 
 
 @pytest.mark.parametrize("kind", READER_FILES)

@@ -399,6 +399,7 @@ def test_a_limit_may_be_endless(files, tmp_path):
 
 
 def test_nothing_is_said_on_the_way(files, tmp_path, capfd):
+    contained.end_readers()  # those of earlier tests would say it to them
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rs.ingest(files, into=tmp_path / "a.survey", jobs=2)

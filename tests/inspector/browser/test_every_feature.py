@@ -1,5 +1,7 @@
 """Every feature of the page once, by the pointer, at three sizes of the window in light and dark.
 
+By default in the largest window in light and in the smallest in dark; the others are `exhaustive`.
+
 One page walks through all of them, so that each size costs little. What each feature does in detail is tested in the
 other files, by the keyboard and at one size.
 """
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from conftest import every
 from fetching.archive_server import Answer, serving
 from inspector.browser.test_look import OVERFLOWING
 from inspector.browser.visiting import PHONE, SMALL, TABLET, Visit, inspecting
@@ -49,10 +52,13 @@ def walker(browser: Any, survey: Survey, tmp_path_factory: pytest.TempPathFactor
             yield both
 
 
-@pytest.fixture(params=[(size, scheme) for size in SIZES for scheme in ("light", "dark")], ids="-".join)
+LOOKS = [f"{size}-{scheme}" for size in SIZES for scheme in ("light", "dark")]
+
+
+@pytest.fixture(params=every(5, LOOKS))
 def visit(walker: tuple[Running, Visit], request: pytest.FixtureRequest) -> Visit:
     """The page at this size and in this scheme, in the grid, with nothing filtered."""
-    size, scheme = request.param
+    size, scheme = request.param.split("-")
     visit = walker[1]
     visit.page.set_viewport_size(SIZES[size])
     visit.page.emulate_media(color_scheme=scheme)
