@@ -7,13 +7,14 @@ from rarespec.evaluation import average_precision_at_k, relevance_in_order
 from rarespec.rankers import Auto, load_model, save_model
 from rarespec.rankers.auto import signal
 from rarespec.rankers.auto.walks import reach_rows
+from rarespec.rankers.neighbours import cell_search
 
 
 @pytest.fixture
 def few(monkeypatch):
     """Sizes at which a few thousand rows are many."""
     monkeypatch.setattr(signal, "WIDE", 2000)
-    monkeypatch.setattr(signal, "N_SAMPLE", 50)
+    monkeypatch.setattr(cell_search, "N_SAMPLE", 50)
     sizes = {"auto.rows.N_REACHED": 800, "auto.rows.N_ALIKE": 1200, "auto.query.N_DRAWN": 1500}
     for name, size in sizes.items():
         monkeypatch.setattr(f"rarespec.rankers.{name}", size)

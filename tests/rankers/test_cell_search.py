@@ -5,7 +5,7 @@ import pytest
 
 from rarespec.rankers.neighbours.cell_search import CellSearch, group_in_cells
 from rarespec.rankers.neighbours.exact import exact_nearest
-from rarespec.rankers.rows import row_digests
+from rarespec.rankers.rows import choose_rows
 
 K = 8
 
@@ -19,7 +19,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def cells(rows):
-    return group_in_cells(rows, np.argsort(row_digests(rows)), rows[::30], K, target_recall=0.95, seed=0)
+    return group_in_cells(rows, rows, K, target_recall=0.95, seed=0)
 
 
 def test_as_many_neighbours_are_found_as_promised(rows, cells):
@@ -60,3 +60,23 @@ def test_where_the_cells_hold_too_few_rows_all_rows_are_compared(rows, cells):
     few = dict(cells) | {"n_probes": np.array(1)}
     k = int(np.diff(cells["starts"]).max()) + 5
     np.testing.assert_array_equal(CellSearch(rows, k, few).nearest(rows[:3])[0], exact_nearest(rows, rows[:3], k)[0])
+
+
+def test_cells_do_not_depend_on_the_order_of_the_rows(rows, cells):
+    order = np.random.default_rng(1).permutation(len(rows))
+    other = group_in_cells(rows[order], rows[order], K, target_recall=0.95, seed=0)
+    np.testing.assert_array_equal(other["centroids"], cells["centroids"])
+    assert other["n_probes"] == cells["n_probes"] and other["recall"] == cells["recall"]
+
+
+def test_the_same_rows_are_chosen_in_any_order(rows):
+    order = np.random.default_rng(1).permutation(len(rows))
+    np.testing.assert_array_equal(order[choose_rows(rows[order], 100)], choose_rows(rows, 100))
+    assert len(choose_rows(rows, 10**6)) == len(rows)
+
+
+def test_chosen_rows_lie_everywhere(rows):
+    where = choose_rows(rows, 1000) / len(rows)
+    assert np.histogram(where, 10, (0, 1))[0].min() > 60
+    along = np.argsort(np.argsort(rows[:, 0]))[choose_rows(rows, 1000)] / len(rows)
+    assert np.histogram(along, 10, (0, 1))[0].min() > 60

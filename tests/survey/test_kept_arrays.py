@@ -55,7 +55,7 @@ def keep_cells(monkeypatch):
     """As for surveys of very many spectra."""
     for room in ("rarespec.rankers.auto.signal", "rarespec.survey.features.neighbours"):
         monkeypatch.setattr(f"{room}.WIDE", 50)
-    monkeypatch.setattr("rarespec.rankers.auto.signal.N_SAMPLE", 20)
+    monkeypatch.setattr("rarespec.rankers.neighbours.cell_search.N_SAMPLE", 20)
 
 
 @pytest.fixture(params=["graph", "cells"])

@@ -55,7 +55,7 @@ def test_auto_ranks_the_same_with_it(features):
 def test_of_many_spectra_the_cells_are_kept_instead_of_a_graph(features, monkeypatch):
     for room in ("rarespec.rankers.auto.signal", "rarespec.survey.features.neighbours"):
         monkeypatch.setattr(f"{room}.WIDE", 200)
-    monkeypatch.setattr("rarespec.rankers.auto.signal.N_SAMPLE", 20)
+    monkeypatch.setattr("rarespec.rankers.neighbours.cell_search.N_SAMPLE", 20)
     first, again = signal_of(features, 2), signal_of(features, 2)
     assert first.graph is None and again.graph is None
     assert set(again.cells) == set(first.cells)

@@ -115,6 +115,30 @@ def row_digests(X: Rows) -> NDArray[np.bytes_]:
     return digests
 
 
+def choose_rows(X: Rows, n: int) -> NDArray[np.intp]:
+    """Choose n rows, or all if there are fewer, by their contents alone: in another order, the same ones are chosen.
+
+    Each row is given a number that has nothing to do with where it lies, and those with the smallest are taken, in this
+    order. Unlike digests these numbers are made of whole blocks, which is quick for millions of rows.
+    """
+    numbers, factors = np.empty(len(X), np.uint64), _odd_numbers(X.shape[1])
+    done = 0
+    for block in _normalise_blocks(X):
+        with np.errstate(over="ignore"):
+            mixed = (block.view(np.uint64) * factors).sum(axis=1)
+            for shift in (32, 29):
+                mixed = (mixed ^ (mixed >> np.uint64(shift))) * factors[0]
+        numbers[done : done + len(block)] = mixed ^ (mixed >> np.uint64(32))
+        done += len(block)
+    n = min(n, len(X))
+    chosen = np.argpartition(numbers, n - 1)[:n]
+    return np.asarray(chosen[np.argsort(numbers[chosen], kind="stable")])
+
+
+def _odd_numbers(n: int) -> NDArray[np.uint64]:
+    return np.random.default_rng(0).integers(0, 2**63, n, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+
+
 def _normalise_blocks(X: Rows) -> Iterator[NDArray[np.float64]]:
     """Blocks as float64 in C order; the sum turns -0 into 0."""
     for start in range(0, len(X), BLOCK_ROWS):

@@ -33,7 +33,7 @@ from rarespec.rankers.rows import BLOCK_ROWS, Rows
 from rarespec.rankers.svm.kernel import squared_distances
 from rarespec.storage.processes import give_back_freed
 
-N_REACHED, N_ALIKE = 10_000, 20_000
+N_REACHED, N_ALIKE = 5000, 6000
 """Rows of many that are joined: those reached from the known ones, and those most alike to them in each space."""
 
 

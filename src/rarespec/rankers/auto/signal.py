@@ -20,7 +20,7 @@ from rarespec.rankers.linear_map import LinearMap, whitening_of
 from rarespec.rankers.neighbours.cell_search import group_in_cells
 from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph, NeighbourSearch, build_neighbours
 from rarespec.rankers.ranker import Scores
-from rarespec.rankers.rows import BLOCK_ROWS, Rows, row_digests
+from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
 Floating = TypeVar("Floating", np.float32, np.float64)
 
@@ -29,6 +29,9 @@ N_ROWS_COMPARED = 5000
 
 RECALL = 0.95
 """Share of the neighbours that must be found: many ways lead to a row, and the noise is a mean over many pairs."""
+
+RECALL_IN_CELLS = 0.8
+"""Of those by which walks find their way among many rows; the rows that they reach are joined with RECALL."""
 
 N_ROUNDS = 2
 """Of Tyler's weights, which settle at once."""
@@ -47,9 +50,6 @@ WIDE = 200_000
 """More rows than this have no graph but cells, and their space is learned from so many of them."""
 
 Neighbours = Callable[[Rows, int], NeighbourGraph]
-
-N_SAMPLE = 300
-"""Rows on which it is measured whether enough neighbours are found by looking into the cells nearby."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,9 @@ def signal_of_rows(X: Rows, k: int = 5, neighbours: Neighbours | None = None) ->
         return Signal(len(X), space, graph, given)
     some = np.sort(np.random.default_rng(0).choice(len(X), WIDE, replace=False))
     space = signal_space(X[some], k)
-    return Signal(len(X), space, None, None, _cells(unit_rows(X, space)))
+    k_and_self = n_neighbours(len(X)) + 1
+    cells = group_in_cells(unit_rows(X, space), X, k_and_self, target_recall=RECALL_IN_CELLS, seed=0)
+    return Signal(len(X), space, None, None, cells)
 
 
 def join_graph(rows: Rows, n: int, neighbours: Neighbours | None = None) -> NeighbourGraph:
@@ -247,12 +249,6 @@ def join_graph(rows: Rows, n: int, neighbours: Neighbours | None = None) -> Neig
     if neighbours is not None:
         return neighbours(rows, n_neighbours(n))
     return build_neighbours(rows, n_neighbours(n), target_recall=RECALL)
-
-
-def _cells(units: Rows) -> dict[str, NDArray[Any]]:
-    sample = units[np.random.default_rng(0).choice(len(units), N_SAMPLE, replace=False)]
-    order, k = np.argsort(row_digests(units)), n_neighbours(len(units)) + 1
-    return group_in_cells(units, order, sample, k, target_recall=RECALL, seed=0)
 
 
 def n_neighbours(n: int) -> int:

@@ -7,6 +7,7 @@ row and the rows of the cells that were looked into.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,17 @@ from rarespec.rankers.neighbours.faiss_search import (
     PIECE_ROWS,
     SPARE,
     SURE,
-    centre_and_scale,
-    n_cells_of,
+    TRAINING_ROWS_PER_CELL,
     require_faiss,
     train_cells,
 )
-from rarespec.rankers.rows import Rows
+from rarespec.rankers.rows import Rows, choose_rows
+
+N_SAMPLE = 256
+"""Rows on which it is measured whether enough neighbours are found by looking into the cells nearby."""
+
+MOST_CELLS = 2000
+"""Beyond, to find the cell of every row would take longer than it saves the few that are looked for."""
 
 QUERIES_AT_ONCE = 256
 """Queries that a thread searches at a time."""
@@ -42,21 +48,19 @@ where each cell begins there; `centre` (d,) and `scale`, which bring rows to wha
 search looks into, `n_probes`; and the `recall` that this gives."""
 
 
-def group_in_cells(base: Rows, order: Indices, sample: Rows, k: int, target_recall: float, seed: int) -> dict[str, Any]:
+def group_in_cells(base: Rows, contents: Rows, k: int, target_recall: float, seed: int) -> dict[str, Any]:
     """Assign rows to cells, and find how many cells a search must look into.
 
     Parameters
     ----------
     base : (n, d) array
-        The rows.
-    order : (n,) int64
-        An order of them that depends on their contents alone.
-    sample : (m, d) array
-        Some of the rows, on which recall is measured.
+        The rows. They are read once, apart from those from which cells are learned.
+    contents : (n, e) array
+        By these some rows are chosen, wherever they lie: the rows themselves, or what they are made of.
     k : int
         Neighbours that will be wanted, the row itself among them.
     target_recall : float
-        The share of the true neighbours that must be found, as far as the sample can tell.
+        The share of the true neighbours that must be found, as far as a sample can tell.
     seed : int
         Of the cells.
 
@@ -66,21 +70,26 @@ def group_in_cells(base: Rows, order: Indices, sample: Rows, k: int, target_reca
         The cells.
     """
     faiss, d = require_faiss(), base.shape[1]
-    centre, scale = centre_and_scale(base, order)
-    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, n_cells_of(len(base)))
-    train_cells(index, lambda places: _inside(base[order[places]], centre, scale), len(base), seed)
-    cell_of = np.empty(len(base), np.int32)
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, _n_cells(len(base)))
+    chosen = choose_rows(contents, N_SAMPLE + TRAINING_ROWS_PER_CELL * index.nlist)
+    some = base[chosen[N_SAMPLE:]] if len(chosen) > N_SAMPLE + index.nlist else base[chosen]
+    centre = some.mean(axis=0, dtype=np.float64)
+    scale = float(np.abs(some - centre).max()) or 1.0
+    train_cells(index, lambda places: _inside(some[places], centre, scale), len(some), seed)
+    sample = _inside(base[chosen[:N_SAMPLE]], centre, scale)
+    cell_of, near = np.empty(len(base), np.int32), _Nearest(sample, min(k, len(base)))
 
     def find(start: int) -> int:
         faiss.omp_set_num_threads(1)
         rows = _inside(base[start : start + PIECE_ROWS], centre, scale)
         cell_of[start : start + len(rows)] = index.quantizer.search(rows, 1)[1][:, 0]
+        near.look_among(rows, start)
         return start
 
     list(in_threads(find, range(0, len(base), PIECE_ROWS), None))
-    near = exact_nearest(base, sample, k)[0][:, 1:]  # the nearest is the row itself, which says nothing
-    cells_of_sample = index.quantizer.search(_inside(sample, centre, scale), index.nlist)[1]
-    n_probes, recall = _enough_probes(cells_of_sample, cell_of[near], target_recall)
+    cells_of_sample = index.quantizer.search(sample, index.nlist)[1]
+    others = near.rows()[:, 1:]  # the nearest is the row itself, which says nothing
+    n_probes, recall = _enough_probes(cells_of_sample, cell_of[others], target_recall)
     return {
         "centroids": index.quantizer.reconstruct_n(0, index.nlist),
         "by_cell": np.argsort(cell_of, kind="stable").astype(np.int32),
@@ -90,6 +99,31 @@ def group_in_cells(base: Rows, order: Indices, sample: Rows, k: int, target_reca
         "n_probes": np.array(n_probes),
         "recall": np.array(recall),
     }
+
+
+def _n_cells(n: int) -> int:
+    return max(1, min(int(np.sqrt(n)), MOST_CELLS))
+
+
+class _Nearest:
+    """The k nearest rows of a sample among pieces that come in any order, several at a time."""
+
+    def __init__(self, sample: NDArray[np.float32], k: int) -> None:
+        self._sample, self._k = sample, k
+        self._found = np.full((2, len(sample), k), np.inf)
+        self._lock = Lock()
+
+    def look_among(self, rows: NDArray[np.float32], start: int) -> None:
+        """Look among rows whose numbers begin at `start`."""
+        distances, places = require_faiss().knn(self._sample, rows, min(self._k, len(rows)))
+        with self._lock:
+            both = np.concatenate([self._found, np.stack([distances, places + float(start)])], axis=2)
+            first = np.lexsort((both[1], both[0]))[:, : self._k]  # equally near ones by number
+            self._found = np.take_along_axis(both, first[None], axis=2)
+
+    def rows(self) -> Indices:
+        """Give their numbers, (m, k), nearest first."""
+        return self._found[1].astype(np.int64)
 
 
 def _inside(rows: Rows, centre: NDArray[np.float64], scale: float) -> NDArray[np.float32]:
