@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+import rarespec as rs
 from conftest import every, small_survey_files
 from rarespec.survey import Survey
 
 
-def ingest(files, survey, largest_file=None):
+def stopped_ingest(files, survey, largest_file):
     def limit():
-        if largest_file:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
 
     command = [sys.executable, "-m", "rarespec", "ingest", str(files), "--into", str(survey), "--jobs", "1"]
     return subprocess.run(command, preexec_fn=limit, capture_output=True, text=True)
@@ -27,7 +27,7 @@ def begun(tmp_path_factory):
     folder = tmp_path_factory.mktemp("begun")
     small_survey_files(folder / "first", 20)
     small_survey_files(folder / "all", 60)
-    assert ingest(folder / "first", folder / "a.survey").returncode == 0
+    rs.ingest(folder / "first", into=folder / "a.survey", jobs=1)
     return folder
 
 
@@ -37,11 +37,11 @@ def test_a_full_disk_stops_the_ingest_and_harms_nothing(begun, tmp_path, largest
     files, survey = begun / "all", Path(shutil.copytree(begun / "a.survey", tmp_path / "a.survey"))
     before = Survey.open(survey)
 
-    stopped = ingest(files, survey, largest_file)
+    stopped = stopped_ingest(files, survey, largest_file)
     assert stopped.returncode == 3
     assert "run the same command again" in stopped.stderr and "Traceback" not in stopped.stderr
 
     after = Survey.open(survey)
     assert len(after) == 20 and after.manifest == before.manifest and after.verify().sound
-    assert ingest(files, survey).returncode == 0
-    assert len(Survey.open(survey)) == 60 and Survey.open(survey).verify().sound
+    again = rs.ingest(files, into=survey, jobs=1)
+    assert len(again) == 60 and again.verify().sound

@@ -1,6 +1,7 @@
 """Promise: a scheduler that dies stops the run with a clear sentence; the same command goes on from what is kept."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -102,6 +103,7 @@ def answer_of(ranking):
 @pytest.mark.parametrize("stage", [pytest.param("learning", marks=pytest.mark.exhaustive), "features"])
 def test_the_same_search_goes_on_from_what_is_kept(tmp_path, scheduler, stage, caplog):
     survey = in_small_blocks(tmp_path)
+    here = Survey.open(shutil.copytree(survey.path, tmp_path / "here.survey"))
     known = survey.ids[survey.catalogue["class"] == "CARBON"].tolist()[:4]
     search = partial(rs.search, survey.path, known, top=20, method="bagging_top_push", recipe="paper")
     with engine_of(scheduler) as engine, pytest.raises(UsageError, match=WHAT_IS_SAID):
@@ -116,7 +118,6 @@ def test_the_same_search_goes_on_from_what_is_kept(tmp_path, scheduler, stage, c
         assert "learning" not in undisturbed.stages
     assert kept.items() <= written(survey.path / "features").items()
     assert Survey.open(survey.path).verify().sound
-    here = in_small_blocks(tmp_path / "here")
     assert answer_of(ranking) == answer_of(rs.search(here, known, top=20, method="bagging_top_push", recipe="paper"))
 
 

@@ -21,6 +21,7 @@ TOLERANCE = 1e-3
 
 @pytest.fixture(scope="module")
 def survey(tmp_path_factory):
+    pytest.importorskip("torch", reason="torch is not installed")  # before it is made for nobody
     path = tmp_path_factory.mktemp("searched") / "mock.survey"
     simulate_survey(SkyChoice(3000, (("carbon", 40),), seed=5), path)
     return rs.Survey.open(path)

@@ -19,6 +19,7 @@ lsdb = pytest.importorskip("lsdb", reason="LSDB is not installed (pip install 'r
 npd = pytest.importorskip("nested_pandas")
 
 import rarespec as rs  # noqa: E402
+from conftest import every  # noqa: E402
 from mock_hats import copy_of, frame_of_coadds, in_one_column, on_sky, partition_files, write_frame  # noqa: E402
 from rarespec.cli.app import app  # noqa: E402
 from rarespec.errors import UsageError  # noqa: E402
@@ -167,7 +168,7 @@ def test_the_command_writes_candidates_as_a_catalogue(catalogue, carbon, tmp_pat
     assert len(lsdb.open_catalog(out).compute(progress_bar=False)) == TOP
 
 
-@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("n_threads", every(2, [2, 1]))
 def test_the_workers_of_a_cluster_do_it(catalogue, model, expected, n_threads):
     from distributed import Client
 

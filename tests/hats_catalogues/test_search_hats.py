@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 lsdb = pytest.importorskip("lsdb", reason="LSDB is not installed (pip install 'rarespec[hats]')")
 
 import rarespec as rs  # noqa: E402
+from conftest import every  # noqa: E402
 from mock_hats import copy_of, on_sky, partition_files, write_catalogue  # noqa: E402
 from rarespec.cli.app import app  # noqa: E402
 from rarespec.errors import SurveyError, UsageError  # noqa: E402
@@ -109,7 +110,7 @@ def test_every_spectrum_is_accounted_for(ranking, sky):
     assert "2 spectra, no good pixels" in said and any(sky.ids[i] in said for i in _common_ones(sky)[:2])
 
 
-@pytest.mark.parametrize("given", ["ids", "positions", "file"])
+@pytest.mark.parametrize("given", every(2, ["positions", "ids", "file"]))
 def test_what_is_known_is_learned_from_a_sample(catalogue, survey, carbon, given, tmp_path):
     rows = survey.rows_of(carbon[:4])
     places = Table({name: survey.catalogue[name][rows] for name in ("ra", "dec")})
@@ -136,11 +137,12 @@ def test_progress_is_shown_while_examples_are_found_a_sample_is_drawn_and_all_is
     assert seen == each * 3
 
 
-def test_the_search_of_surveys_takes_a_catalogue(catalogue, carbon):
+@pytest.mark.parametrize("is_open", every(2, [True, False]))
+def test_the_search_of_surveys_takes_a_catalogue(catalogue, carbon, is_open):
     same = search_hats(catalogue, carbon[:4], top=TOP, method="matched_filter", seed=3)
-    for place in (str(catalogue), lsdb.open_catalog(catalogue, columns="all")):
-        found = rs.search(place, carbon[:4], "matched_filter", TOP, seed=3)
-        assert found.table["id"].tolist() == same.table["id"].tolist() and found.provenance["seed"] == 3
+    place = lsdb.open_catalog(catalogue, columns="all") if is_open else str(catalogue)
+    found = rs.search(place, carbon[:4], "matched_filter", TOP, seed=3)
+    assert found.table["id"].tolist() == same.table["id"].tolist() and found.provenance["seed"] == 3
 
 
 def test_the_inspector_is_refused_and_says_what_to_inspect_instead(ranking):
@@ -156,7 +158,7 @@ def test_what_only_surveys_have_is_refused(catalogue):
 
 
 @pytest.mark.parametrize(
-    ("method", "recipe"), [("auto", "paper"), ("label_propagation", "paper"), ("matched_filter", "sky")]
+    ("method", "recipe"), every(3, [("auto", "paper"), ("label_propagation", "paper"), ("matched_filter", "sky")])
 )
 def test_what_was_learned_scores_as_its_file_does(catalogue, carbon, method, recipe, tmp_path):
     file = tmp_path / "learned.safetensors"

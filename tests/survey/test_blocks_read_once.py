@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rarespec as rs
+from conftest import every
 from counted_store import readings, store_here
 from dask_clusters import cluster_here
 from rarespec.engines.dask_cluster import DaskCluster
@@ -41,7 +42,7 @@ def cluster(store):
         yield engine
 
 
-@pytest.mark.parametrize("where", ["threads", "cluster"])
+@pytest.mark.parametrize("where", every(2, ["threads", "cluster"]))
 def test_every_block_is_read_once(local, store, where, request):
     known = local.ids[local.catalogue["class"] == "CARBON"].tolist()[:4]
     engine = request.getfixturevalue("cluster") if where == "cluster" else None

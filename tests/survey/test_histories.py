@@ -290,7 +290,7 @@ class Histories(RuleBasedStateMachine):
 
 SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=25, stateful_step_count=5, deadline=None, suppress_health_check=SLOW)
+TestHistories.settings = settings(max_examples=12, stateful_step_count=5, deadline=None, suppress_health_check=SLOW)
 
 MANY = settings(max_examples=1000, stateful_step_count=12, deadline=None, database=None, suppress_health_check=SLOW)
 

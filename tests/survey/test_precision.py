@@ -342,7 +342,10 @@ def files_of(survey):
     }
 
 
-@pytest.mark.parametrize("sizes", [[1] * 70, [7] * 10, [64, 6], [3, 40, 27]], ids=str)
+ONE_BY_ONE = pytest.param([1] * 70, marks=pytest.mark.exhaustive)
+
+
+@pytest.mark.parametrize("sizes", [[1, 1, 46, 1, 1, 1, 19], [7] * 10, [64, 6], [3, 40, 27], ONE_BY_ONE], ids=str)
 def test_files_do_not_depend_on_the_stacks_that_were_appended(tmp_path, monkeypatch, sizes):
     monkeypatch.setattr(SurveyWriter.__init__, "__defaults__", (False, 50, None))
     spectra = make_spectra(70, SMALL_GRID)

@@ -65,7 +65,9 @@ def test_results_are_complete_and_found_what_is_to_be_found(finished):
     assert results.facts.n_rare == 20 and results.facts.n_spectra + results.facts.n_unusable == 420
 
 
+@pytest.mark.exhaustive
 def test_the_parameters_of_bagging_top_push_are_studied(tmp_path):
+    """By default `cli/test_experiment.py` does the same study, and draws it."""
     choice = SkyChoice(100, (("carbon", 12),), seed=5, grid=COARSE)
     labelled = label_survey(simulate_survey(choice, tmp_path / "mock.survey"), "carbon")
     results = run_experiment(labelled, STUDY, tmp_path / "study", jobs=1).results
@@ -158,7 +160,7 @@ def resumed_as_if_never_killed(survey, labelled, whole: Path, folder: Path, kill
 
 
 def test_a_killed_experiment_goes_on_without_repeating_anything(survey, labelled, finished, tmp_path):
-    resumed_as_if_never_killed(survey, labelled, finished[1], tmp_path, [5, 20])
+    resumed_as_if_never_killed(survey, labelled, finished[1], tmp_path, [12])
 
 
 @pytest.mark.exhaustive
