@@ -30,6 +30,10 @@ PATIENCE_MS = 120_000
 """On a busy machine a page takes its time."""
 SETTLED_MS = 500
 """After which the page has taken on the colours of the other scheme."""
+LAST_CARD_IS_DRAWN = """() => {
+  const last = [...document.querySelectorAll(".card canvas")].at(-1);
+  return last.getContext("2d").getImageData(0, 0, last.width, last.height).data.some(Boolean);
+}"""
 SOME_SPECIES = ("C₂", "CN", "CH", "H", "Na I", "Ca II")
 
 
@@ -64,7 +68,8 @@ def draw(page: Page, survey: Survey) -> None:
         page.wait_for_timeout(SETTLED_MS)
         page.screenshot(path=HERE / name)
     page.keyboard.press("g")
-    page.wait_for_load_state("networkidle")
+    while not page.evaluate(LAST_CARD_IS_DRAWN):
+        page.wait_for_timeout(SETTLED_MS)
     page.screenshot(path=HERE / "inspector-grid.png")
 
 

@@ -68,7 +68,7 @@ export class CataloguePanel {
     star.textContent = isFavourite ? "★" : "☆";
     star.setAttribute("aria-pressed", String(isFavourite));
     star.setAttribute("aria-label", `Favourite: ${name}`);
-    star.title = isFavourite ? "No longer a favourite" : "Show this column first";
+    star.title = isFavourite ? "Remove from the favourites" : "Add to the favourites, which come first";
   }
 
   #toggleFavourite(name) {

@@ -28,7 +28,7 @@ export class Comment {
     this.#id = candidate.id;
     const draft = this.#inspection.draftOf(candidate.id);
     this.#field.value = draft ?? candidate.comment ?? "";
-    byId("comment-state").textContent = draft === null ? "" : "not saved yet; it is saved with your label";
+    byId("comment-state").textContent = draft === null ? "" : "not saved yet; saved with your label";
   }
 
   #save() {

@@ -42,11 +42,11 @@ function parts(value, digits, round = Infinity) {
 
 async function copyPosition({ ra, dec }, written, what) {
   if (Number.isFinite(ra) && Number.isFinite(dec)) await copy(written(((ra % 360) + 360) % 360, dec), what);
-  else say("no position known");
+  else say("this spectrum has no position");
 }
 
 async function copy(text, what) {
-  say((await toClipboard(text)) ? `${what} copied` : `your browser forbids it; select this: ${text}`);
+  say((await toClipboard(text)) ? `${what} copied` : `your browser does not allow copying; select this: ${text}`);
 }
 
 /** Without https a browser has no clipboard for scripts; the older way still works there. */

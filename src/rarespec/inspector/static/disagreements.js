@@ -53,7 +53,7 @@ export class Disagreements {
   #item(found) {
     const { id, labels, merged } = found;
     const look = element("button", id, "look");
-    look.title = "Look at it; d brings you back";
+    look.title = "Look at it; press d to come back";
     look.addEventListener("click", () => this.#look(id));
     const together = element("span", `together: ${merged ? wordOf(merged) : "undecided"}`, "quiet");
     const item = element("li", [

@@ -33,7 +33,7 @@ export class ExportDialog {
   async #send() {
     byId("export-state").textContent = "Sending …";
     const { n, sent, problems } = await api.sendLabels(this.#wanted());
-    const told = sent.length ? [`${n} labels sent to ${sent.join(", ")}.`] : [];
+    const told = sent.length ? [`${n} ${n === 1 ? "label" : "labels"} sent to ${sent.join(", ")}.`] : [];
     return [...told, ...problems].join(" ");
   }
 
@@ -45,7 +45,7 @@ export class ExportDialog {
     try {
       byId("export-state").textContent = await work();
     } catch (error) {
-      byId("export-state").textContent = `Not done: ${error.message}`;
+      byId("export-state").textContent = `That did not work: ${error.message}`;
     }
   }
 }

@@ -40,7 +40,7 @@ export class GoTo {
     try {
       this.#say(absentWords(text, await api.find(text), candidates.all.length));
     } catch (error) {
-      this.#say(`Cannot ask the server: ${error.message}`);
+      this.#say(`The server cannot be asked: ${error.message}`);
     }
   }
 

@@ -122,7 +122,8 @@ function showLabel(card, { label }) {
 }
 
 function headOf(candidate) {
-  const rank = element("b", rankOf(candidate));
+  const { rank: past, ranked } = candidate; // a card has no room for "rank 5 when labelled"
+  const rank = element("b", past && !ranked ? `was rank ${past}` : rankOf(candidate));
   const differs = element("span", candidate.disagree ? "≠" : "", "differs");
   const moved = element("span", movedWords(candidate), "moved");
   return element("div", [rank, peopleMark(candidate.id), differs, moved, mark(candidate)], "card-head");

@@ -59,7 +59,7 @@ function waitingWords(campaign) {
 }
 
 function countWords({ n_labels: n }) {
-  if (n === null) return "labels not counted";
+  if (n === null) return "number of labels unknown";
   return n === 1 ? "1 label" : `${n.toLocaleString("en")} labels`;
 }
 

@@ -60,7 +60,7 @@ export class YieldPlot {
     const x = linear([Math.log(1), Math.log(Math.max(2, k[k.length - 1]))], [MARGIN.left, width - MARGIN.right]);
     const y = linear([0, Math.max(1, ...high)], [height - MARGIN.bottom, MARGIN.top]);
     const at = (rank) => x(Math.log(rank));
-    drawAxes(context, ink, at, y, k[k.length - 1], Math.max(1, ...high), height - MARGIN.bottom);
+    drawAxes(context, ink, at, y, k[k.length - 1], Math.max(1, ...high), height - MARGIN.bottom, width);
     drawBetween(context, ink["error-band"], k, low, high, at, y);
     drawLine(context, ink.flux, k, expected, at, y);
     if (stop > 0) drawStop(context, ink.faint, at(stop), y);
@@ -70,7 +70,7 @@ export class YieldPlot {
   }
 }
 
-function drawAxes(context, ink, at, y, deepest, most, bottom) {
+function drawAxes(context, ink, at, y, deepest, most, bottom, edge) {
   Object.assign(context, { font: "10px system-ui, sans-serif", fillStyle: ink.faint, strokeStyle: ink.rule });
   context.textAlign = "right";
   for (const tick of ticks(0, most, 3)) {
@@ -78,7 +78,10 @@ function drawAxes(context, ink, at, y, deepest, most, bottom) {
     if (tick) context.fillText(String(tick), at(1) - 4, y(tick) + 3);
   }
   context.textAlign = "center";
-  for (let rank = 1; rank <= deepest; rank *= 10) context.fillText(String(rank), at(rank), bottom + 12);
+  for (let rank = 1; rank <= deepest; rank *= 10) {
+    const halfWidth = context.measureText(String(rank)).width / 2; // the last one must not be cut off
+    context.fillText(String(rank), Math.min(at(rank), edge - halfWidth), bottom + 12);
+  }
 }
 
 function drawBetween(context, colour, k, low, high, at, y) {
