@@ -213,6 +213,11 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(statement):
     assert not heavy & loaded_by(statement)
 
 
+def test_a_process_that_reads_files_loads_nothing_that_learns():
+    """An ingest starts one for each core: scikit-learn and what it loads took four fifths of their start."""
+    assert not {"scipy", "sklearn", "pandas", "matplotlib"} & loaded_by("import rarespec.survey.ingest.pool")
+
+
 def test_every_public_name_resolves():
     import rarespec
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.constants import speed_of_light
 
 from rarespec.spectrum import WavelengthGrid
 
-SPEED_OF_LIGHT = speed_of_light / 1e3
-"""km/s."""
+SPEED_OF_LIGHT = 299_792.458
+"""km/s. SciPy has it too, and takes longer to load than the rest of what stores a spectrum."""
 R_V = 3.1
 NORMAL_MEDIAN = 0.6745
 """Median of |x| for a normal x of unit variance."""
