@@ -18,6 +18,7 @@ import pytest
 import zarr
 from astropy.io import fits
 
+from conftest import every
 from formats.watched_reader import WatchedReader
 from rarespec.spectrum import Reason
 
@@ -206,7 +207,7 @@ SLOW: dict[str, Callable[[Path], Path]] = {
 }
 
 
-@pytest.mark.parametrize("slow", SLOW)
+@pytest.mark.parametrize("slow", every(2, SLOW))
 def test_work_is_linear(tmp_path: Path, reader: WatchedReader, slow: str) -> None:
     outcome = reader.read(SLOW[slow](tmp_path))
     assert not outcome.died and not outcome.wrong, outcome
@@ -222,7 +223,7 @@ def test_thousands_of_arrays_are_refused(tmp_path: Path, reader: WatchedReader) 
     assert reader.read(zarr_members(tmp_path)).reasons == (Reason.LAYOUT,)
 
 
-@pytest.mark.parametrize("slow", ["CSV, a name twice", "VOTable, 20 000 fields"])
+@pytest.mark.parametrize("slow", every(2, ["CSV, a name twice", "VOTable, 20 000 fields"]))
 def test_work_is_linear_for_a_catalogue(tmp_path: Path, catalogue_reader: WatchedReader, slow: str) -> None:
     outcome = catalogue_reader.read(SLOW[slow](tmp_path))
     assert not outcome.died and not outcome.wrong, outcome
