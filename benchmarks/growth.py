@@ -5,9 +5,10 @@
 Mock surveys with carbon stars (450, and 45 among 10 000), of which 10 are known; above 10^5 the common spectra come
 several times, each time with fresh noise (`rarespec.mock.replicate`). With `--surveys` they are kept for the
 next run, and surveys that are there already, named N.survey, are used whatever their grid. A child process searches a
-survey without anything kept, another one searches it again, a third makes a report, and a fourth opens a campaign, as
-the inspector's page does, and ranks again after ten labels. Start of Python and imports are included. No features are
-written into the surveys themselves, but into `--work`, by default a temporary folder.
+survey without anything kept, another one searches it again, a third makes a report, a fourth opens a campaign, as the
+inspector's page does, and ranks again after ten labels, and a fifth appends the spectra of the survey of 10^5 (or of
+10^4, to this one) under other ids and searches again. Start of Python and imports are included. Nothing is written into
+the surveys themselves, but into `--work`, by default a temporary folder on the same disk.
 
 For each stage: seconds; seconds of processors, which a busy machine lengthens less; and at the peak, in GB, all memory
 that is resident (`ru_maxrss`), and what of it is the process's own (RssAnon of /proc/PID/status, looked at 20 times a
@@ -19,10 +20,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,13 +33,16 @@ import numpy as np
 
 from rarespec.mock.replicate import replicate
 from rarespec.mock.simulate import SkyChoice, simulate_survey
+from rarespec.spectrum import Spectra
 from rarespec.survey import Survey
 from search import bare
 
 N_KNOWN, TOP, N_SHOWN = 10, 1000, 100
 N_LABELS = 10
-STAGES = ("first search", "later search", "report", "inspect")
+STAGES = ("first search", "later search", "report", "inspect", "append")
 LOOKS_A_SECOND = 20
+MORE = "more"
+"""Survey whose spectra are appended, beside the one that is searched."""
 LARGEST_SIMULATED = 100_000
 """Larger surveys are made of this one: to simulate ten million spectra would take hours."""
 
@@ -73,7 +79,30 @@ def inspected(survey: str, table: str, known: list[str]) -> None:
     print(f"{'':9s}   ranked again after {N_LABELS} labels in {took}", flush=True)
 
 
-RUNS = {"first search": searched, "later search": searched, "report": reported, "inspect": inspected}
+def appended(survey: str, table: str, known: list[str]) -> None:
+    """Append spectra and search again; what the first step takes alone is printed."""
+    from rarespec.survey import Survey
+
+    more, searched_one = Survey.open(Path(table).with_name(MORE)), Survey.open(survey)
+    start, used = time.perf_counter(), time.process_time()
+    searched_one.append(renamed(more.at(rows)) for rows in np.array_split(np.arange(len(more)), more.n_blocks))
+    took = f"{time.perf_counter() - start:.1f} s, {time.process_time() - used:.1f} s of processors"
+    print(f"{'':9s}   appended {len(more)} spectra in {took}", flush=True)
+    searched(survey, table, known)
+
+
+def renamed(spectra: Spectra) -> Spectra:
+    ids = [f"{id}-appended" for id in spectra.catalogue["id"]]
+    return replace(spectra, catalogue={**spectra.catalogue, "id": ids})
+
+
+RUNS = {
+    "first search": searched,
+    "later search": searched,
+    "report": reported,
+    "inspect": inspected,
+    "append": appended,
+}
 
 
 def cost_of(stage: str, survey: Path, table: Path, known: list[str]) -> Cost:
@@ -110,14 +139,30 @@ def survey_of(n: int, folder: Path) -> Survey:
     return simulate_survey(SkyChoice(n, (("carbon", min(450, n * 45 // 10_000)),), seed=n), path)
 
 
-def costs_of(survey: Survey, folder: Path) -> dict[str, Cost]:
+def costs_of(survey: Survey, more: Survey, folder: Path) -> dict[str, Cost]:
     rare = np.sort(survey.ids[survey.catalogue["class"] == "CARBON"].astype(str))
     known = np.random.default_rng(1).choice(rare, N_KNOWN, replace=False).tolist()
     copy, table = bare(survey.path, folder / f"{len(survey)}.survey"), folder / f"{len(survey)}.ecsv"
-    costs = {stage: cost_of(stage, copy, table, known) for stage in STAGES}
+    (folder / MORE).unlink(missing_ok=True)
+    (folder / MORE).symlink_to(more.path.resolve())
+    costs = {stage: cost_of(stage, copy, table, known) for stage in STAGES[:-1]}
     found = f"{n_found(table, set(rare) - set(known))} of {len(rare) - N_KNOWN}"
+    own_files(copy)
+    costs["append"] = cost_of("append", copy, table, known)
     print(f"{len(survey):9d}   {'   '.join(map(in_words, costs.values()))}   {found}", flush=True)
     return costs
+
+
+def own_files(survey: Path) -> None:
+    """Have a survey of links write into folders of its own; files are replaced there, never changed."""
+    for link in [path for path in survey.iterdir() if path.is_symlink()]:
+        place = link.resolve()
+        link.unlink()
+        copy_of_file = os.link if place.stat().st_dev == survey.stat().st_dev else shutil.copy
+        if place.is_dir():
+            shutil.copytree(place, link, copy_function=copy_of_file)
+        else:
+            shutil.copy(place, link)
 
 
 def in_words(cost: Cost) -> str:
@@ -137,7 +182,7 @@ def draw(found: dict[int, dict[str, Cost]], path: Path) -> None:
 
     figure = empty_figure(7.0, 3.0)
     panels = figure.subplots(1, 2)
-    colours = dict(zip(STAGES, (BLUE, RED, "black", "grey"), strict=True))
+    colours = dict(zip(STAGES, (BLUE, RED, "black", "grey", "orange"), strict=True))
     for panel, name in zip(panels, ("seconds", "gigabytes"), strict=True):
         for stage in STAGES:
             values = [getattr(costs[stage], name) for costs in found.values()]
@@ -165,7 +210,9 @@ def main() -> None:
         print(f"{'spectra':>9s}   " + "   ".join(f"{stage:>35s}" for stage in STAGES) + "   rare found")
         kept = asked.surveys or Path(folder) / "made"
         kept.mkdir(parents=True, exist_ok=True)
-        found = {n: costs_of(survey_of(n, kept), Path(folder)) for n in asked.n}
+        found = {
+            n: costs_of(survey_of(n, kept), survey_of(min(n, LARGEST_SIMULATED), kept), Path(folder)) for n in asked.n
+        }
     if asked.plot:
         draw(found, asked.plot)
 
