@@ -429,7 +429,7 @@ def spread_rows(X: NDArray[Any], n: int) -> NDArray[Any]:
 def sample_survey(read: Callable[[int], NDArray[Any]], n_blocks: int, n: int) -> NDArray[Any]:
     """About n rows of blocks that are read by number, spread over all; one row when n is 0."""
     numbers = spread_rows(np.arange(n_blocks), SAMPLED_BLOCKS if n else 1)
-    each = max(-(-n // len(numbers)), 1)
+    each = max(n // len(numbers), 1)
     return np.concatenate([spread_rows(read(int(number)), each) for number in numbers])
 
 

@@ -122,10 +122,11 @@ class SkyFeatures(Recipe):
             Itself.
         """
         self.fit_preparation(X[:1])
-        prepared = self.prepare(X)[0]
-        components = clone(self._chain()[-1]).fit(spread_rows(prepared, self.n_learned))
         some = spread_rows(np.arange(len(X)), self.n_changed)
-        rng = np.random.default_rng(self.random_state)
-        changed = components.nuisance.change(X[some], self.grid or PAPER_GRID, rng)
-        self.steps_.append(components.measure_changes(prepared[some], self.prepare(changed)[0]))
+        flux, prepared = X[some], self.prepare(X)[0]
+        del X  # these are the largest arrays of a search: from here on there is one of them
+        components = clone(self._chain()[-1]).fit(spread_rows(prepared, self.n_learned))
+        prepared = prepared[some]
+        changed = components.nuisance.change(flux, self.grid or PAPER_GRID, np.random.default_rng(self.random_state))
+        self.steps_.append(components.measure_changes(prepared, self.prepare(changed)[0]))
         return self

@@ -28,7 +28,7 @@ from rarespec.features.recipe import Recipe, sample_survey
 from rarespec.gpu.device_recipe import recipe_on
 from rarespec.gpu.packed_blocks import PackedRows
 from rarespec.progress import Progress
-from rarespec.storage.processes import available_cores
+from rarespec.storage.processes import available_cores, give_back_freed
 from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.features.feature_set import FeatureSet, block_file
 from rarespec.survey.features.kept import (
@@ -319,12 +319,13 @@ def _open_kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
 
 def _learn(survey: Survey, recipe: Recipe, home: Path, progress: Progress | None, engine: Engine) -> FeatureSet:
     """Learn a new model, from a sample, or in passes over blocks whose preparation serves for the features too."""
-    sample = sample_survey(survey.masked_flux, survey.n_blocks, recipe.n_sample)
+    sample = partial(sample_survey, survey.masked_flux, survey.n_blocks, recipe.n_sample)
     if recipe.n_sample:
-        features = _with_model(survey, recipe.fit_sample(sample), home)
+        features = _with_model(survey, recipe.fit_sample(sample()), home)
+        give_back_freed()
         _compute_missing(features, progress, engine)
         return features
-    recipe.fit_preparation(sample)
+    recipe.fit_preparation(sample())
     prepared = PreparedBlocks(survey, recipe)
     with prepared.keep(engine):
         recipe.fit_prepared(SurveyRows(prepared, engine))
