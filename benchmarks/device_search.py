@@ -1,11 +1,15 @@
 """A whole search on a graphics card against the same on the CPU of the same machine: time, and whether they agree.
 
-    python benchmarks/device_search.py [--n 100000] [--n-rare 450] [--methods bagging_top_push auto] [--survey FOLDER]
+    python benchmarks/device_search.py [--n 100000] [--methods bagging_top_push auto] [--devices cuda cpu]
+                                       [--exact-graph] [--skip-features] [--surveys FOLDER]
 
 The features of a mock survey are computed on both devices and compared. Then the survey is searched twice with each
 method and device, first without anything kept and then again. Printed: both times, how many of the first candidates
 are of the kind, and how far the two rankings agree: rows among the first thousand in both, rows at the same place, and
 the largest difference of scores, of all rows and of rows that have changed places, as a share of the range of scores.
+
+Surveys are those of `growth.py`. Above 20 000 spectra the CPU builds approximate graphs and the card exact ones; with
+`--exact-graph` the CPU builds exact ones too, so that only rounding is left to differ.
 """
 
 from __future__ import annotations
@@ -20,8 +24,9 @@ from typing import NamedTuple
 import numpy as np
 
 import rarespec as rs
+from growth import survey_of
 from rarespec.features import PaperFeatures
-from rarespec.mock.simulate import SkyChoice, simulate_survey
+from rarespec.rankers.neighbours import neighbour_graph
 from rarespec.searching.ranking import Ranking
 from rarespec.survey.features.feature_set import FeatureSet
 
@@ -80,31 +85,34 @@ def agreement(one: Ranking, other: Ranking) -> str:
     )
 
 
-def compare(path: Path, method: str, n_rare: int) -> None:
-    found = {device: searched(path, method, device) for device in ("cuda", "cpu")}
+def compare(path: Path, method: str, devices: list[str]) -> None:
+    n_others = int((rs.Survey.open(path).catalogue["class"] == "CARBON").sum()) - N_KNOWN
+    found = {device: searched(path, method, device) for device in devices}
     for device, one in found.items():
-        first = np.asarray(one.ranking.table["class"][: n_rare - N_KNOWN])
-        n_found = int((first == "CARBON").sum())
-        print(f"{method} {device}: first {one.first:.1f} s, later {one.later:.1f} s, {n_found} of {len(first)} found")
-    print(f"{method}: {found['cpu'].first / found['cuda'].first:.1f} x the CPU; ", end="")
-    print(agreement(found["cuda"].ranking, found["cpu"].ranking), flush=True)
+        n_found = int((np.asarray(one.ranking.table["class"][:n_others]) == "CARBON").sum())
+        print(f"{method} {device}: first {one.first:.1f} s, later {one.later:.1f} s, {n_found} of {n_others} found")
+    if len(found) == 2:
+        print(f"{method}: {found['cpu'].first / found['cuda'].first:.1f} x the CPU; ", end="")
+        print(agreement(found["cuda"].ranking, found["cpu"].ranking), flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=100_000)
-    parser.add_argument("--n-rare", type=int, default=450)
-    parser.add_argument("--seed", type=int, default=77)
     parser.add_argument("--methods", nargs="+", default=["bagging_top_push", "auto"])
-    parser.add_argument("--survey", type=Path, help="made here, and kept; features that it has are removed")
+    parser.add_argument("--devices", nargs="+", default=["cuda", "cpu"], choices=["cuda", "cpu"])
+    parser.add_argument("--exact-graph", action="store_true", help="on the CPU too")
+    parser.add_argument("--skip-features", action="store_true", help="compare searches alone")
+    parser.add_argument("--surveys", type=Path, help="where surveys are kept; features that they have are removed")
     chosen = parser.parse_args()
+    if chosen.exact_graph:
+        neighbour_graph.EXACT_BELOW = chosen.n * 10
     with tempfile.TemporaryDirectory() as folder:
-        path = chosen.survey or Path(folder) / "mock.survey"
-        if not path.exists():
-            simulate_survey(SkyChoice(chosen.n, (("carbon", chosen.n_rare),), seed=chosen.seed), path)
-        compare_features(path)
+        path = survey_of(chosen.n, chosen.surveys or Path(folder)).path
+        if not chosen.skip_features:
+            compare_features(path)
         for method in chosen.methods:
-            compare(path, method, chosen.n_rare)
+            compare(path, method, chosen.devices)
 
 
 if __name__ == "__main__":
