@@ -74,6 +74,12 @@ def test_without_a_name_it_is_the_user_of_the_system(monkeypatch):
     assert person_named() == "ada"
 
 
+def test_on_a_hub_people_have_the_names_that_the_hub_knows(monkeypatch):
+    monkeypatch.setattr("getpass.getuser", lambda: "jovyan")
+    monkeypatch.setenv("JUPYTERHUB_USER", "ada")
+    assert person_named() == "ada" and person_named("Grace") == "Grace"
+
+
 def test_a_system_that_knows_no_name_asks_for_one(monkeypatch):
     def nobody():
         raise KeyError("uid not found")

@@ -33,7 +33,7 @@ def command(
 
     with listening(port) as listener:
         try:
-            person = person_named(os.environ.get("JUPYTERHUB_USER"))  # all users of a hub may be one to its system
+            person = person_named()
             entrance = find_entrance_of_tile(base_url, port)
         except UsageError as error:
             serve_sentence(str(error), listener)

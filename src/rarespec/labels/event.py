@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import math
 import operator
+import os
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -51,8 +52,8 @@ MAX_PERSON = 100
 
 
 def person_named(name: str | None = None) -> str:
-    """Bring a name to one form: no blanks around it, accents typed one way. Without a name, take the system's user."""
-    name = unicodedata.normalize("NFC", (_system_user() if name is None else name).strip())
+    """Bring a name to one form: no blanks around it, accents typed one way. Without a name, take the user's."""
+    name = unicodedata.normalize("NFC", (_user() if name is None else name).strip())
     if not name:
         raise UsageError("the name of the person labelling is empty; give one, for example Ada")
     if len(name) > MAX_PERSON or not name.isprintable():
@@ -60,9 +61,10 @@ def person_named(name: str | None = None) -> str:
     return name
 
 
-def _system_user() -> str:
+def _user() -> str:
+    """Who the hub says it is, or the system: all users of a hub may be one to its system."""
     try:
-        return getpass.getuser()
+        return os.environ.get("JUPYTERHUB_USER") or getpass.getuser()
     except (KeyError, OSError, ImportError):  # a user that the system has no name for
         raise UsageError("cannot find your user name; give a name with --person") from None
 
