@@ -8,7 +8,8 @@ next run, and surveys that are there already, named N.survey, are used whatever 
 survey without anything kept, another one searches it again, a third makes a report, a fourth opens a campaign, as the
 inspector's page does, and ranks again after ten labels, and a fifth appends the spectra of the survey of 10^5 (or of
 10^4, to this one) under other ids and searches again. Start of Python and imports are included. Nothing is written into
-the surveys themselves, but into `--work`, by default a temporary folder on the same disk.
+the surveys themselves, but into `--work`, by default a temporary folder; their files are linked there, or copied to
+another disk when the survey is to grow.
 
 For each stage: seconds; seconds of processors, which a busy machine lengthens less; and at the peak, in GB, all memory
 that is resident (`ru_maxrss`), and what of it is the process's own (RssAnon of /proc/PID/status, looked at 20 times a

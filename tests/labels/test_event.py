@@ -70,6 +70,7 @@ def test_a_name_is_the_same_however_its_accents_are_typed():
 
 
 def test_without_a_name_it_is_the_user_of_the_system(monkeypatch):
+    monkeypatch.delenv("JUPYTERHUB_USER", raising=False)
     monkeypatch.setattr("getpass.getuser", lambda: "ada")
     assert person_named() == "ada"
 
@@ -84,6 +85,7 @@ def test_a_system_that_knows_no_name_asks_for_one(monkeypatch):
     def nobody():
         raise KeyError("uid not found")
 
+    monkeypatch.delenv("JUPYTERHUB_USER", raising=False)
     monkeypatch.setattr("getpass.getuser", nobody)
     with pytest.raises(UsageError, match="give a name"):
         person_named()

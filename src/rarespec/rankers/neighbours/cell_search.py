@@ -71,12 +71,11 @@ def group_in_cells(base: Rows, contents: Rows, k: int, target_recall: float, see
     """
     faiss, d = require_faiss(), base.shape[1]
     index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, _n_cells(len(base)))
-    chosen = choose_rows(contents, N_SAMPLE + TRAINING_ROWS_PER_CELL * index.nlist)
-    some = base[chosen[N_SAMPLE:]] if len(chosen) > N_SAMPLE + index.nlist else base[chosen]
+    some = base[choose_rows(contents, max(N_SAMPLE, TRAINING_ROWS_PER_CELL * index.nlist))]
     centre = some.mean(axis=0, dtype=np.float64)
     scale = float(np.abs(some - centre).max()) or 1.0
     train_cells(index, lambda places: _inside(some[places], centre, scale), len(some), seed)
-    sample = _inside(base[chosen[:N_SAMPLE]], centre, scale)
+    sample = _inside(some[:N_SAMPLE], centre, scale)
     cell_of, near = np.empty(len(base), np.int32), _Nearest(sample, min(k, len(base)))
 
     def find(start: int) -> int:

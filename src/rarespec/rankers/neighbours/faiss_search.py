@@ -286,21 +286,20 @@ def recall_of_each(found: Distances, truth: Distances) -> NDArray[np.float64]:
 def _group(base: Rows, order: Indices, seed: int, n_jobs: int | None) -> _CellIndex:
     """The rows in their cells."""
     faiss = require_faiss()
-    centre, scale = centre_and_scale(base, order)
-    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(base.shape[1]), base.shape[1], n_cells_of(len(base)))
+    centre, scale = _centre_and_scale(base, order)
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(base.shape[1]), base.shape[1], _n_cells_of(len(base)))
     cells = _CellIndex(faiss, index, base, order, centre, scale, np.empty(len(base), np.int64))
     train_cells(index, lambda places: cells.inside(base[order[places]]), len(base), seed)
     _add(cells, n_jobs)
     return cells
 
 
-def n_cells_of(n: int) -> int:
-    """Choose how many cells n rows are grouped into."""
+def _n_cells_of(n: int) -> int:
     return max(1, int(CELLS_PER_ROOT * np.sqrt(n)))
 
 
-def centre_and_scale(base: Rows, order: Indices) -> tuple[NDArray[np.float64], float]:
-    """Find the mean of rows, taken in this order, and how far from it they reach along any axis."""
+def _centre_and_scale(base: Rows, order: Indices) -> tuple[NDArray[np.float64], float]:
+    """The mean of rows, taken in this order, and how far from it they reach along any axis."""
     starts = range(0, len(base), PIECE_ROWS)
     centre = np.sum([base[order[i : i + PIECE_ROWS]].mean(axis=0, dtype=np.float64) for i in starts], axis=0)
     centre /= len(starts)
