@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,30 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from rarespec.rankers.auto.machine import Lesson, Machine, lesson_of_list, teach
 from rarespec.rankers.auto.parts import Begun, KeptRows, along, begin_query, begin_together, parts_of, wide_parts
+from rarespec.rankers.auto.query import Query
 from rarespec.rankers.auto.rows import Prepared, Wide, rows_with
 from rarespec.rankers.auto.signal import Signal, SignalSpace, signal_of_rows, unusualness
-from rarespec.rankers.auto.trust import AT_THE_EDGE, fuse, in_words, leaning, rank_from_end, ranks_among, trust
+from rarespec.rankers.auto.trust import (
+    AT_THE_EDGE,
+    NEGLIGIBLE,
+    fuse,
+    in_words,
+    leaning,
+    rank_from_end,
+    ranks_among,
+    trust,
+)
 from rarespec.rankers.auto.walks import ASTRAY
 from rarespec.rankers.neighbours.exact import in_threads
 from rarespec.rankers.parameters import require_count
 from rarespec.rankers.ranker import Flags, Kept, Needs, PreparingRanker, Scores
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, check_rows, same_rows
+from rarespec.rankers.svm.kernel import resolve_gamma
+
+MAX_JUDGED = 20_000
+"""First rows of the list that "taught" judges: what is further down it would hardly move."""
 
 
 class Auto(PreparingRanker):
@@ -37,6 +52,9 @@ class Auto(PreparingRanker):
     - "expanded": the mean of the known and of the best candidates in whitened space, cleared of noise by Wiener's
       filter; the noise is measured on differences between neighbours in the survey. It finds a tight family from an
       example that is mostly noise.
+    - "taught": a support vector machine around the known and the first rows of the list that the other parts make, as
+      far as walks are sure of these. It finds members with odd neighbours, and sends back rows of other kinds that
+      walks from an odd member run into.
 
     A single known example at the edge of its kind has neighbours of other kinds. Walks that start there do not come
     back to it. The less they do, the more the first few rows under "expanded" count as known too; `advice` then asks
@@ -66,6 +84,8 @@ class Auto(PreparingRanker):
     returns_ : float
         Chance that a walk from a known example, in the space of signal, comes back to a known one. Below 0.2 a single
         example lies at the edge of its kind.
+    machine_ : dict of str to array
+        What "taught" has learned; empty where it has no weight.
     leaning_ : float
         How much is added to the score of a row for being unusual; 0 where nothing was refused.
     why_ : str
@@ -229,6 +249,8 @@ class Auto(PreparingRanker):
         self._fitted = {name: self._along(name, X) for name in self.directions_} | parts.whole
         self._learn_leaning(ready, known, refused)
         self._combine(np.flatnonzero(~known & ~refused), space.seen(query.ready.whiten(query.known)))
+        self._learn_from_list(query, X, np.flatnonzero(~known & ~refused), np.flatnonzero(refused))
+        self.why_ = in_words(self.weights_, self.hidden_places_, self.leaning_)
         self.hidden_scores_ = fuse(self.hidden_places_, self.weights_, self._n_unlabelled) + self._lean_towards_unusual(
             hidden
         )
@@ -251,20 +273,45 @@ class Auto(PreparingRanker):
         self.weights_ = trust(self.hidden_places_, len(unlabelled), seen)
         used = [name for name, weight in self.weights_.items() if weight > 0]
         self.levels_ = {name: np.sort(self._fitted[name][unlabelled]) for name in used}
-        self.why_ = in_words(self.weights_, self.hidden_places_, self.leaning_)
+
+    def _learn_from_list(self, query: Query, X: Rows, unlabelled: NDArray[np.intp], refused: NDArray[np.intp]) -> None:
+        # not declared above: models of earlier versions have none
+        self.machine_: dict[str, NDArray[np.float64]] = {}
+        order = unlabelled[np.argsort(-self._fuse_parts(self._fitted)[unlabelled], kind="stable")]
+        lesson = lesson_of_list(order, {name: self._fitted[name] for name in self.kept_rows_}, refused, query.rng)
+        if lesson is None or lesson.weight < NEGLIGIBLE:
+            return
+        rows = query.ready.X
+        gamma = resolve_gamma("scale", rows)
+        machine = teach(lesson, X, rows[query.known], gamma)
+        self.machine_ = machine._asdict()
+        self._fitted["taught"] = _judge(machine, X, order[:MAX_JUDGED], order[MAX_JUDGED:])
+        self.levels_["taught"] = np.sort(self._fitted["taught"][unlabelled])
+        self.hidden_places_["taught"] = _places_when_hidden(query, lesson, X, gamma, len(unlabelled))
+        self.weights_ = {
+            name: weight / (1 + lesson.weight) for name, weight in (self.weights_ | {"taught": lesson.weight}).items()
+        }
 
     def _scores(self, X: Rows) -> Scores:
-        scores = self._part_scores(X)
+        return self._fuse_parts(self._part_scores(X)) + self._lean_towards_unusual(X)
+
+    def _fuse_parts(self, scores: Mapping[str, Scores]) -> Scores:
         ranks = {name: ranks_among(scores[name], levels) for name, levels in self.levels_.items()}
-        return fuse(ranks, self.weights_, self._n_unlabelled) + self._lean_towards_unusual(X)
+        return fuse(ranks, self.weights_, self._n_unlabelled)
 
     def _part_scores(self, X: Rows) -> dict[str, Scores]:
         """Scores of all rows under each part that has a weight."""
         if self._was_fitted_to(X):
             return self._fitted
-        return {
-            name: self._along(name, X) if name in self.directions_ else self._among(name, X) for name in self.levels_
-        }
+        return {name: self._score_by(name, X) for name in self.levels_}
+
+    def _score_by(self, name: str, X: Rows) -> Scores:
+        if name in self.directions_:
+            return self._along(name, X)
+        if name in self.kept_rows_:
+            return self._among(name, X)
+        found = _by_blocks(X, Machine(**self.machine_).scores)
+        return np.maximum(found, self.levels_[name][0])  # as rows that it did not judge
 
     def _along(self, name: str, X: Rows) -> Scores:
         direction = self.directions_[name]
@@ -283,6 +330,25 @@ class Auto(PreparingRanker):
     @property
     def _space(self) -> SignalSpace:
         return SignalSpace(self.mean_, self.whitening_, self.noise_, self.usual_reach_)
+
+
+def _judge(machine: Machine, X: Rows, first: NDArray[np.intp], left_out: NDArray[np.intp]) -> Scores:
+    """Score all rows but those left out; none is below the lowest of the first, and those left out are there."""
+    judged = np.ones(len(X), bool)
+    judged[left_out] = False
+    scores = np.full(len(X), -np.inf)
+    scores[judged] = _by_blocks(X[judged] if len(left_out) else X, machine.scores)
+    return np.maximum(scores, scores[first].min())
+
+
+def _places_when_hidden(query: Query, lesson: Lesson, X: Rows, gamma: float, n_unlabelled: int) -> NDArray[np.float64]:
+    """Place hidden rows among all unlabelled ones by a machine that knows none of them; the list has seen them."""
+    if not len(query.hidden):
+        return np.empty(0)
+    rows = query.ready.X
+    machine = teach(lesson, X, rows[np.setdiff1d(query.known, query.hidden)], gamma)
+    places = query.places(_by_blocks(rows[query.compared], machine.scores)[:, None], machine.scores(rows[query.hidden]))
+    return 1 + (n_unlabelled / len(query.unlabelled)) * (places - 1)
 
 
 def _one_thread() -> threadpool_limits:

@@ -40,6 +40,7 @@ WORDS = {
     "signal": "neighbour graph of the signal",
     "given": "neighbour graph of the features",
     "expanded": "matched filter",
+    "taught": "machine taught by the first of the list",
 }
 
 AT_THE_EDGE = (
