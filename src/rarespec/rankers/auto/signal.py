@@ -185,7 +185,7 @@ def _signal_space(X: Rows, k: int, graph: NeighbourGraph | None) -> SignalSpace:
     centred = LinearMap(mean, whitening)
     Z = centred.apply(X[rows])
     if graph is not None and graph.n_neighbours >= k:
-        near = graph.indices[rows, :k]
+        near = graph.indices[rows, :k].astype(np.int64)
     else:
         near = NeighbourSearch(X, RECALL, 0, None).nearest_to(X[rows], rows, k)[0]
     differences = Z[:, None] - centred.apply(X[near.ravel()]).reshape(*near.shape, -1)

@@ -51,6 +51,9 @@ SPARE = 3
 CELLS_AROUND = 6
 """Cells around a query's own in which rows are looked for that bound how far the nearest can be."""
 
+ROUNDING = np.float32(1e-5)
+"""Of a squared distance in single precision, relative to squared lengths about the centroid."""
+
 PIECE_ROWS = 4096
 """Rows that a thread takes at a time: of so many queries, hundreds look into the same cell."""
 
@@ -121,8 +124,10 @@ class _Cells:
         found = self._nearest_places(inside, probes, self._bounds(inside, probes[:, 0], asked, n_probes), asked)
         candidates: Indices = self.by_cell[found]
         short = np.flatnonzero(found[:, -1] < 0)
-        if len(short):
+        if len(short) and n_probes < len(self.centroids):
             candidates[short] = self._candidates(queries[short], asked, min(4 * n_probes, len(self.centroids)))
+        elif len(short):  # single precision cannot tell the rows apart
+            candidates[short] = exact_nearest(self.base, queries[short], asked, n_jobs=1)[0]
         return candidates
 
     def _bounds(self, inside: NDArray[np.float32], cells: Indices, asked: int, n_probes: int) -> NDArray[np.float32]:
@@ -134,7 +139,7 @@ class _Cells:
             if squares.shape[1] >= asked:
                 bounds[who] = k_th_of_each(squares, asked)
         # products of other shapes round otherwise: the last of these rows must not be lost for that
-        return bounds * np.float32(1 + 1e-5) + np.finfo(np.float32).tiny
+        return bounds + ROUNDING * (bounds + _squared_lengths(inside - self.centroids[cells]))
 
     def _cells_around(self, cell: int, asked: int, n_probes: int) -> Indices:
         """Those nearest to a cell, as many as have enough rows, and not fewer than CELLS_AROUND."""
@@ -159,7 +164,8 @@ class _Cells:
             whose.append(who[query])
             places.append(place + self.starts[cell])
             values.append(np.maximum(squares.ravel()[near], 0))  # rounding may leave less
-        return _first_places(*map(np.concatenate, (whose, places, values)), len(inside), asked)
+        every = np.concatenate(whose), np.concatenate(places), np.concatenate(values)
+        return _first_places(*every, len(inside), asked)
 
     def _squares(self, inside: NDArray[np.float32], cell: int) -> NDArray[np.float32]:
         """Squared distances of queries to the rows of a cell, |q|^2 - 2 q.x + |x|^2 in one product."""
