@@ -1,6 +1,7 @@
 """Auto: parts trusted as far as they find hidden examples, noise told from signal, the same answer every time."""
 
 import weakref
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -15,6 +16,7 @@ from rarespec.rankers.auto.query import query_of
 from rarespec.rankers.auto.signal import signal_of_rows, signal_space
 from rarespec.rankers.auto.trust import PRIOR, ranks_among, shares_by_places
 from rarespec.rankers.auto.walks import meeting_chances, trust_leads
+from rarespec.rankers.neighbours.neighbour_graph import build_neighbours
 
 
 def survey(n_rare=40, n_common=3000, noise=0.3, families=1, seed=0):
@@ -245,6 +247,17 @@ def test_noise_is_found_where_it_was_put():
     signal = np.linalg.inv(space.whitening)[np.argmin(space.noise)]
     assert abs(signal @ np.ones(4)) / np.linalg.norm(signal) / 2 > 0.99
     assert (np.sort(space.noise)[1:] > 10 * space.noise.min()).all()
+
+
+def test_noise_is_measured_between_the_neighbours_of_a_graph():
+    X = np.random.default_rng(0).normal(size=(1000, 4)) @ np.diag([9.0, 3.0, 1.0, 1.0])
+    graph = build_neighbours(X, 6)
+    without, given = signal_space(X), signal_space(X, graph=graph)
+    np.testing.assert_array_equal(given.noise, without.noise)
+    np.testing.assert_array_equal(signal_of_rows(X).space.noise, without.noise)
+    others = replace(graph, indices=graph.indices[::-1].copy())
+    assert not np.allclose(signal_space(X, graph=others).noise, without.noise)
+    np.testing.assert_array_equal(signal_space(X, graph=others.nearest(4)).noise, without.noise)  # too few
 
 
 def test_what_the_known_have_beyond_noise_is_kept_where_the_survey_has_nothing():

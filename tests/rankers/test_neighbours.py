@@ -135,6 +135,22 @@ def test_faiss_reaches_the_recall_it_reports(faiss_from_few_rows, target):
     assert np.allclose(graph.distances, apart, rtol=1e-6) and (np.diff(graph.distances, axis=1) >= 0).all()
 
 
+def test_neighbours_in_groups_much_smaller_than_their_distance_are_found(faiss_from_few_rows):
+    rng = np.random.default_rng(0)
+    X = rng.normal(0, 1e3, (12, 6))[rng.integers(0, 12, 3000)] + rng.normal(0, 0.1, (3000, 6))
+    graph = build_neighbours(X, 5)
+    assert graph.recall >= 0.99 and counted_recall(graph, X) > 0.98
+
+
+def test_rows_in_cells_of_few_find_as_many_as_the_others(faiss_from_few_rows):
+    X = clusters(3000)
+    X[:60] = 1000 * np.random.default_rng(0).normal(size=(60, 6))  # each nearly alone
+    graph = build_neighbours(X, 20, target_recall=0.3)
+    assert all(len(set(row)) == 20 for row in graph.indices.tolist())
+    apart = np.linalg.norm(X[:, None].astype(np.float64) - X[graph.indices], axis=2)
+    assert np.allclose(graph.distances, apart, rtol=1e-6)
+
+
 def test_a_higher_target_gives_a_higher_recall(faiss_from_few_rows):
     X = np.random.default_rng(0).normal(size=(5000, 16)).astype(np.float32)
     low, high = (build_neighbours(X, 5, target_recall=target) for target in (0.5, 1.0))

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from rarespec.engines.here import compute_ahead
 from rarespec.features.rows import Blocks, after, through
 from rarespec.features.steps.step import FluxStep
 
@@ -426,11 +427,11 @@ def spread_rows(X: NDArray[Any], n: int) -> NDArray[Any]:
     return X if len(X) <= n else X[np.linspace(0, len(X) - 1, n).astype(int)]
 
 
-def sample_survey(read: Callable[[int], NDArray[Any]], n_blocks: int, n: int) -> NDArray[Any]:
+def sample_survey(read: Callable[[int], NDArray[Any]], n_blocks: int, n: int, n_threads: int = 1) -> NDArray[Any]:
     """About n rows of blocks that are read by number, spread over all; one row when n is 0."""
-    numbers = spread_rows(np.arange(n_blocks), SAMPLED_BLOCKS if n else 1)
+    numbers = spread_rows(np.arange(n_blocks), SAMPLED_BLOCKS if n else 1).tolist()
     each = max(n // len(numbers), 1)
-    return np.concatenate([spread_rows(read(int(number)), each) for number in numbers])
+    return np.concatenate(list(compute_ahead(lambda number: spread_rows(read(number), each), numbers, n_threads)))
 
 
 def sample_blocks(blocks: Blocks, n: int) -> NDArray[Any]:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from rarespec.rankers.covariance import ledoit_wolf
 from rarespec.rankers.linear_map import LinearMap, whitening_of
@@ -155,15 +156,38 @@ def reach(excess: NDArray[Any], noise: NDArray[np.float64]) -> NDArray[Any]:
     return excess @ noise / (noise @ noise)
 
 
-def signal_space(X: Rows, k: int = 5) -> SignalSpace:
-    """Learn the space of signal of these rows; noise is how some of them differ from their k nearest."""
+def signal_space(X: Rows, k: int = 5, graph: NeighbourGraph | None = None) -> SignalSpace:
+    """Learn the space of signal of these rows; noise is how some of them differ from their k nearest.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        Feature vectors, all finite.
+    k : int, optional
+        Neighbours between which noise is measured.
+    graph : NeighbourGraph, optional
+        Of X, where there is one; without it, or if it has fewer neighbours, they are looked for.
+
+    Returns
+    -------
+    SignalSpace
+        The space.
+    """
+    with threadpool_limits(1, user_api="blas"):  # products here are too small for threads
+        return _signal_space(X, min(k, len(X) - 1), graph)
+
+
+def _signal_space(X: Rows, k: int, graph: NeighbourGraph | None) -> SignalSpace:
     mean, covariance, _ = ledoit_wolf(X)
     whitening = whitening_of(mean, covariance).matrix
     whitening = np.diag(whitening) if whitening.ndim == 1 else whitening
     rows = np.linspace(0, len(X) - 1, min(len(X), N_ROWS_COMPARED)).astype(np.intp)
     centred = LinearMap(mean, whitening)
     Z = centred.apply(X[rows])
-    near = NeighbourSearch(X, RECALL, 0, None).nearest_to(X[rows], rows, min(k, len(X) - 1))[0]
+    if graph is not None and graph.n_neighbours >= k:
+        near = graph.indices[rows, :k].astype(np.int64)
+    else:
+        near = NeighbourSearch(X, RECALL, 0, None).nearest_to(X[rows], rows, k)[0]
     differences = Z[:, None] - centred.apply(X[near.ravel()]).reshape(*near.shape, -1)
     share, axes = np.linalg.eigh(_noise_covariance(differences.reshape(-1, X.shape[1])))
     share /= max(np.quantile(share, NOISIEST), LEAST_NOISE_UNIT)
@@ -219,9 +243,9 @@ def signal_of_rows(X: Rows, k: int = 5, neighbours: Neighbours | None = None) ->
         The space, the graph in it, and the one in the features as given.
     """
     if len(X) <= WIDE:
-        space = signal_space(X, k)
-        graph, given = (join_graph(rows, len(X), neighbours) for rows in (space.all_units(X), X))
-        return Signal(len(X), space, graph, given)
+        given = join_graph(X, len(X), neighbours)
+        space = signal_space(X, k, given)
+        return Signal(len(X), space, join_graph(space.all_units(X), len(X), neighbours), given)
     some = np.sort(np.random.default_rng(0).choice(len(X), WIDE, replace=False))
     space = signal_space(X[some], k)
     k_and_self = n_neighbours(len(X)) + 1

@@ -36,6 +36,9 @@ SAMPLE_ROWS = 1000
 STRIDES = 16
 """Distances of which the smallest stands for all, when a row's threshold is looked for."""
 
+BOUND_STRIDES = 8
+"""The same, where the threshold itself is all that is wanted."""
+
 
 def exact_nearest(
     base: Rows, queries: Rows, k: int, progress: Progress | None = None, n_jobs: int | None = None
@@ -157,6 +160,14 @@ def _small_values(squares: NDArray[np.float64], k: int) -> NDArray[np.float64]:
 
 def _k_smallest(values: NDArray[np.float64], k: int) -> NDArray[np.float64]:
     return values if values.shape[1] <= k else np.partition(values, k - 1, axis=1)[:, :k]
+
+
+def k_th_of_each(values: NDArray[np.float32], k: int) -> NDArray[np.float32]:
+    """Bound the k-th smallest value of each row from above, (n,), closely and much faster than by finding it."""
+    width = values.shape[1] // BOUND_STRIDES
+    if width >= 2 * k:  # values that are the smallest of their stride are different entries
+        values = values[:, : BOUND_STRIDES * width].reshape(len(values), BOUND_STRIDES, width).min(axis=1)
+    return np.partition(values, k - 1, axis=1)[:, k - 1]
 
 
 def pair_distances(A: Rows, a: Indices, B: Rows, b: Indices) -> Distances:

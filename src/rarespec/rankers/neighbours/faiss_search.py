@@ -1,7 +1,8 @@
-"""Nearest rows with faiss: an inverted file whose recall is measured, not assumed.
+"""Nearest rows in cells that faiss finds, with a recall that is measured, not assumed.
 
 Rows are grouped into cells around k-means centres, and a query looks into the cells nearest to it only. How many is
 found by trying: a sample of queries is compared with exact search, and the number grows until the recall suffices.
+Queries that look into the same cell are compared with its rows by one product of matrices.
 
 Everything is done on rows in an order that their contents decide, in pieces of fixed size, each on one thread: the
 order of the rows and the number of threads cannot change the result.
@@ -10,7 +11,7 @@ order of the rows and the number of threads cannot change the result.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -23,8 +24,8 @@ from rarespec.rankers.neighbours.exact import (
     Distances,
     Indices,
     exact_nearest,
-    first_of_each,
     in_threads,
+    k_th_of_each,
     pair_distances,
 )
 from rarespec.rankers.rows import Rows
@@ -47,7 +48,14 @@ SURE = 2.0
 SPARE = 3
 """Neighbours asked for beyond k: faiss orders by single precision, and the last places are decided in double."""
 
+CELLS_AROUND = 6
+"""Cells around a query's own in which rows are looked for that bound how far the nearest can be."""
+
+ROUNDING = np.float32(1e-5)
+"""Of a squared distance in single precision, relative to squared lengths about the centroid."""
+
 PIECE_ROWS = 4096
+"""Rows that a thread takes at a time: of so many queries, hundreds look into the same cell."""
 
 
 def require_faiss() -> ModuleType:
@@ -62,22 +70,27 @@ def require_faiss() -> ModuleType:
 
 
 @dataclass(frozen=True)
-class _CellIndex:
+class _Cells:
     """`base` in cells, with what turns rows into what faiss was given."""
 
     faiss: ModuleType
-    index: Any
+    quantizer: Any
+    """Finds the nearest cells."""
     base: Rows
-    order: Indices
-    """(n,) row of `base` at each place in the index."""
+    by_cell: Indices
+    """(n,) rows of `base`, cell by cell."""
+    starts: Indices
+    """(c + 1,) where each cell begins there."""
+    centroids: NDArray[np.float32]
+    """(c, d)."""
+    factors: NDArray[np.float32]
+    """(n, d + 2) -2 x, 1 and |x|^2 of each row, cell by cell; x is measured from the centroid of its cell, or single
+    precision would not separate the rows of a small cell far from the others."""
     centre: NDArray[np.float64]
     scale: float
-    cell_of: Indices
-    """(n,) the cell of each place."""
 
     def inside(self, rows: Rows) -> NDArray[np.float32]:
-        """Rows about the centre, at most of order 1: single precision then loses little and cannot overflow."""
-        return np.ascontiguousarray((rows - self.centre) / self.scale, dtype=np.float32)
+        return _inside(rows, self.centre, self.scale)
 
     def nearest(
         self,
@@ -104,20 +117,89 @@ class _CellIndex:
         return indices, distances
 
     def _candidates(self, queries: Rows, asked: int, n_probes: int) -> Indices:
-        """(m, asked) rows of `base`; where cells held fewer, their places are filled by looking everywhere."""
+        """(m, asked) rows of `base`; where the cells hold fewer, more of them are looked into."""
         self.faiss.omp_set_num_threads(1)
         inside = self.inside(queries)
-        found = self.index.search(inside, asked, params=self.faiss.SearchParametersIVF(nprobe=n_probes))[1]
+        probes = self.quantizer.search(inside, n_probes)[1]
+        found = self._nearest_places(inside, probes, self._bounds(inside, probes[:, 0], asked, n_probes), asked)
+        candidates: Indices = self.by_cell[found]
         short = np.flatnonzero(found[:, -1] < 0)
-        if len(short):
-            everywhere = self.faiss.SearchParametersIVF(nprobe=self.index.nlist)
-            found[short] = self.index.search(inside[short], asked, params=everywhere)[1]
-        return self.order[found]
+        if len(short) and n_probes < len(self.centroids):
+            candidates[short] = self._candidates(queries[short], asked, min(4 * n_probes, len(self.centroids)))
+        elif len(short):  # single precision cannot tell the rows apart
+            candidates[short] = exact_nearest(self.base, queries[short], asked, n_jobs=1)[0]
+        return candidates
+
+    def _bounds(self, inside: NDArray[np.float32], cells: Indices, asked: int, n_probes: int) -> NDArray[np.float32]:
+        """(m,) squared distances within which `asked` rows lie, from the rows around the cell that each query is in."""
+        bounds = np.full(len(inside), np.inf, np.float32)
+        for cell, who in _groups_of(cells):
+            near = self._cells_around(cell, asked, n_probes)
+            squares = np.concatenate([self._squares(inside[who], one) for one in near], axis=1)
+            if squares.shape[1] >= asked:
+                bounds[who] = k_th_of_each(squares, asked)
+        # products of other shapes round otherwise: the last of these rows must not be lost for that
+        return bounds + ROUNDING * (bounds + _squared_lengths(inside - self.centroids[cells]))
+
+    def _cells_around(self, cell: int, asked: int, n_probes: int) -> Indices:
+        """Those nearest to a cell, as many as have enough rows, and not fewer than CELLS_AROUND."""
+        near = self.quantizer.search(self.centroids[cell : cell + 1], n_probes)[1][0]
+        n_rows = np.cumsum(self.starts[near + 1] - self.starts[near])
+        around: Indices = near[: max(CELLS_AROUND, int(np.searchsorted(n_rows, asked)) + 1)]
+        return around
+
+    def _nearest_places(
+        self, inside: NDArray[np.float32], probes: Indices, bounds: NDArray[np.float32], asked: int
+    ) -> Indices:
+        """(m, asked) places in `by_cell`, cell by cell for all queries that look into it; -1 where there are fewer.
+
+        One product for each cell is several times as fast as one query after the other.
+        """
+        whose, places, values = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.float32)]
+        for cell, entries in _groups_of(probes.ravel()):
+            who = entries // probes.shape[1]
+            squares = self._squares(inside[who], cell)
+            near = np.flatnonzero(squares <= bounds[who, None])
+            query, place = np.divmod(near, max(squares.shape[1], 1))
+            whose.append(who[query])
+            places.append(place + self.starts[cell])
+            values.append(np.maximum(squares.ravel()[near], 0))  # rounding may leave less
+        every = np.concatenate(whose), np.concatenate(places), np.concatenate(values)
+        return _first_places(*every, len(inside), asked)
+
+    def _squares(self, inside: NDArray[np.float32], cell: int) -> NDArray[np.float32]:
+        """Squared distances of queries to the rows of a cell, |q|^2 - 2 q.x + |x|^2 in one product."""
+        d = inside.shape[1]
+        factors = np.ones((len(inside), d + 2), np.float32)
+        np.subtract(inside, self.centroids[cell], out=factors[:, :d])
+        factors[:, d] = _squared_lengths(factors[:, :d])
+        return factors @ self.factors[self.starts[cell] : self.starts[cell + 1]].T
 
     def _ordered(self, queries: Rows, candidates: Indices, k: int) -> tuple[Indices, Distances]:
+        """(m, k) the nearest candidates in double precision, equally near ones by index."""
+        candidates = np.sort(candidates, axis=1)
         rows = np.repeat(np.arange(len(queries)), candidates.shape[1])
-        flat = candidates.ravel()
-        return first_of_each(rows, flat, pair_distances(queries, rows, self.base, flat), len(queries), k)
+        distances = pair_distances(queries, rows, self.base, candidates.ravel()).reshape(candidates.shape)
+        first = np.argsort(distances, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(candidates, first, axis=1), np.take_along_axis(distances, first, axis=1)
+
+
+def _groups_of(cells: Indices) -> Iterator[tuple[int, Indices]]:
+    """Each cell that occurs, with the places where it does, rising."""
+    order = np.argsort(cells, kind="stable")
+    numbers, starts = np.unique(cells[order], return_index=True)
+    return zip(numbers.tolist(), np.split(order, starts[1:]), strict=True)
+
+
+def _first_places(whose: Indices, places: Indices, values: NDArray[np.float32], n_queries: int, asked: int) -> Indices:
+    """(n_queries, asked) the places with the smallest values of each query; the last is -1 where there are fewer."""
+    # the bits of a float that is not negative rise with it
+    order = np.argsort((whose << 32) + values.view(np.int32), kind="stable")
+    counts = np.bincount(whose, minlength=n_queries)
+    chosen = (np.cumsum(counts) - counts)[:, None] + np.arange(asked)
+    found: Indices = places[order[np.minimum(chosen, len(order) - 1)]]
+    found[counts < asked, -1] = -1
+    return found
 
 
 class FaissSearch:
@@ -161,16 +243,15 @@ class FaissSearch:
         n_jobs: int | None = None,
     ) -> None:
         self._k, self._n_jobs = k, n_jobs
-        self._index = _group(base, base_order, seed, n_jobs)
-        truth = exact_nearest(base, sample, k, n_jobs=n_jobs)[1]
-        found = _enough_probes(self._index, sample, truth, int(own_first), target_recall, n_jobs)
+        self._cells = _group(base, base_order, seed, n_jobs)
+        truth = exact_nearest(base, sample, k, n_jobs=n_jobs)
+        found = _enough_probes(self._cells, sample, *truth, int(own_first), target_recall, n_jobs)
         self._n_probes, self.recall = found
 
     @property
     def by_cell(self) -> Indices:
         """(n,) the rows in the order of the cells."""
-        rows: Indices = self._index.order[np.argsort(self._index.cell_of, kind="stable")]
-        return rows
+        return self._cells.by_cell
 
     def nearest(self, queries: Rows, order: Indices, progress: Progress | None = None) -> tuple[Indices, Distances]:
         """Find the k nearest rows of each query; a few may be missed, as `recall` says.
@@ -191,7 +272,7 @@ class FaissSearch:
         distances : (m, k) float64
             Euclidean.
         """
-        return self._index.nearest(queries, order, self._k, self._n_probes, progress, self._n_jobs)
+        return self._cells.nearest(queries, order, self._k, self._n_probes, progress, self._n_jobs)
 
 
 def faiss_nearest(
@@ -264,18 +345,39 @@ def faiss_nearest(
 
 
 def _enough_probes(
-    index: _CellIndex, sample: Rows, truth: Distances, n_left_out: int, target_recall: float, n_jobs: int | None
+    cells: _Cells,
+    sample: Rows,
+    truth: Indices,
+    distances: Distances,
+    n_left_out: int,
+    target_recall: float,
+    n_jobs: int | None,
 ) -> tuple[int, float]:
     """The number of cells to look into, and the recall that it gives on the sample."""
-    n_probes = FIRST_PROBES
+    ranks, n_cells, n_probes = _ranks_of_cells(cells, sample, truth[:, n_left_out:]), len(cells.centroids), FIRST_PROBES
+    while n_probes < n_cells and not _is_enough(np.mean(ranks < n_probes, axis=1), target_recall):
+        n_probes += 1
     while True:
-        n_probes = min(n_probes, index.index.nlist)
-        found = index.nearest(sample, np.arange(len(sample)), truth.shape[1], n_probes, n_jobs=n_jobs)[1]
-        shares = recall_of_each(found[:, n_left_out:], truth[:, n_left_out:])
-        sure = shares.mean() - SURE * shares.std() / np.sqrt(len(shares))
-        if sure >= target_recall or n_probes == index.index.nlist:
+        n_probes = min(n_probes, n_cells)
+        found = cells.nearest(sample, np.arange(len(sample)), truth.shape[1], n_probes, n_jobs=n_jobs)[1]
+        shares = recall_of_each(found[:, n_left_out:], distances[:, n_left_out:])
+        if _is_enough(shares, target_recall) or n_probes == n_cells:
             return n_probes, float(shares.mean())
         n_probes = int(np.ceil(n_probes * MORE_PROBES))
+
+
+def _is_enough(shares: NDArray[np.float64], target_recall: float) -> bool:
+    return float(shares.mean() - SURE * shares.std() / np.sqrt(len(shares))) >= target_recall
+
+
+def _ranks_of_cells(cells: _Cells, sample: Rows, truth: Indices) -> Indices:
+    """(m, k) how many cells are nearer to each query than that of each of its true neighbours."""
+    cell_of = np.empty(len(cells.base), np.int64)
+    cell_of[cells.by_cell] = np.repeat(np.arange(len(cells.centroids)), np.diff(cells.starts))
+    cells.faiss.omp_set_num_threads(1)
+    nearest = cells.quantizer.search(cells.inside(sample), len(cells.centroids))[1]
+    ranks: Indices = np.take_along_axis(np.argsort(nearest, axis=1), cell_of[truth], axis=1)
+    return ranks
 
 
 def recall_of_each(found: Distances, truth: Distances) -> NDArray[np.float64]:
@@ -283,15 +385,41 @@ def recall_of_each(found: Distances, truth: Distances) -> NDArray[np.float64]:
     return np.mean(found <= truth[:, -1:], axis=1)
 
 
-def _group(base: Rows, order: Indices, seed: int, n_jobs: int | None) -> _CellIndex:
+def _group(base: Rows, order: Indices, seed: int, n_jobs: int | None) -> _Cells:
     """The rows in their cells."""
-    faiss = require_faiss()
+    faiss, (n, d) = require_faiss(), base.shape
     centre, scale = _centre_and_scale(base, order)
-    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(base.shape[1]), base.shape[1], _n_cells_of(len(base)))
-    cells = _CellIndex(faiss, index, base, order, centre, scale, np.empty(len(base), np.int64))
-    train_cells(index, lambda places: cells.inside(base[order[places]]), len(base), seed)
-    _add(cells, n_jobs)
-    return cells
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, _n_cells_of(n))
+    train_cells(index, lambda places: _inside(base[order[places]], centre, scale), n, seed)
+    cell_of = np.empty(n, np.int64)
+
+    def find(start: int) -> int:
+        faiss.omp_set_num_threads(1)
+        rows = base[order[start : start + PIECE_ROWS]]
+        cell_of[start : start + len(rows)] = index.quantizer.search(_inside(rows, centre, scale), 1)[1][:, 0]
+        return start
+
+    list(in_threads(find, range(0, n, PIECE_ROWS), n_jobs))
+    places = np.argsort(cell_of, kind="stable")
+    by_cell, centroids = order[places], index.quantizer.reconstruct_n(0, index.nlist)
+    factors = np.ones((n, d + 2), np.float32)
+    for start in range(0, n, PIECE_ROWS):
+        part = slice(start, start + PIECE_ROWS)
+        rows = _inside(base[by_cell[part]], centre, scale) - centroids[cell_of[places[part]]]
+        factors[part, :d], factors[part, d + 1] = -2 * rows, _squared_lengths(rows)
+    starts = np.append(0, np.cumsum(np.bincount(cell_of, minlength=index.nlist)))
+    quantizer = faiss.IndexFlatL2(d)  # that of the index would go with it
+    quantizer.add(centroids)
+    return _Cells(faiss, quantizer, base, by_cell, starts, centroids, factors, centre, scale)
+
+
+def _inside(rows: Rows, centre: NDArray[np.float64], scale: float) -> NDArray[np.float32]:
+    """Rows about the centre, at most of order 1: single precision then loses little and cannot overflow."""
+    return np.ascontiguousarray((rows - centre) / scale, dtype=np.float32)
+
+
+def _squared_lengths(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))
 
 
 def _n_cells_of(n: int) -> int:
@@ -330,24 +458,3 @@ def train_cells(index: Any, rows_at: Callable[[Indices], NDArray[np.float32]], n
         return 1
 
     list(in_threads(train, range(1), 1))
-
-
-def _add(cells: _CellIndex, n_jobs: int | None) -> None:
-    """Every row to its cell; the cells are found in threads, and filled in order."""
-
-    def find(start: int) -> int:
-        cells.faiss.omp_set_num_threads(1)
-        rows = cells.base[cells.order[start : start + PIECE_ROWS]]
-        cells.cell_of[start : start + len(rows)] = cells.index.quantizer.search(cells.inside(rows), 1)[1][:, 0]
-        return start
-
-    for start in in_threads(find, range(0, len(cells.base), PIECE_ROWS), n_jobs):
-        _fill(cells, start)
-
-
-def _fill(cells: _CellIndex, start: int) -> None:
-    """Put the rows at these places into their cells, which are known."""
-    rows = cells.inside(cells.base[cells.order[start : start + PIECE_ROWS]])
-    here = cells.cell_of[start : start + len(rows)].copy()
-    swig_ptr = cells.faiss.swig_ptr
-    cells.index.add_core(len(rows), swig_ptr(rows), None, swig_ptr(here))

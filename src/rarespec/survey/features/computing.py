@@ -319,7 +319,7 @@ def _open_kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
 
 def _learn(survey: Survey, recipe: Recipe, home: Path, progress: Progress | None, engine: Engine) -> FeatureSet:
     """Learn a new model, from a sample, or in passes over blocks whose preparation serves for the features too."""
-    sample = partial(sample_survey, survey.masked_flux, survey.n_blocks, recipe.n_sample)
+    sample = partial(sample_survey, survey.masked_flux, survey.n_blocks, recipe.n_sample, available_cores())
     if recipe.n_sample:
         features = _with_model(survey, recipe.fit_sample(sample()), home)
         give_back_freed()
