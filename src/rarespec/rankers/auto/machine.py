@@ -74,11 +74,13 @@ def lesson_of_list(
         None where the list is too short to have rows of other kinds.
     """
     m = int(np.clip(RARITY * len(order), FEWEST_FIRST, MOST_FIRST))
-    first, rest = order[:m], np.sort(order[PASSED_OVER * m :])
+    first, rest = order[:m], order[PASSED_OVER * m :]
     if not len(rest):
         return None
+    # drawn by their places in the list: the numbers of rows, which depend on their order, must not matter
+    rest = rest[some(np.arange(len(rest)), N_OTHERS, rng)]
     sureness = np.prod([np.clip(one[first], 0.0, 1.0) for one in chances.values()], axis=0)
-    return Lesson(first, sureness, np.concatenate([others_known, some(rest, N_OTHERS, rng)]))
+    return Lesson(first, sureness, np.concatenate([others_known, rest]))
 
 
 class Machine(NamedTuple):
@@ -117,6 +119,7 @@ def teach(lesson: Lesson, X: Rows, known: Rows, gamma: float) -> Machine:
     """
     from sklearn.svm import SVC
 
+    known = np.unique(known, axis=0)  # in an order of their own: the machine is not solved to the last digit
     examples = np.concatenate([np.ones(len(known)), np.maximum(lesson.sureness, np.finfo(np.float32).tiny)])
     others = np.full(len(lesson.others), OTHERS_COUNT * examples.sum() / len(lesson.others))
     rows = np.concatenate([known, X[lesson.first], X[lesson.others]]).astype(np.float64)
