@@ -342,6 +342,23 @@ def test_leads_count_the_less_the_more_walks_come_back():
     assert trust_leads(0.0) == 1 and trust_leads(0.2) == 0.5 and trust_leads(0.6) < 0.02
 
 
+@pytest.mark.parametrize("n_steps", [1, 2, 3, 20, 100, 400])
+def test_walks_by_a_series_are_the_walks_step_by_step(n_steps):
+    rng = np.random.default_rng(3)
+    weights = np.triu(rng.random((60, 60)) * (rng.random((60, 60)) < 0.1), 1)
+    weights += weights.T
+    steps = csr_array((weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)).astype(np.float32))
+    sets = [np.array([0]), np.array([3, 17, 40]), np.array([], int)]
+    f = np.zeros((60, 3))
+    for _ in range(n_steps):
+        for column, rows in enumerate(sets):
+            f[rows, column] = 1
+        f = (1 - 1e-3) * (steps.astype(np.float64) @ f)
+    found = meeting_chances(steps, sets, n_steps)
+    np.testing.assert_allclose(found, f, atol=2e-5)
+    assert found.min() >= 0
+
+
 def test_walks_meet_what_they_can_reach():
     """Five rows in a chain and one apart: from the middle, half of the walks meet each end first."""
     forth = csr_array(np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1))

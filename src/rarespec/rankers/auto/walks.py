@@ -8,16 +8,20 @@ how this differs from label propagation, where what spreads from them adds up.
 The same walk tells whether a known row is typical. From within a group that stands apart it comes back soon; from a row
 at the edge of its kind it goes astray among other kinds.
 
-Notation: f = (1 - LOST) P f on all rows but the known, and f = 1 on these (Zhu, Ghahramani & Lafferty 2003), by
-repeated products.
+Notation: f = (1 - LOST) P f on all rows but the known, and f = 1 on these (Zhu, Ghahramani & Lafferty 2003), after
+N_STEPS steps. With Q = P between rows that are not known, and b the chance to meet a known row at the next step, that
+is f = sum over k < N_STEPS of ((1 - LOST) Q)^k b, a polynomial of Q. Chebyshev's series of the same polynomial needs
+half as many products: all eigenvalues of Q lie between -1 and 1, because the weights of the graph are symmetric.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebinterpolate
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -33,6 +37,9 @@ LOST = 1e-3
 
 N_STEPS = 100
 """Of a walk."""
+
+LEFT_OUT = 1e-5
+"""Sum of the terms of Chebyshev's series that are left out, about the error of a chance."""
 
 N_STEPS_FAR, MAX_NEAR = 20, 20_000
 """After so many steps, only rows from which most walks meet a known one are followed further: the order of the rest is
@@ -95,13 +102,43 @@ def meeting_chances(P: csr_array, sets: Sequence[RowNumbers], n_steps: int = N_S
     (n, q) float32
         For each of the q sets. A row of the set has the chance that its walk comes back to the set.
     """
-    rows = np.concatenate(sets)
-    columns = np.repeat(np.arange(len(sets)), [len(one) for one in sets])
+    met = np.concatenate(sets), np.repeat(np.arange(len(sets)), [len(one) for one in sets])
+    stays = np.float32(1 - LOST)
     f = np.zeros((P.shape[0], len(sets)), np.float32)
-    for _ in range(n_steps):
-        f[rows, columns] = 1
-        f = np.float32(1 - LOST) * (P @ f)
-    return f
+    f[met] = 1
+    if n_steps > 1:
+        f = stays * _sum_of_walks(P, P @ f, met, n_steps - 1)
+        np.maximum(f, 0, out=f)  # what the series leaves out may be negative
+        f[met] = 1
+    return stays * (P @ f)
+
+
+def _sum_of_walks(P: csr_array, b: Columns, met: tuple[RowNumbers, RowNumbers], n_steps: int) -> Columns:
+    """Sum ((1 - LOST) Q)^k b over k < n_steps: T_0 = b, T_1 = Q b, T_k+1 = 2 Q T_k - T_k-1; b is overwritten."""
+    b[met] = 0  # a walk that has met a known row goes no further, here and below
+    series = _chebyshev_series(n_steps)
+    before, now, total = None, b, series[0] * b
+    for factor in series[1:]:
+        after = P @ now
+        if before is not None:
+            after *= 2
+            after -= before
+        after[met] = 0
+        before, now = now, after
+        total += factor * now
+    return total
+
+
+@lru_cache(maxsize=8)
+def _chebyshev_series(n_steps: int) -> NDArray[np.float32]:
+    """Coefficients of the sum of ((1 - LOST) x)^k over k < n_steps, without the smallest ones."""
+
+    def total(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (1 - ((1 - LOST) * x) ** n_steps) / (1 - (1 - LOST) * x)
+
+    series = chebinterpolate(total, n_steps - 1)  # exact: the polynomial is of this degree
+    left_out = np.cumsum(np.abs(series[::-1]))[::-1]
+    return series[: max(int(np.count_nonzero(left_out >= LEFT_OUT)), 1)].astype(np.float32)
 
 
 class FarAndNear(NamedTuple):
