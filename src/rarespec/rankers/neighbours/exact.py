@@ -4,9 +4,9 @@ Squared distances come from matrix products, |q|^2 - 2 q.x + |x|^2, whose roundi
 belong to the nearest within that bound are compared again by their differences, which cancel nothing.
 
 Where rows are many, faiss finds a few more candidates than are wanted in single precision, four times as fast as double
-precision could. If the last of them is farther than the k-th nearest by more than rounding can explain, no other row can
-be nearer; queries of which this is not so, among rows that are nearly equal for instance, are compared again in double
-precision.
+precision could. If the last of them is farther than the k-th nearest by more than rounding can explain, no other row
+can be nearer; queries of which this is not so, among rows that are nearly equal for instance, are compared again in
+double precision.
 """
 
 from __future__ import annotations

@@ -352,7 +352,7 @@ def _unpack_some(
     out[...] = codes
     out -= _dither_of(rows, codes.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        for k, step in enumerate(to_steps(steps[:, :-1]).T):  # a step for each pixel would be another array of this size
+        for k, step in enumerate(to_steps(steps[:, :-1]).T):  # a step for each pixel would be as much to read
             out[:, k * SEGMENT : (k + 1) * SEGMENT] *= step[:, None]
     if codes.min() == ZERO:
         np.copyto(out, 0, where=codes == ZERO)
