@@ -11,7 +11,7 @@ import numpy as np
 
 from rarespec.errors import UsageError
 from rarespec.features.steps.running_median import WindowFilter
-from rarespec.gpu.device import usable_device
+from rarespec.gpu.device import may_have, usable_device, wake_device, why_not
 from rarespec.progress import Progress
 from rarespec.rankers.ranker import Fit, Ranker
 from rarespec.searching.candidates import CandidateTables
@@ -57,6 +57,7 @@ def rank_survey(
     Ranking
         The candidates, best first.
     """
+    wake_device(request.device)
     if request.model is not None:
         return _rank_with_model(survey, request, progress)
     search = prepare_search(survey, request, progress)
@@ -159,11 +160,13 @@ class ReadySurvey:
 
 def ready_survey(survey: Survey, request: SearchRequest, progress: Progress | None = None) -> ReadySurvey:
     """Choose what may be listed, and read or compute the features."""
-    device, chosen = usable_device(request.device), request.selection.choose(survey)
+    chosen = request.selection.choose(survey)
     join_columns(survey.path, survey.manifest, survey.catalogue)
-    features = features_of(survey, request.make_recipe(), progress=progress, engine=request.engine, device=device)
+    # begins while the device is still being opened, and says so if there is none
+    asked = request.device
+    features = features_of(survey, request.make_recipe(), progress=progress, engine=request.engine, device=asked)
     give_back_freed()
-    return ReadySurvey(features, chosen, device)
+    return ReadySurvey(features, chosen, asked if may_have(asked) and why_not(str(asked)) is None else None)
 
 
 def put_together(request: SearchRequest, given: Given, ready: ReadySurvey) -> PreparedSearch:
