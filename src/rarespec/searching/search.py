@@ -57,7 +57,6 @@ def rank_survey(
     Ranking
         The candidates, best first.
     """
-    wake_device(request.device)
     if request.model is not None:
         return _rank_with_model(survey, request, progress)
     search = prepare_search(survey, request, progress)
@@ -124,6 +123,7 @@ def prepare_search(
     """
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
     given = find_given(opened, request)
+    wake_device(request.device)
     return put_together(request, given, ready_survey(opened, request, progress))
 
 
@@ -160,12 +160,15 @@ class ReadySurvey:
 
 def ready_survey(survey: Survey, request: SearchRequest, progress: Progress | None = None) -> ReadySurvey:
     """Choose what may be listed, and read or compute the features."""
-    chosen = request.selection.choose(survey)
-    join_columns(survey.path, survey.manifest, survey.catalogue)
-    # begins while the device is still being opened, and says so if there is none
-    asked = request.device
+    chosen, asked = request.selection.choose(survey), request.device
+    wait_with_columns = may_have(asked)  # learning begins while the GPU is still being opened
+    if not wait_with_columns:
+        join_columns(survey.path, survey.manifest, survey.catalogue)
     features = features_of(survey, request.make_recipe(), progress=progress, engine=request.engine, device=asked)
+    if wait_with_columns:
+        join_columns(survey.path, survey.manifest, survey.catalogue)
     give_back_freed()
+    # where there is no such GPU, a warning has said so
     return ReadySurvey(features, chosen, asked if may_have(asked) and why_not(str(asked)) is None else None)
 
 

@@ -120,8 +120,9 @@ def _of_packed_blocks(
     for batch, together in zip(batches, computed, strict=True):
         start = 0
         for i, n_rows in batch:
-            yield i, BlockFeatures(*(one[start : start + n_rows] for one in together))
-            start += n_rows
+            rows = slice(start, start + n_rows)
+            yield i, BlockFeatures(together.values[rows], together.lost_at[rows], together.n_bad[rows])
+            start = rows.stop
 
 
 def _flux(survey: Survey, blocks: Iterable[int]) -> Iterator[NDArray[np.float32]]:
