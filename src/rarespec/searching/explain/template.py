@@ -228,7 +228,8 @@ def agreement(scores: Vector, others: Vector) -> float:
     R. L. Iman, W. J. Conover (1987), "A measure of top-down correlation", Technometrics 29, 351.
     """
     with ThreadPoolExecutor(2) as both:
-        return float(np.corrcoef(*both.map(savage_scores, (scores, others)))[0, 1])
+        ours, theirs = both.map(savage_scores, (scores, others))
+    return float(np.corrcoef(ours, theirs)[0, 1])
 
 
 def savage_scores(scores: Vector) -> Vector:
