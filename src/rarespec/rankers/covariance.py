@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
@@ -50,16 +51,18 @@ def mean_and_covariance(X: Rows, keep: Keep = None) -> tuple[Vector, Matrix]:
     n_features = X.shape[1]
     n_rows, mean, scatter = 0, np.zeros(n_features), np.zeros((n_features, n_features))
     origin = None
-    for block in _blocks(X, keep):
-        # rows relative to one of them: constant features become exact zeros, large offsets lose no digits
-        origin = block[0].astype(np.float64) if origin is None else origin
-        rows = block - origin
-        block_mean = rows.mean(axis=0)
-        rows -= block_mean
-        gap, n_merged = block_mean - mean, n_rows + len(rows)
-        scatter += rows.T @ rows + np.outer(gap, gap) * (n_rows * len(rows) / n_merged)
-        mean += gap * (len(rows) / n_merged)
-        n_rows = n_merged
+    # with a few columns, threads wait for each other longer than they multiply, and on a busy machine for seconds
+    with threadpool_limits(1, user_api="blas"):
+        for block in _blocks(X, keep):
+            # rows relative to one of them: constant features become exact zeros, large offsets lose no digits
+            origin = block[0].astype(np.float64) if origin is None else origin
+            rows = block - origin
+            block_mean = rows.mean(axis=0)
+            rows -= block_mean
+            gap, n_merged = block_mean - mean, n_rows + len(rows)
+            scatter += rows.T @ rows + np.outer(gap, gap) * (n_rows * len(rows) / n_merged)
+            mean += gap * (len(rows) / n_merged)
+            n_rows = n_merged
     if origin is None:
         raise ValueError("cannot take a mean: no rows are left")
     return origin + mean, scatter / n_rows

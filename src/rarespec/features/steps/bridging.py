@@ -79,28 +79,62 @@ def bridge(flux: Array, bad: Array | None = None, min_good: float = 0.5) -> Brid
     return Bridged(_nan_where(xp, bridged, ~usable), n_bad, usable)
 
 
-def bridge_into(out: NDArray[Any], flux: NDArray[Any], min_good: float = 0.5) -> None:
-    """Write spectra with their bad pixels bridged to an array, as `bridge` does it.
+class Bridges(NamedTuple):
+    """What takes the place of the bad pixels of NumPy rows, found for many rows at once: finding it has its price.
 
-    Parameters
+    Attributes
     ----------
-    out : ndarray
-        Receives them, (n, p); a view of a larger array will do.
-    flux : ndarray
-        Spectra, (n, p). Pixels that are not finite are bad.
-    min_good : float, optional
-        Share of good pixels that a row needs.
+    row, pixel : ndarray of int
+        (m,) where the bad pixels are, row by row.
+    value : ndarray
+        (m,) their values on the lines between good neighbours.
+    unusable : ndarray of int
+        Rows of which too few pixels are good, rising.
     """
-    out[...] = flux
-    bad = ~np.isfinite(flux)
-    position = np.flatnonzero(bad)
-    if not len(position):
-        return
-    row, pixel = np.divmod(position, flux.shape[1])
-    with np.errstate(all="ignore"):
-        out[row, pixel] = _line_at(np, flux.reshape(-1), position, flux.shape[1])
-    n_bad = np.bincount(row, minlength=len(flux))
-    out[flux.shape[1] - n_bad < least_good(min_good, flux.shape[1])] = np.nan
+
+    row: NDArray[np.intp]
+    pixel: NDArray[np.intp]
+    value: NDArray[np.float64]
+    unusable: NDArray[np.intp]
+
+    @classmethod
+    def across(cls, flux: NDArray[Any], min_good: float = 0.5) -> Bridges:
+        """Find the bad pixels of spectra and bridge them, as `bridge` does it.
+
+        Parameters
+        ----------
+        flux : ndarray
+            Spectra, (n, p). Pixels that are not finite are bad.
+        min_good : float, optional
+            Share of good pixels that a row needs.
+
+        Returns
+        -------
+        Bridges
+            What to write instead.
+        """
+        n_pixels = flux.shape[1]
+        position = np.flatnonzero(~np.isfinite(flux))
+        row, pixel = np.divmod(position, n_pixels)
+        n_good = n_pixels - np.bincount(row, minlength=len(flux))
+        with np.errstate(all="ignore"):
+            value = _line_at(np, flux.reshape(-1), position, n_pixels) if len(position) else np.empty(0)
+        return cls(row, pixel, value, np.flatnonzero(n_good < least_good(min_good, n_pixels)))
+
+    def write(self, out: NDArray[Any], start: int) -> None:
+        """Write what belongs into some of the rows.
+
+        Parameters
+        ----------
+        out : ndarray
+            (m, p) the flux of rows `start` to `start + m`; a view of a larger array will do.
+        start : int
+            Number of its first row.
+        """
+        first, last = np.searchsorted(self.row, [start, start + len(out)])
+        out[self.row[first:last] - start, self.pixel[first:last]] = self.value[first:last]
+        lost = self.unusable - start
+        out[lost[(lost >= 0) & (lost < len(out))]] = np.nan
 
 
 def count_in_rows(marks: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -170,16 +204,14 @@ def _with_lines(xp: Any, flux: Array, mask: Array, position: Array) -> Array:
 
 def _line_at(xp: Any, pixels: Array, position: Array, row_length: int) -> Array:
     """Values on the lines that bridge these flat positions, (n bad,) float64."""
-    first, last = _run_ends(xp, position, row_length)
-    row_start = position - position % row_length
-    starts_row, ends_row = first == row_start, last == row_start + row_length - 1
+    first, last, run = _runs(xp, position, row_length)
+    starts_row, ends_row = first % row_length == 0, (last + 1) % row_length == 0
     # A run at the end of a row has a good pixel on one side only: that one serves for both.
     left = xp.where(starts_row, last + 1, first - 1)
     right = xp.where(ends_row, first - 1, last + 1)
-    left_value, right_value = (_pixel_values(xp, pixels, side) for side in (left, right))
-    distance = xp.astype(_at_least_one(xp, right - left), xp.float64)
-    share = xp.astype(position - left, xp.float64) / distance
-    share = xp.where(starts_row | ends_row, xp.zeros_like(share), share)
+    distance = xp.where(starts_row | ends_row, xp.inf, xp.astype(right - left, xp.float64))
+    left_value, right_value = (xp.take(_pixel_values(xp, pixels, side), run) for side in (left, right))
+    share = xp.astype(position - xp.take(left, run), xp.float64) / xp.take(distance, run)
     return left_value * (1 - share) + right_value * share
 
 
@@ -188,17 +220,12 @@ def _pixel_values(xp: Any, pixels: Array, position: Array) -> Array:
     return xp.astype(xp.take(pixels, inside), xp.float64)
 
 
-def _at_least_one(xp: Any, count: Array) -> Array:
-    return xp.where(count < 1, xp.ones_like(count), count)
-
-
-def _run_ends(xp: Any, position: Array, row_length: int) -> tuple[Array, Array]:
-    """The first and the last position of the run of neighbouring bad pixels in which each position lies."""
+def _runs(xp: Any, position: Array, row_length: int) -> tuple[Array, Array, Array]:
+    """The first and the last position of each run of neighbouring bad pixels, and in which run each position lies."""
     follows = (position[1:] == position[:-1] + 1) & (position[1:] % row_length != 0)
     edge = xp.ones(1, dtype=xp.bool, device=device(position))
     starts, ends = xp.concat([edge, ~follows]), xp.concat([~follows, edge])
-    run = xp.cumulative_sum(xp.astype(starts, xp.int64)) - 1
-    return xp.take(position[starts], run), xp.take(position[ends], run)
+    return position[starts], position[ends], xp.cumulative_sum(xp.astype(starts, xp.int64)) - 1
 
 
 def _place_values(xp: Any, pixels: Array, mask: Array, position: Array, values: Array) -> Array:

@@ -17,7 +17,7 @@ from rarespec.features.steps.step import RowStep
 
 __all__ = ["MinMax", "RobustPercentiles", "UnitNorm"]
 
-ROWS_PER_BLOCK = 32
+ROWS_PER_BLOCK = 64
 """A block is read four times and written twice: it should stay in cache."""
 
 Array = Any

@@ -8,10 +8,10 @@ import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 from numpy.typing import NDArray
 
-from rarespec.features.steps.bridging import bridge, bridge_into
+from rarespec.features.steps.bridging import Bridges, bridge
 from rarespec.features.steps.running_median import WindowFilter
 
-ROWS_PER_BLOCK = 32
+ROWS_PER_BLOCK = 64
 """Rows of NumPy that are filtered at a time: they are read once for each pixel of the window, and should stay in
 cache."""
 
@@ -49,21 +49,23 @@ class MeanFilter(WindowFilter):
             return self._average(array_namespace(X), X, width)
         out = np.empty(X.shape, X.dtype)
         padded = np.empty((min(ROWS_PER_BLOCK, len(X)), X.shape[1] + width - 1), X.dtype)
+        bridges = Bridges.across(X, self.min_good)
         for start in range(0, len(X), ROWS_PER_BLOCK):
-            some = slice(start, start + ROWS_PER_BLOCK)
-            self._average_into(out[some], X[some], width, padded)
+            rows = X[start : start + ROWS_PER_BLOCK]
+            inside = padded[: len(rows), width // 2 : width // 2 + X.shape[1]]
+            inside[...] = rows
+            bridges.write(inside, start)
+            self._average_into(out[start : start + len(rows)], padded[: len(rows)], width)
         return out
 
-    def _average_into(self, out: NDArray[Any], rows: NDArray[Any], width: int, padded: NDArray[Any]) -> None:
-        """As `_average`, to the last bit, without a new array for every sum; `padded` is overwritten."""
-        (n, n_pixels), reach = rows.shape, width // 2
-        padded = padded[:n]
-        inside = padded[:, reach : reach + n_pixels]
-        bridge_into(inside, rows, self.min_good)
+    def _average_into(self, out: NDArray[Any], padded: NDArray[Any], width: int) -> None:
+        """As `_average`, to the last bit, without a new array for every sum; `padded` has room beyond the ends."""
+        n_pixels, reach = out.shape[1], width // 2
+        padded[:, :reach] = padded[:, reach : reach + 1]
+        padded[:, reach + n_pixels :] = padded[:, reach + n_pixels - 1 : reach + n_pixels]
         if width == 1:
-            out[...] = inside
+            out[...] = padded
             return
-        padded[:, :reach], padded[:, reach + n_pixels :] = inside[:, :1], inside[:, -1:]
         np.add(padded[:, :n_pixels], padded[:, 1 : 1 + n_pixels], out=out)
         for start in range(2, width):
             out += padded[:, start : start + n_pixels]

@@ -27,6 +27,7 @@ from rarespec.rankers.neighbours.exact import (
     in_threads,
     k_th_of_each,
     pair_distances,
+    require_faiss,
 )
 from rarespec.rankers.rows import Rows
 
@@ -56,17 +57,6 @@ ROUNDING = np.float32(1e-5)
 
 PIECE_ROWS = 4096
 """Rows that a thread takes at a time: of so many queries, hundreds look into the same cell."""
-
-
-def require_faiss() -> ModuleType:
-    """Import faiss, or say how to install it."""
-    try:
-        import faiss
-    except ImportError as error:
-        raise ImportError(
-            "a neighbour graph of this many rows needs faiss: install it with `pip install faiss-cpu`"
-        ) from error
-    return faiss
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from rarespec.features.recipe import Recipe, sample_survey
 from rarespec.gpu.device_recipe import recipe_on
 from rarespec.gpu.packed_blocks import PackedRows
 from rarespec.progress import Progress
-from rarespec.storage.processes import available_cores, give_back_freed
+from rarespec.storage.processes import available_cores, give_back_freed, keep_freed
 from rarespec.survey.engine_for import AnyEngine, engine_for
 from rarespec.survey.features.feature_set import FeatureSet, block_file
 from rarespec.survey.features.kept import (
@@ -196,6 +196,7 @@ def features_of(
 def _features(
     survey: Survey, recipe: Recipe, refit: bool, progress: Progress | None, engine: AnyEngine, device: str | None
 ) -> FeatureSet:
+    keep_freed()
     state = Survey(survey.path, survey.manifest)  # the caller's object may be appended to
     home = _home(survey, recipe)
     features = None if refit else _open_kept(state, recipe, home)

@@ -55,7 +55,7 @@ BRIGHTEST = float(np.finfo(np.float32).max) * (1 - 1e-3)
 
 DITHERED_ROWS = 64
 """Rows after which the dither is the same again."""
-IN_CACHE = 32
+IN_CACHE = 64
 """Rows that are packed and unpacked at a time, so that they stay in the processor's cache between the steps of that."""
 
 
@@ -352,7 +352,8 @@ def _unpack_some(
     out[...] = codes
     out -= _dither_of(rows, codes.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        out *= _of_pixels(to_steps(steps[:, :-1]), codes.shape[1])
+        for k, step in enumerate(to_steps(steps[:, :-1]).T):  # a step for each pixel would be as much to read
+            out[:, k * SEGMENT : (k + 1) * SEGMENT] *= step[:, None]
     if codes.min() == ZERO:
         np.copyto(out, 0, where=codes == ZERO)
     size = np.abs(codes)  # that of ZERO is no int16, and stays negative
