@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebinterpolate
@@ -133,7 +133,7 @@ def _sum_of_walks(P: csr_array, b: Columns, met: tuple[RowNumbers, RowNumbers], 
 def _chebyshev_series(n_steps: int) -> NDArray[np.float32]:
     """Coefficients of the sum of ((1 - LOST) x)^k over k < n_steps, without the smallest ones."""
 
-    def total(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def total(x: Any) -> Any:
         return (1 - ((1 - LOST) * x) ** n_steps) / (1 - (1 - LOST) * x)
 
     series = chebinterpolate(total, n_steps - 1)  # exact: the polynomial is of this degree

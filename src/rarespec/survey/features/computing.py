@@ -25,12 +25,9 @@ from rarespec.errors import SurveyError, UsageError
 from rarespec.features.paper import for_grid
 from rarespec.features.pca.components import TooFewRowsError
 from rarespec.features.recipe import Recipe, sample_survey
-from rarespec.features.sky import SkyFeatures
-from rarespec.gpu.device import may_have
 from rarespec.gpu.device_recipe import BlockFeatures, recipe_on
 from rarespec.gpu.filled_stream import Part
 from rarespec.gpu.packed_blocks import PackedRows
-from rarespec.gpu.sky_learning import SkySample, begin_sky, learn_sky
 from rarespec.progress import Progress
 from rarespec.storage.processes import available_cores, give_back_freed, keep_freed
 from rarespec.survey.engine_for import AnyEngine, engine_for
@@ -67,17 +64,13 @@ N_WRITERS = 4
 """Threads that write features."""
 
 
-def begin_to_learn(survey: Survey, recipe: Recipe) -> SkySample | None:
-    """Begin on the CPU what a GPU goes on with, once it is ready; None for recipes that learn there from the start."""
-    if not isinstance(recipe, SkyFeatures):
-        return None
-    return begin_sky(recipe, sample_survey(survey.masked_flux, survey.n_blocks, recipe.n_sample, _n_readers()))
+def learn_from_sample(survey: Survey, recipe: Recipe) -> Recipe:
+    """Fit a recipe that learns from a sample, on the CPU; a GPU may be opened meanwhile."""
+    return recipe.fit_sample(sample_survey(survey.masked_flux, survey.n_blocks, recipe.n_sample, available_cores()))
 
 
-def learn_on_device(on_device: DeviceRecipe, survey: Survey, begun: SkySample | None = None) -> Recipe:
-    """Fit the recipe to all spectra of a survey, on a GPU; `begun` is what `begin_to_learn` gave."""
-    if begun is not None:
-        return learn_sky(begun, on_device.device)
+def learn_on_device(on_device: DeviceRecipe, survey: Survey) -> Recipe:
+    """Fit the recipe to all spectra of a survey, on a GPU."""
     sizes = [record.rows for record in survey.manifest.blocks]
     return on_device.fit_blocks(lambda numbers: _flux(survey, numbers), sizes)
 
@@ -238,14 +231,15 @@ def _features(
     state = Survey(survey.path, survey.manifest)  # the caller's object may be appended to
     home = _home(survey, recipe)
     features = None if refit else _open_kept(state, recipe, home)
-    begun = begin_to_learn(state, recipe) if features is None and may_have(device) else None
-    on_device = recipe_on(device, recipe)
-    if on_device is not None:
-        learned = features or _with_model(state, learn_on_device(on_device, state, begun), home)
-        compute_on(on_device, learned, progress)
-        features = learned
     with engine_for(engine) as where:
         where.require(survey.path.absolute() / MANIFEST)
+        if features is None and recipe.n_sample:  # while the GPU is opened, if there is one
+            features = _with_model(state, learn_from_sample(state, recipe), home)
+            give_back_freed()
+        on_device = recipe_on(device, recipe)
+        if on_device is not None:
+            features = features or _with_model(state, learn_on_device(on_device, state), home)
+            compute_on(on_device, features, progress)
         if features is None:
             features = _learn(state, recipe, home, progress, where)
         else:
@@ -358,14 +352,8 @@ def _open_kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
 
 
 def _learn(survey: Survey, recipe: Recipe, home: Path, progress: Progress | None, engine: Engine) -> FeatureSet:
-    """Learn a new model, from a sample, or in passes over blocks whose preparation serves for the features too."""
-    sample = partial(sample_survey, survey.masked_flux, survey.n_blocks, recipe.n_sample, available_cores())
-    if recipe.n_sample:
-        features = _with_model(survey, recipe.fit_sample(sample()), home)
-        give_back_freed()
-        _compute_missing(features, progress, engine)
-        return features
-    recipe.fit_preparation(sample())
+    """Learn a new model in passes over blocks, whose preparation serves for the features too."""
+    recipe.fit_preparation(sample_survey(survey.masked_flux, survey.n_blocks, 0))
     prepared = PreparedBlocks(survey, recipe)
     with prepared.keep(engine):
         recipe.fit_prepared(SurveyRows(prepared, engine))
