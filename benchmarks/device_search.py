@@ -8,8 +8,10 @@ method and device, first without anything kept and then again. Printed: both tim
 are of the kind, and how far the two rankings agree: rows among the first thousand in both, rows at the same place, and
 the largest difference of scores, of all rows and of rows that have changed places, as a share of the range of scores.
 
-Surveys are those of `growth.py`. Above 20 000 spectra the CPU builds approximate graphs and the card exact ones; with
-`--exact-graph` the CPU builds exact ones too, so that only rounding is left to differ.
+Surveys are those of `growth.py`. Above 20 000 spectra the CPU builds approximate graphs and the card exact ones, and
+above 200 000 the CPU looks for neighbours in some cells and the card among all rows; with `--exact-graph` the CPU
+builds exact ones too and looks into all cells, so that only rounding is left to differ. The first search of a process
+includes loading torch and opening the card.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import numpy as np
 import rarespec as rs
 from growth import survey_of
 from rarespec.features import PaperFeatures
-from rarespec.rankers.neighbours import neighbour_graph
+from rarespec.rankers.neighbours import cell_search, neighbour_graph
 from rarespec.searching.ranking import Ranking
 from rarespec.survey.features.feature_set import FeatureSet
 
@@ -96,6 +98,11 @@ def compare(path: Path, method: str, devices: list[str]) -> None:
         print(agreement(found["cuda"].ranking, found["cpu"].ranking), flush=True)
 
 
+def look_into_all(nearest_cells: np.ndarray, wanted: np.ndarray, target_recall: float) -> tuple[int, float]:
+    """Instead of the number of cells that is enough."""
+    return nearest_cells.shape[1], 1.0
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=100_000)
@@ -107,6 +114,7 @@ def main() -> None:
     chosen = parser.parse_args()
     if chosen.exact_graph:
         neighbour_graph.EXACT_BELOW = chosen.n * 10
+        cell_search._enough_probes = look_into_all
     with tempfile.TemporaryDirectory() as folder:
         path = survey_of(chosen.n, chosen.surveys or Path(folder)).path
         if not chosen.skip_features:

@@ -5,9 +5,15 @@ import pytest
 
 from gpu import made_up
 from rarespec.gpu import exact_neighbours as module
-from rarespec.gpu.exact_neighbours import nearest_rows, neighbours_on
+from rarespec.gpu.exact_neighbours import nearest_rows, nearest_to, neighbours_on
 from rarespec.rankers.neighbours.exact import exact_nearest
 from rarespec.rankers.neighbours.neighbour_graph import build_neighbours
+
+
+@pytest.fixture(autouse=True)
+def with_the_kernel(monkeypatch):
+    """However few rows there are."""
+    monkeypatch.setattr(module, "FEW_ROWS", 0)
 
 
 def by_the_cpu(X, k):
@@ -22,6 +28,15 @@ def test_neighbours_of_the_exact_search(arrays, n, d, k):
     expected, apart = by_the_cpu(X, k)
     assert np.array_equal(indices, expected)
     assert np.allclose(distances, apart, rtol=1e-12)
+
+
+def test_neighbours_of_some_rows(arrays, monkeypatch):
+    monkeypatch.setattr(module, "DISTANCES_AT_ONCE", 32 * 7 * 500)
+    X, rows = made_up.features(500, 8), np.array([499, 3, 3, 77, *range(100, 130)])
+    indices, distances = (arrays.back(result) for result in nearest_to(arrays.of(X), arrays.of(rows), 6))
+    expected, apart = by_the_cpu(X, 6)
+    assert np.array_equal(indices, expected[rows])
+    assert np.allclose(distances, apart[rows], rtol=1e-12)
 
 
 def test_equal_rows_are_at_distance_zero_and_come_by_number(arrays):
@@ -95,7 +110,10 @@ def test_the_bound_of_the_kernel_holds(gpu):
     assert (values >= (true - slack) * (1 - 2.0 ** (bits - 23))).all()
 
 
-def test_a_graph_on_a_device_is_that_of_the_cpu(gpu):
+@pytest.mark.parametrize("few_rows", [0, 3000])
+def test_a_graph_on_a_device_is_that_of_the_cpu(gpu, few_rows, monkeypatch):
+    """By the kernel, and without it."""
+    monkeypatch.setattr(module, "FEW_ROWS", few_rows)
     X = made_up.features(3000, 20)
     there, here = neighbours_on("cuda", X, 5), build_neighbours(X, 5)
     assert np.array_equal(there.indices, here.indices) and np.allclose(there.distances, here.distances, rtol=1e-6)

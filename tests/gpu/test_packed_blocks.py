@@ -31,9 +31,14 @@ def survey(tmp_path_factory):
 
 
 def test_flux_is_that_of_the_cpu(device, survey, torch):
-    layout = packed_rows(SMALL_GRID.n_pixels)
-    rows = torch.as_tensor(_gather_block(survey, layout, 0), device=device)
-    found, expected = layout.to_flux(rows).cpu().numpy(), survey.masked_flux(0)
+    layout = packed_rows(survey)
+    rows = np.empty((len(survey), layout.n_words), np.int16)
+    start = 0
+    for i, record in enumerate(survey.manifest.blocks):
+        _gather_block(survey, layout, i, rows[start : start + record.rows])
+        start += record.rows
+    found = layout.to_flux(torch.as_tensor(rows, device=device)).cpu().numpy()
+    expected = np.concatenate([survey.masked_flux(i) for i in range(survey.n_blocks)])
     assert np.array_equal(np.isnan(found), np.isnan(expected)) and np.isnan(expected).any()
     assert (expected == 0).any() and np.nanmax(np.abs(expected)) > 9e6
     assert np.array_equal(found, expected, equal_nan=True)

@@ -10,6 +10,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from rarespec.features.pca import solvers as _subspace
+from rarespec.features.pca.components import StreamingPCA
 from rarespec.features.pca.passes import SAMPLE_ROWS, Look, Moments, Projection, Sums, draw_rows
 from rarespec.features.rows import Rows
 from rarespec.rankers.other_arrays import as_numpy, like, rows_at
@@ -127,3 +128,38 @@ LOOKS: dict[Any, Callable[[Projection, Array], Sums]] = {
     _subspace._measures: _measures,
 }
 """What the solver asks for -> the same on arrays of any library."""
+
+
+def fit_components(pca: StreamingPCA, blocks: ArrayBlocks, sizes: Sequence[int]) -> StreamingPCA:
+    """Learn components by the randomised solver, with products made where the blocks are.
+
+    Parameters
+    ----------
+    pca : StreamingPCA
+        The step that learns.
+    blocks : callable
+        Gives a fresh iterator over blocks of rows, of any array library.
+    sizes : sequence of int
+        Rows of each block.
+
+    Returns
+    -------
+    StreamingPCA
+        The step, fitted.
+    """
+    return fit_by(pca, DevicePasses(blocks, sizes))
+
+
+def fit_by(pca: StreamingPCA, passes: DevicePasses) -> StreamingPCA:
+    """Learn components by the randomised solver, from these passes.
+
+    The CPU works on the few directions between the passes, with all its threads: products of the device are not those
+    of the CPU to the last bit anyway.
+    """
+    pca._check_parameters()
+    found = _subspace._find_subspace(passes, pca._search(), None)
+    pca._check_size(passes, 0 if found is None else len(found.mean))
+    assert found is not None
+    pca._publish_subspace(found)
+    pca.solver_, pca.n_left_out_ = "randomised", passes.n_left_out
+    return pca

@@ -13,17 +13,20 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rarespec.features.pca.components import StreamingPCA
-from rarespec.features.pca.solvers import find_subspace
 from rarespec.features.recipe import Recipe, sample_survey
+from rarespec.features.sky import SkyFeatures
 from rarespec.features.steps.bridging import Bridge
 from rarespec.features.steps.rescaling import MinMax, RobustPercentiles, UnitNorm
 from rarespec.features.steps.running_mean import MeanFilter
 from rarespec.features.steps.running_median import MedianFilter
 from rarespec.gpu.device import NoGPUWarning, has_triton, usable_device
-from rarespec.gpu.device_passes import ArrayBlocks, DevicePasses
+from rarespec.gpu.device_passes import fit_components
+from rarespec.gpu.filled_stream import Batch, Fill, fill_through_device
 from rarespec.gpu.fused_features import FusedFeatures
 from rarespec.gpu.pinned_stream import through_device
+from rarespec.gpu.sky_learning import begin_sky, learn_sky
 from rarespec.rankers.other_arrays import as_numpy
+from rarespec.storage.processes import available_cores
 
 Array = Any
 ReadBlocks = Callable[[Sequence[int]], Iterable[NDArray[Any]]]
@@ -135,7 +138,10 @@ class DeviceRecipe:
         """
         if not sizes:
             raise ValueError("no rows to learn from: there are no blocks")
-        sample = sample_survey(lambda i: next(iter(read([i]))), len(sizes), self.recipe.n_sample)
+        n_threads = available_cores() if self.recipe.n_sample else 1
+        sample = sample_survey(lambda i: next(iter(read([i]))), len(sizes), self.recipe.n_sample, n_threads)
+        if isinstance(self.recipe, SkyFeatures):
+            return learn_sky(begin_sky(self.recipe, sample), self.device)
         if self.recipe.n_sample:
             return self.recipe.fit_sample(sample)
         self.recipe.fit_preparation(sample)
@@ -181,6 +187,38 @@ class DeviceRecipe:
         """
         work = partial(self._block_features, to_flux)
         return (BlockFeatures(*arrays) for arrays in through_device(blocks, work, self.device))
+
+    def transform_filled(
+        self,
+        batches: Iterable[Batch],
+        row: NDArray[Any],
+        fill: Fill,
+        to_flux: Callable[[Array], Array],
+        n_threads: int,
+    ) -> Iterator[BlockFeatures]:
+        """Yield the features of batches of rows that threads write, one after the other.
+
+        Parameters
+        ----------
+        batches : iterable of sequences of Part
+            What each batch is made of.
+        row : array
+            Any row, for its length and type.
+        fill : callable
+            Writes the rows of a part into an array.
+        to_flux : callable
+            Turns rows on the device into flux there.
+        n_threads : int
+            How many threads write.
+
+        Yields
+        ------
+        BlockFeatures
+            One for each batch.
+        """
+        work = partial(self._block_features, to_flux)
+        found = fill_through_device(batches, row, fill, work, self.device, n_threads)
+        return (BlockFeatures(*arrays) for arrays in found)
 
     def _block_features(self, to_flux: Callable[[Array], Array] | None, rows: Array) -> tuple[Array, Array, Array]:
         flux = rows if to_flux is None else to_flux(rows)
@@ -231,33 +269,6 @@ def _fit(pca: StreamingPCA, prepared: _Kept) -> StreamingPCA:
     if pca._choose_solver(next(prepared()).shape[1]) == "exact":
         return pca.fit_blocks(lambda: (as_numpy(rows) for rows in prepared()))
     return fit_components(pca, prepared, prepared.sizes)
-
-
-def fit_components(pca: StreamingPCA, blocks: ArrayBlocks, sizes: Sequence[int]) -> StreamingPCA:
-    """Learn components by the randomised solver, with products made where the blocks are.
-
-    Parameters
-    ----------
-    pca : StreamingPCA
-        The step that learns.
-    blocks : callable
-        Gives a fresh iterator over blocks of rows, of any array library.
-    sizes : sequence of int
-        Rows of each block.
-
-    Returns
-    -------
-    StreamingPCA
-        The step, fitted.
-    """
-    passes = DevicePasses(blocks, sizes)
-    pca._check_parameters()
-    found = find_subspace(passes, pca._search())
-    pca._check_size(passes, 0 if found is None else len(found.mean))
-    assert found is not None
-    pca._publish_subspace(found)
-    pca.solver_, pca.n_left_out_ = "randomised", passes.n_left_out
-    return pca
 
 
 class _Kept:

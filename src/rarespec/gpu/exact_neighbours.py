@@ -25,6 +25,8 @@ N_MORE = 10
 DISTANCES_AT_ONCE = 1 << 27
 """Squared distances in float64 that are held at a time, 1 GB; on a GPU. Elsewhere a 32nd of it."""
 QUERIES_AT_ONCE = 1 << 16
+FEW_ROWS = 1 << 15
+"""Up to so many rows are compared in float64 on a GPU too: that takes less than compiling the kernel."""
 
 
 class Candidates(NamedTuple):
@@ -83,7 +85,7 @@ def nearest_rows(X: Array, k: int, progress: Progress | None = None) -> tuple[Ar
     if not 1 <= k < n:
         raise ValueError(f"k = {k}: a row of {n} has from 1 to {n - 1} others")
     indices, distances = [], []
-    search = _kernel_search(X, k) if _on_gpu(X) else None
+    search = _kernel_search(X, k) if _on_gpu(X) and n > FEW_ROWS else None
     for start, stop in _batches(n, QUERIES_AT_ONCE if search else _rows_at_once(X)):
         rows = xp.arange(start, stop, device=device(X))
         near, squares = _search_all(X, rows, k) if search is None else _search_candidates(X, rows, k, search)
@@ -92,6 +94,32 @@ def nearest_rows(X: Array, k: int, progress: Progress | None = None) -> tuple[Ar
         if progress:
             progress(stop, n)
     return xp.concat(indices, axis=0), xp.concat(distances, axis=0)
+
+
+def nearest_to(X: Array, rows: Array, k: int) -> tuple[Array, Array]:
+    """Find the k rows of X nearest to some of its rows, without the row itself: each is compared with all.
+
+    Parameters
+    ----------
+    X : (n, d) float32 or float64
+        Finite rows, more than k, of any array library, where they are.
+    rows : (m,) int64
+        Row numbers, beside X.
+    k : int
+        Neighbours of each.
+
+    Returns
+    -------
+    indices : (m, k) int64
+        Row numbers, nearest first, equally near ones by number.
+    distances : (m, k) float64
+        Euclidean.
+    """
+    xp = array_namespace(X)
+    batches = _batches(rows.shape[0], _rows_at_once(X))
+    found = [_search_all(X, rows[start:stop], k) for start, stop in batches]
+    near, squares = (xp.concat(parts, axis=0) for parts in zip(*found, strict=True))
+    return near, xp.sqrt(squares)
 
 
 def _on_gpu(X: Array) -> bool:

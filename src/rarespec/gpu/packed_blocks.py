@@ -19,8 +19,10 @@ class PackedRows:
         Pixels of a spectrum.
     segment : int
         Pixels that share a step.
+    block_rows : int
+        Rows of every stored block but the last.
     dither : (rows, pixels) float32
-        What was added before rounding; row i has that of row i modulo its length.
+        What was added before rounding; row i of a block has that of row i modulo its length.
     steps_per_octave, linear, per_octave, zero : int
         Constants of the format; see `rarespec.survey.store.precision`.
     """
@@ -29,6 +31,7 @@ class PackedRows:
         self,
         n_pixels: int,
         segment: int,
+        block_rows: int,
         dither: NDArray[np.float32],
         *,
         steps_per_octave: int,
@@ -37,11 +40,22 @@ class PackedRows:
         zero: int,
     ) -> None:
         self.n_pixels, self.n_segments = n_pixels, -(-n_pixels // segment)
-        self._segment, self._dither = segment, dither
+        self._segment, self._block_rows, self._dither = segment, block_rows, dither
         self._steps_per_octave, self._linear, self._per_octave, self._zero = steps_per_octave, linear, per_octave, zero
         self._there: dict[str, Tensor] = {}
 
-    def gather(self, codes: NDArray[np.int16], steps: NDArray[np.int16], mask: NDArray[np.uint8]) -> NDArray[np.int16]:
+    @property
+    def n_words(self) -> int:
+        """Words of a row; eight pixels of the mask are a byte."""
+        return self.n_pixels + self.n_segments + (-(-self.n_pixels // 8) + 1) // 2
+
+    def gather(
+        self,
+        codes: NDArray[np.int16],
+        steps: NDArray[np.int16],
+        mask: NDArray[np.uint8],
+        into: NDArray[np.int16] | None = None,
+    ) -> NDArray[np.int16]:
         """Put what is stored of some rows side by side, (n, words).
 
         Parameters
@@ -52,6 +66,8 @@ class PackedRows:
             Codes of the steps.
         mask : (n, bytes) uint8
             Bad pixels, eight in a byte.
+        into : (n, words) int16, optional
+            Receives them; by default a new array.
 
         Returns
         -------
@@ -61,7 +77,7 @@ class PackedRows:
         n_bytes = mask.shape[1]
         words = np.zeros((len(codes), (n_bytes + 1) // 2), np.int16)
         words.view(np.uint8)[:, :n_bytes] = mask
-        return np.concatenate([codes, steps[:, : self.n_segments], words], axis=1)
+        return np.concatenate([codes, steps[:, : self.n_segments], words], axis=1, out=into)
 
     def to_flux(self, rows: Tensor) -> Tensor:
         """Unpack rows on the device where they are.
@@ -69,7 +85,7 @@ class PackedRows:
         Parameters
         ----------
         rows : (n, words) int16 tensor
-            As `gather` gives them, from the first row of a block on.
+            As `gather` gives them, of whole blocks; only the last may have fewer rows.
 
         Returns
         -------
@@ -83,7 +99,7 @@ class PackedRows:
         steps = torch.exp2(rows[:, p:ends].to(torch.float64) / self._steps_per_octave).to(torch.float32)
         steps = steps.repeat_interleave(self._segment, dim=1)[:, :p]
         dither = self._dither_on(rows.device)
-        number = torch.arange(rows.shape[0], device=rows.device) % len(dither)
+        number = torch.arange(rows.shape[0], device=rows.device) % self._block_rows % len(dither)
         flux = (codes.to(torch.float32) - dither[number]) * steps
         size = codes.to(torch.int32).abs()
         octaves = (size - self._linear).to(torch.float64) / self._per_octave

@@ -84,7 +84,7 @@ class _Lane:
         pinned.copy_(values)
         with torch.cuda.stream(self._stream):
             rows.copy_(pinned, non_blocking=True)
-            self._results = tuple(_to_host(result) for result in work(rows))
+            self._results = tuple(to_host(result) for result in work(rows))
 
     def results(self) -> Arrays:
         self._stream.synchronize()
@@ -104,7 +104,8 @@ class _Lane:
         return pinned, rows
 
 
-def _to_host(result: Tensor) -> Tensor:
+def to_host(result: Tensor) -> Tensor:
+    """Copy a result to memory that cannot be swapped out, without waiting for it."""
     import torch
 
     there = torch.empty(result.shape, dtype=result.dtype, pin_memory=True)

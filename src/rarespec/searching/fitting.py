@@ -17,7 +17,7 @@ from rarespec.searching.request import SearchRequest
 from rarespec.searching.rows import SearchRows
 from rarespec.searching.yields.yield_curve import places_among
 from rarespec.storage.processes import available_cores, give_back_freed
-from rarespec.survey.features.neighbours import graph_of, signal_of
+from rarespec.survey.features.neighbours import graph_of, signal_of, signal_on
 
 MAX_FOLDS = 10
 """Up to so many known examples are hidden one at a time, more in so many groups."""
@@ -105,5 +105,7 @@ def _graph(rows: SearchRows, k: int, device: str | None) -> Any:
 
 
 def _signal(rows: SearchRows, k: int, device: str | None) -> Signal | None:
-    """Find the signal of the survey; None if examples from elsewhere take part, as they would change it."""
-    return None if rows.n_from_elsewhere else signal_of(rows.features, k, device)
+    """Find the signal of the survey; of all rows if examples from elsewhere take part, as these change it."""
+    if not rows.n_from_elsewhere:
+        return signal_of(rows.features, k, device)
+    return signal_on(device, rows.X, k) if device else None  # on the CPU the ranker finds it by itself

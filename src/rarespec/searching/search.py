@@ -11,7 +11,7 @@ import numpy as np
 
 from rarespec.errors import UsageError
 from rarespec.features.steps.running_median import WindowFilter
-from rarespec.gpu.device import usable_device
+from rarespec.gpu.device import may_have, usable_device, wake_device, why_not
 from rarespec.progress import Progress
 from rarespec.rankers.ranker import Fit, Ranker
 from rarespec.searching.candidates import CandidateTables
@@ -123,6 +123,7 @@ def prepare_search(
     """
     opened = survey if isinstance(survey, Survey) else Survey.open(survey)
     given = find_given(opened, request)
+    wake_device(request.device)
     return put_together(request, given, ready_survey(opened, request, progress))
 
 
@@ -159,11 +160,16 @@ class ReadySurvey:
 
 def ready_survey(survey: Survey, request: SearchRequest, progress: Progress | None = None) -> ReadySurvey:
     """Choose what may be listed, and read or compute the features."""
-    device, chosen = usable_device(request.device), request.selection.choose(survey)
-    join_columns(survey.path, survey.manifest, survey.catalogue)
-    features = features_of(survey, request.make_recipe(), progress=progress, engine=request.engine, device=device)
+    chosen, asked = request.selection.choose(survey), request.device
+    wait_with_columns = may_have(asked)  # learning begins while the GPU is still being opened
+    if not wait_with_columns:
+        join_columns(survey.path, survey.manifest, survey.catalogue)
+    features = features_of(survey, request.make_recipe(), progress=progress, engine=request.engine, device=asked)
+    if wait_with_columns:
+        join_columns(survey.path, survey.manifest, survey.catalogue)
     give_back_freed()
-    return ReadySurvey(features, chosen, device)
+    # where there is no such GPU, a warning has said so
+    return ReadySurvey(features, chosen, asked if may_have(asked) and why_not(str(asked)) is None else None)
 
 
 def put_together(request: SearchRequest, given: Given, ready: ReadySurvey) -> PreparedSearch:

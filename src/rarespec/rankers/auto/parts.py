@@ -211,7 +211,8 @@ def _wide_parts(wide: Wide, query: Query, rows: NDArray[np.intp], known: Flags, 
     scale = unlabelled.sum() / len(query.unlabelled)
     among = query_among(near.rows, query, rows, unlabelled)
     there = np.searchsorted(near.rows, rows[leads])
-    walks = {name: walk_scores(among, steps, there) for name, steps in near.steps.items()}
+    found_by = compute_ahead(lambda steps: walk_scores(among, steps, there), near.steps.values(), len(near.steps))
+    walks = dict(zip(near.steps, found_by, strict=True))
     kept = {name: KeptRows.of(near.spaces[name], found.scores, query.rng) for name, found in walks.items()}
     scores = {name: np.zeros(len(wide.X)) for name in walks}
     for name, found in walks.items():

@@ -10,27 +10,16 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from rarespec.rankers.auto.signal import (
-    Signal,
-    SignalSpace,
-    join_graph,
-    n_neighbours,
-    root_lengths,
-    unit_rows,
-    unusualness,
-)
+from rarespec.rankers.auto.row_search import CellRows, RowSearch
+from rarespec.rankers.auto.signal import Signal, SignalSpace, root_lengths, unit_rows, unusualness
 from rarespec.rankers.auto.walks import reach_rows, step_chances
-from rarespec.rankers.neighbours.cell_search import CellSearch
-from rarespec.rankers.neighbours.exact import in_threads
 from rarespec.rankers.ranker import Flags, Scores
-from rarespec.rankers.rows import BLOCK_ROWS, Rows
-from rarespec.rankers.svm.kernel import squared_distances
+from rarespec.rankers.rows import Rows
 from rarespec.storage.processes import give_back_freed
 
 N_REACHED, N_ALIKE = 5000, 6000
@@ -81,7 +70,8 @@ class Wide:
 
     X: Rows
     space: SignalSpace
-    cells: Mapping[str, NDArray[Any]] = field(repr=False)
+    search: RowSearch = field(repr=False)
+    """Finds rows among them."""
     _last: Surroundings | None = field(default=None, repr=False)
 
     @cached_property
@@ -107,40 +97,16 @@ class Wide:
         known_rows, last = np.flatnonzero(known), self._last
         needed = np.union1d(known_rows, others)
         if last is None or not known[last.known].all() or not np.isin(needed, last.rows).all():
-            rows = np.unique(np.concatenate([self._reach(known_rows), *self._alike(known_rows), needed]))
-            spaces = {"signal": self._units[rows], "given": np.ascontiguousarray(self.X[rows])}
-            steps = {name: step_chances(join_graph(one, len(self.X))) for name, one in spaces.items()}
+            # no walk from the known need lead to those that are alike
+            alike = self.search.alike(known_rows, N_ALIKE)
+            rows = np.unique(np.concatenate([reach_rows(known_rows, N_REACHED, self.search.nearest), *alike, needed]))
+            spaces = {"signal": unit_rows(self.X, self.space)[rows], "given": np.ascontiguousarray(self.X[rows])}
+            steps = {name: step_chances(self.search.join(one)) for name, one in spaces.items()}
             self._last = last = Surroundings(known_rows, rows, spaces, steps)
         return last
 
-    def _reach(self, known: NDArray[np.intp]) -> NDArray[np.intp]:
-        return reach_rows(known, N_REACHED, lambda rows: self._search.nearest(self._units[rows]))
-
-    @cached_property
-    def _search(self) -> CellSearch:
-        return CellSearch(self._units, n_neighbours(len(self.X)) + 1, self.cells)
-
-    def _alike(self, known: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-        """Find those most alike to any of the known, in each space: no walk from the known need lead to them."""
-        units, examples, given = self._units, self._units[known], self.X[known]
-        alike = np.empty((2, len(self.X)), np.float32)
-
-        def compare(start: int) -> int:
-            block = slice(start, start + BLOCK_ROWS)
-            alike[0, block] = (units[block] @ examples.T).max(axis=1)
-            alike[1, block] = -squared_distances(self.X[block], given).min(axis=1)
-            return start
-
-        list(in_threads(compare, range(0, len(self.X), BLOCK_ROWS), None))
-        return [np.argpartition(-one, N_ALIKE)[:N_ALIKE] for one in alike]
-
-    @property
-    def _units(self) -> Rows:
-        return unit_rows(self.X, self.space)
-
     def afresh(self) -> Wide:
         """Give the same rows to another query, which finds surroundings of its own; cells are opened once for all."""
-        _ = self._search
         other = copy(self)
         other._last = None
         return other
@@ -149,12 +115,18 @@ class Wide:
 def rows_with(X: Rows, signal: Signal) -> Prepared | Wide:
     """Prepare rows whose signal is known."""
     if signal.graph is None or signal.given is None:
-        assert signal.cells is not None
-        return Wide(X, signal.space, signal.cells)
+        return Wide(X, signal.space, _search_of(X, signal))
     # graphs take most memory on the way, so they come before the rows are copied
     steps = {"signal": step_chances(signal.graph), "given": step_chances(signal.given)}
     give_back_freed()
     return replace(without_steps(X, signal.space), steps=steps)
+
+
+def _search_of(X: Rows, signal: Signal) -> RowSearch:
+    if signal.search is not None:
+        return signal.search
+    assert signal.cells is not None
+    return CellRows(X, signal.space, signal.cells)
 
 
 def without_steps(X: Rows, space: SignalSpace) -> Prepared:

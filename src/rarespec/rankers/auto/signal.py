@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from rarespec.rankers.neighbours.cell_search import group_in_cells
 from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph, NeighbourSearch, build_neighbours
 from rarespec.rankers.ranker import Scores
 from rarespec.rankers.rows import BLOCK_ROWS, Rows
+
+if TYPE_CHECKING:
+    from rarespec.rankers.auto.row_search import RowSearch
 
 Floating = TypeVar("Floating", np.float32, np.float64)
 
@@ -50,7 +53,21 @@ USUAL = 0.95
 WIDE = 200_000
 """More rows than this have no graph but cells, and their space is learned from so many of them."""
 
-Neighbours = Callable[[Rows, int], NeighbourGraph]
+Nearest = Callable[[Rows, NDArray[np.intp], int], NDArray[np.int64]]
+"""Numbers of the k nearest of some rows among all, (m, k), without the row itself."""
+
+
+class Elsewhere(Protocol):
+    """Where rows are compared if not on the CPU, such as a GPU; every search there is exact."""
+
+    def graph(self, X: Rows, k: int) -> NeighbourGraph:
+        """Find the k nearest rows of each row."""
+
+    def nearest(self, X: Rows, rows: NDArray[np.intp], k: int) -> NDArray[np.int64]:
+        """Find the k nearest of some rows, as `Nearest`."""
+
+    def among(self, X: Rows, space: SignalSpace) -> RowSearch:
+        """Take all rows there, to find some of them later."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +173,9 @@ def reach(excess: NDArray[Any], noise: NDArray[np.float64]) -> NDArray[Any]:
     return excess @ noise / (noise @ noise)
 
 
-def signal_space(X: Rows, k: int = 5, graph: NeighbourGraph | None = None) -> SignalSpace:
+def signal_space(
+    X: Rows, k: int = 5, graph: NeighbourGraph | None = None, nearest: Nearest | None = None
+) -> SignalSpace:
     """Learn the space of signal of these rows; noise is how some of them differ from their k nearest.
 
     Parameters
@@ -167,6 +186,8 @@ def signal_space(X: Rows, k: int = 5, graph: NeighbourGraph | None = None) -> Si
         Neighbours between which noise is measured.
     graph : NeighbourGraph, optional
         Of X, where there is one; without it, or if it has fewer neighbours, they are looked for.
+    nearest : callable, optional
+        Looks for them. By default a search that finds nearly all.
 
     Returns
     -------
@@ -174,10 +195,14 @@ def signal_space(X: Rows, k: int = 5, graph: NeighbourGraph | None = None) -> Si
         The space.
     """
     with threadpool_limits(1, user_api="blas"):  # products here are too small for threads
-        return _signal_space(X, min(k, len(X) - 1), graph)
+        return _signal_space(X, min(k, len(X) - 1), graph, nearest or _nearly_nearest)
 
 
-def _signal_space(X: Rows, k: int, graph: NeighbourGraph | None) -> SignalSpace:
+def _nearly_nearest(X: Rows, rows: NDArray[np.intp], k: int) -> NDArray[np.int64]:
+    return NeighbourSearch(X, RECALL, 0, None).nearest_to(X[rows], rows, k)[0]
+
+
+def _signal_space(X: Rows, k: int, graph: NeighbourGraph | None, nearest: Nearest) -> SignalSpace:
     mean, covariance, _ = ledoit_wolf(X)
     whitening = whitening_of(mean, covariance).matrix
     whitening = np.diag(whitening) if whitening.ndim == 1 else whitening
@@ -187,7 +212,7 @@ def _signal_space(X: Rows, k: int, graph: NeighbourGraph | None) -> SignalSpace:
     if graph is not None and graph.n_neighbours >= k:
         near = graph.indices[rows, :k].astype(np.int64)
     else:
-        near = NeighbourSearch(X, RECALL, 0, None).nearest_to(X[rows], rows, k)[0]
+        near = nearest(X, rows, k)
     differences = Z[:, None] - centred.apply(X[near.ravel()]).reshape(*near.shape, -1)
     share, axes = np.linalg.eigh(_noise_covariance(differences.reshape(-1, X.shape[1])))
     share /= max(np.quantile(share, NOISIEST), LEAST_NOISE_UNIT)
@@ -222,10 +247,13 @@ class Signal:
     given: NeighbourGraph | None
     """In the features as given; None for more than WIDE rows."""
     cells: Mapping[str, NDArray[Any]] | None = None
-    """What `group_in_cells` made of the rows in this space; None for no more than WIDE rows."""
+    """What `group_in_cells` made of the rows in this space; None for no more than WIDE rows, and where rows are
+    searched elsewhere."""
+    search: RowSearch | None = None
+    """Finds rows elsewhere than on the CPU."""
 
 
-def signal_of_rows(X: Rows, k: int = 5, neighbours: Neighbours | None = None) -> Signal:
+def signal_of_rows(X: Rows, k: int = 5, elsewhere: Elsewhere | None = None) -> Signal:
     """Find the space of signal of rows, for several `Auto` on the same rows.
 
     Parameters
@@ -234,26 +262,30 @@ def signal_of_rows(X: Rows, k: int = 5, neighbours: Neighbours | None = None) ->
         Feature vectors, all finite.
     k : int, optional
         Neighbours between which noise is measured.
-    neighbours : callable, optional
-        Finds them for the graph, from rows and a number. By default a search that is nearly exact.
+    elsewhere : Elsewhere, optional
+        Finds neighbours. By default the CPU, by a search that is nearly exact.
 
     Returns
     -------
     Signal
         The space, the graph in it, and the one in the features as given.
     """
+    neighbours = None if elsewhere is None else elsewhere.graph
     if len(X) <= WIDE:
         given = join_graph(X, len(X), neighbours)
         space = signal_space(X, k, given)
         return Signal(len(X), space, join_graph(space.all_units(X), len(X), neighbours), given)
     some = np.sort(np.random.default_rng(0).choice(len(X), WIDE, replace=False))
+    if elsewhere is not None:
+        space = signal_space(X[some], k, nearest=elsewhere.nearest)
+        return Signal(len(X), space, None, None, search=elsewhere.among(X, space))
     space = signal_space(X[some], k)
     k_and_self = n_neighbours(len(X)) + 1
     cells = group_in_cells(unit_rows(X, space), X, k_and_self, target_recall=RECALL_IN_CELLS, seed=0)
     return Signal(len(X), space, None, None, cells)
 
 
-def join_graph(rows: Rows, n: int, neighbours: Neighbours | None = None) -> NeighbourGraph:
+def join_graph(rows: Rows, n: int, neighbours: Callable[[Rows, int], NeighbourGraph] | None = None) -> NeighbourGraph:
     """Find the neighbours of rows.
 
     Parameters

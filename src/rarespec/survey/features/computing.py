@@ -11,10 +11,10 @@ block: whatever several processes do at once, features never stand beside a mode
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,12 @@ from rarespec.errors import SurveyError, UsageError
 from rarespec.features.paper import for_grid
 from rarespec.features.pca.components import TooFewRowsError
 from rarespec.features.recipe import Recipe, sample_survey
-from rarespec.gpu.device_recipe import recipe_on
+from rarespec.features.sky import SkyFeatures
+from rarespec.gpu.device import may_have
+from rarespec.gpu.device_recipe import BlockFeatures, recipe_on
+from rarespec.gpu.filled_stream import Part
 from rarespec.gpu.packed_blocks import PackedRows
+from rarespec.gpu.sky_learning import SkySample, begin_sky, learn_sky
 from rarespec.progress import Progress
 from rarespec.storage.processes import available_cores, give_back_freed, keep_freed
 from rarespec.survey.engine_for import AnyEngine, engine_for
@@ -57,8 +61,23 @@ if TYPE_CHECKING:
 # ---- Features of a survey on a graphics card: blocks stream through its memory.
 
 
-def learn_on_device(on_device: DeviceRecipe, survey: Survey) -> Recipe:
-    """Fit the recipe to all spectra of a survey, on a GPU."""
+ROWS_AT_ONCE = 1 << 14
+"""Rows of stored blocks that are one piece of work for a device: to begin a piece takes as long as to compute 2000."""
+N_WRITERS = 4
+"""Threads that write features."""
+
+
+def begin_to_learn(survey: Survey, recipe: Recipe) -> SkySample | None:
+    """Begin on the CPU what a GPU goes on with, once it is ready; None for recipes that learn there from the start."""
+    if not isinstance(recipe, SkyFeatures):
+        return None
+    return begin_sky(recipe, sample_survey(survey.masked_flux, survey.n_blocks, recipe.n_sample, _n_readers()))
+
+
+def learn_on_device(on_device: DeviceRecipe, survey: Survey, begun: SkySample | None = None) -> Recipe:
+    """Fit the recipe to all spectra of a survey, on a GPU; `begun` is what `begin_to_learn` gave."""
+    if begun is not None:
+        return learn_sky(begun, on_device.device)
     sizes = [record.rows for record in survey.manifest.blocks]
     return on_device.fit_blocks(lambda numbers: _flux(survey, numbers), sizes)
 
@@ -77,17 +96,33 @@ def compute_on(on_device: DeviceRecipe, features: FeatureSet, progress: Callable
     """
     survey = features.survey
     missing = [i for i in range(survey.n_blocks) if not features.file(i).exists()]
-    if survey.precision == EXACT:
-        computed = on_device.transform_blocks(_flux(survey, missing))
-    else:
-        layout = packed_rows(survey.grid.n_pixels)
-        stored = compute_ahead(partial(_gather_block, survey, layout), missing, _n_readers())
-        computed = on_device.transform_blocks(stored, layout.to_flux)
-    for n_done, (i, block) in enumerate(zip(missing, computed, strict=True), start=1):
-        arrays: dict[str, NDArray[Any]] = block._asdict()
-        features.keep(i, arrays)
+    found = on_device.transform_blocks(_flux(survey, missing)) if survey.precision == EXACT else None
+    computed = _of_packed_blocks(on_device, survey, missing) if found is None else zip(missing, found, strict=True)
+
+    def keep(one: tuple[int, BlockFeatures]) -> None:
+        features.keep(one[0], one[1]._asdict())
+
+    # written by threads: a checksum of every file takes as long as its features
+    for n_done, _ in enumerate(compute_ahead(keep, computed, N_WRITERS), start=1):
         if progress:
             progress(survey.n_blocks - len(missing) + n_done, survey.n_blocks)
+
+
+def _of_packed_blocks(
+    on_device: DeviceRecipe, survey: Survey, blocks: Sequence[int]
+) -> Iterator[tuple[int, BlockFeatures]]:
+    """Give the number and the features of each block; many of them are one piece of work for the device."""
+    layout, sizes = packed_rows(survey), [record.rows for record in survey.manifest.blocks]
+    each = max(1, ROWS_AT_ONCE // survey.manifest.block_rows)
+    batches = [[Part(i, sizes[i]) for i in blocks[start : start + each]] for start in range(0, len(blocks), each)]
+    fill, row = partial(_gather_block, survey, layout), np.empty(layout.n_words, np.int16)
+    computed = on_device.transform_filled(batches, row, fill, layout.to_flux, _n_readers())
+    for batch, together in zip(batches, computed, strict=True):
+        start = 0
+        for i, n_rows in batch:
+            rows = slice(start, start + n_rows)
+            yield i, BlockFeatures(together.values[rows], together.lost_at[rows], together.n_bad[rows])
+            start = rows.stop
 
 
 def _flux(survey: Survey, blocks: Iterable[int]) -> Iterator[NDArray[np.float32]]:
@@ -99,11 +134,13 @@ def _n_readers() -> int:
     return min(max(available_cores(), 2), 16)
 
 
-def packed_rows(n_pixels: int) -> PackedRows:
+def packed_rows(survey: Survey) -> PackedRows:
     """Say how stored rows lie on a device, by the constants of the format."""
+    n_pixels = survey.grid.n_pixels
     return PackedRows(
         n_pixels,
         SEGMENT,
+        survey.manifest.block_rows,
         dither(n_pixels),
         steps_per_octave=STEPS_PER_OCTAVE,
         linear=LINEAR,
@@ -112,11 +149,12 @@ def packed_rows(n_pixels: int) -> PackedRows:
     )
 
 
-def _gather_block(survey: Survey, layout: PackedRows, i: int) -> NDArray[np.int16]:
+def _gather_block(survey: Survey, layout: PackedRows, i: int, into: NDArray[np.int16]) -> None:
     """Read what is stored of a block, for a device."""
     n_rows = survey.manifest.blocks[i].rows
     names = ("flux", "steps", "mask")
-    return layout.gather(*(stored_block(survey.path, name, i, survey.manifest)[:n_rows] for name in names))
+    codes, steps, mask = (stored_block(survey.path, name, i, survey.manifest)[:n_rows] for name in names)
+    layout.gather(codes, steps, mask, into)
 
 
 FOLDER = "features"
@@ -200,9 +238,10 @@ def _features(
     state = Survey(survey.path, survey.manifest)  # the caller's object may be appended to
     home = _home(survey, recipe)
     features = None if refit else _open_kept(state, recipe, home)
+    begun = begin_to_learn(state, recipe) if features is None and may_have(device) else None
     on_device = recipe_on(device, recipe)
     if on_device is not None:
-        learned = features or _with_model(state, learn_on_device(on_device, state), home)
+        learned = features or _with_model(state, learn_on_device(on_device, state, begun), home)
         compute_on(on_device, learned, progress)
         features = learned
     with engine_for(engine) as where:

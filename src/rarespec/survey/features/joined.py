@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,9 +20,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.engines.here import compute_ahead
 from rarespec.rankers.covariance import ledoit_wolf
 from rarespec.rankers.rows import BLOCK_ROWS, fingerprint_of_rows
 from rarespec.storage.mapped_arrays import map_arrays, sweep_beside, write_arrays
+from rarespec.storage.processes import available_cores
 from rarespec.survey.features.kept import Arrays, check_array, make_of_kept
 from rarespec.survey.store.location import is_remote
 
@@ -69,8 +72,10 @@ def _join(features: FeatureSet, path: Path) -> bool:
     try:
         with write_arrays(path) as file:
             X = file.add("values", _usable_blocks(features, lost_at, n_bad))
-            mean, covariance = ledoit_wolf(X)[:2] if len(X) else (np.zeros(features.width), np.eye(features.width))
-            text = np.frombuffer(fingerprint_of_rows(X).encode(), np.uint8)
+            with ThreadPoolExecutor(1) as beside:  # each takes half a second of a million rows
+                fingerprint = beside.submit(fingerprint_of_rows, X)
+                mean, covariance = ledoit_wolf(X)[:2] if len(X) else (np.zeros(features.width), np.eye(features.width))
+            text = np.frombuffer(fingerprint.result().encode(), np.uint8)
             rest: Arrays = {
                 "lost_at": lost_at,
                 "n_bad": n_bad,
@@ -97,8 +102,7 @@ def _usable_blocks(
 ) -> Iterator[NDArray[np.float32]]:
     """Rows of the spectra that have features, block by block; what else the blocks say is filled in."""
     start = 0
-    for i in range(features.survey.n_blocks):
-        block = features.block(i)
+    for block in compute_ahead(features.block, range(features.survey.n_blocks), available_cores()):
         here = slice(start, start + len(block["lost_at"]))
         lost_at[here], n_bad[here] = block["lost_at"], block["n_bad"]
         yield block["values"][block["lost_at"] == 0]

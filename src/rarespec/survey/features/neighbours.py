@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rarespec.errors import SurveyError
 from rarespec.gpu.device import usable_device
 from rarespec.gpu.exact_neighbours import neighbours_on
+from rarespec.gpu.many_rows import OnDevice
 from rarespec.progress import Progress
 from rarespec.rankers.auto.signal import WIDE, Signal, SignalSpace, signal_of_rows
 from rarespec.rankers.neighbours.exact import pair_distances
@@ -203,6 +204,7 @@ def _sweep(home: Path, graph: NeighbourGraph, rows: NDArray[np.int64], features:
 #
 #     SURVEY/graphs/RECIPE/MODEL/signal/FINGERPRINT-walksK.npz     of up to 200 000 spectra
 #     SURVEY/graphs/RECIPE/MODEL/signal/FINGERPRINT-cellsK.npz     of more, with cells instead of a graph
+#     SURVEY/graphs/RECIPE/MODEL/signal/FINGERPRINT-spaceK.npz     of more, the space alone: a GPU compares all rows
 #
 # FINGERPRINT is that of the features, from which alone both are learned. When the survey grows, the space changes a
 # little everywhere, and both are found anew.
@@ -233,25 +235,49 @@ def signal_of(features: FeatureSet, k: int = 5, device: str | None = None) -> Si
     """
     X = features.usable_values
     rows = rows_of_graph(features)
-    kind = "walks" if len(X) <= WIDE else "cells"
-    path = graphs_home(features) / SIGNAL_FOLDER / f"{features.fingerprint}-{kind}{k}.npz"
-    require_no_links(features.survey.path, path.parent)
-    kept = make_of_kept(path, partial(_signal_from, *X.shape))
+    there = usable_device(device)
+    kind = "walks" if len(X) <= WIDE else "space" if there else "cells"
+    folder = graphs_home(features) / SIGNAL_FOLDER
+    path = folder / f"{features.fingerprint}-{kind}{k}.npz"
+    require_no_links(features.survey.path, folder)
+    kept = make_of_kept(path, partial(_signal_from, kind, *X.shape))
     if kept is not None:
-        return kept
-    signal = signal_of_rows(X, k, partial(neighbours_on, device) if usable_device(device) else None)
+        return replace(kept, search=OnDevice(there).among(X, kept.space)) if there and kind == "space" else kept
+    signal = signal_on(there, X, k)
     arrays = {name: np.array(getattr(signal.space, name)) for name in OF_SPACE}
     arrays |= {f"{CELLS}{name}": values for name, values in (signal.cells or {}).items()}
     if signal.graph is not None and signal.given is not None:
         arrays |= graph_arrays(signal.graph, rows)
         arrays |= {f"{GIVEN}{name}": values for name, values in graph_arrays(signal.given, rows).items()}
     if keep_if_possible(path, npz(arrays)):
-        for other in set(path.parent.glob("*.npz")) - {path}:
+        # what the CPU and a GPU keep stays, whichever searches next
+        wanted = {path} | {folder / f"{features.fingerprint}-{other}{k}.npz" for other in ("cells", "space")}
+        for other in set(folder.glob("*.npz")) - wanted:
             other.unlink(missing_ok=True)
     return signal
 
 
-def _signal_from(n: int, d: int, kept: Arrays) -> Signal:
+def signal_on(device: str | None, X: NDArray[np.float32], k: int = 5) -> Signal:
+    """Find the space of signal of rows, and the graph in it, on a GPU where there is one.
+
+    Parameters
+    ----------
+    device : str or None
+        Usable GPU, or None for the CPU.
+    X : (n, d) float32
+        Feature vectors, all finite.
+    k : int
+        Neighbours between which noise is measured.
+
+    Returns
+    -------
+    Signal
+        The space and the graph; for many rows, a way to search them instead of the graph.
+    """
+    return signal_of_rows(X, k, OnDevice(device) if device else None)
+
+
+def _signal_from(kind: str, n: int, d: int, kept: Arrays) -> Signal:
     """Rebuild the signal of n rows of d features; raise a ValueError for arrays that cannot be theirs."""
     space = SignalSpace(
         check_array(kept, "mean", np.float64, (d,), -MOST, MOST),
@@ -261,7 +287,7 @@ def _signal_from(n: int, d: int, kept: Arrays) -> Signal:
     )
     if n <= WIDE:
         return Signal(n, space, graph_from(kept, n), graph_from(_after(GIVEN, kept), n))
-    return Signal(n, space, None, None, _cells_from(n, d, kept))
+    return Signal(n, space, None, None, _cells_from(n, d, kept) if kind == "cells" else None)
 
 
 def _after(prefix: str, kept: Arrays) -> Arrays:

@@ -1,0 +1,97 @@
+"""How Auto finds rows among so many that they are not all joined: near some rows, and alike to the known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarespec.rankers.auto.signal import SignalSpace, join_graph, n_neighbours, unit_rows
+from rarespec.rankers.neighbours.cell_search import CellSearch
+from rarespec.rankers.neighbours.exact import Distances, Indices, in_threads
+from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph
+from rarespec.rankers.rows import BLOCK_ROWS, Rows
+from rarespec.rankers.svm.kernel import squared_distances
+
+RowNumbers = NDArray[np.intp]
+
+
+class RowSearch(Protocol):
+    """Searches all n rows of a feature matrix, in the space of signal and as they are given."""
+
+    def nearest(self, rows: RowNumbers) -> tuple[Indices, Distances]:
+        """Find the nearest of each of some rows in the space of signal; a row itself may be among its own.
+
+        Parameters
+        ----------
+        rows : (m,) int
+            Row numbers.
+
+        Returns
+        -------
+        indices : (m, k) int64
+            Row numbers, nearest first.
+        distances : (m, k) float64
+            Euclidean.
+        """
+
+    def alike(self, known: RowNumbers, n: int) -> list[RowNumbers]:
+        """Find the n rows most alike to any of the known ones.
+
+        Parameters
+        ----------
+        known : (m,) int
+            Row numbers.
+        n : int
+            How many.
+
+        Returns
+        -------
+        list of (n,) int
+            Row numbers, in any order: in the space of signal, and in the features as given.
+        """
+
+    def join(self, rows: Rows) -> NeighbourGraph:
+        """Find the graph of some rows, (m, d), with as many neighbours each as befits all n."""
+
+
+class CellRows:
+    """Rows in cells, of which a search opens those nearby; the cells may miss some neighbours.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        All rows.
+    space : SignalSpace
+        Their space of signal.
+    cells : mapping of str to array
+        What `group_in_cells` made of the rows in this space.
+    """
+
+    def __init__(self, X: Rows, space: SignalSpace, cells: Mapping[str, NDArray[Any]]) -> None:
+        self._X, self._units = X, unit_rows(X, space)
+        self._search = CellSearch(self._units, n_neighbours(len(X)) + 1, cells)
+
+    def nearest(self, rows: RowNumbers) -> tuple[Indices, Distances]:
+        """Find the nearest of each of some rows, as `RowSearch.nearest`."""
+        return self._search.nearest(self._units[rows])
+
+    def alike(self, known: RowNumbers, n: int) -> list[RowNumbers]:
+        """Find the n rows most alike to any of the known, as `RowSearch.alike`."""
+        units, examples, given = self._units, self._units[known], self._X[known]
+        alike = np.empty((2, len(self._X)), np.float32)
+
+        def compare(start: int) -> int:
+            block = slice(start, start + BLOCK_ROWS)
+            alike[0, block] = (units[block] @ examples.T).max(axis=1)
+            alike[1, block] = -squared_distances(self._X[block], given).min(axis=1)
+            return start
+
+        list(in_threads(compare, range(0, len(self._X), BLOCK_ROWS), None))
+        return [np.argpartition(-one, n)[:n] for one in alike]
+
+    def join(self, rows: Rows) -> NeighbourGraph:
+        """Find the graph of some rows, as `RowSearch.join`."""
+        return join_graph(rows, len(self._X))
