@@ -6,6 +6,7 @@ import pytest
 from rarespec.rankers import Auto
 from rarespec.rankers.auto import auto as auto_module
 from rarespec.rankers.auto.machine import FEWEST_FIRST, N_OTHERS, PASSED_OVER, WEIGHT, lesson_of_list, teach
+from rarespec.rankers.auto.trust import confirm
 
 
 def two_groups(n=3000, n_rare=60, seed=0):
@@ -81,3 +82,20 @@ def test_rows_far_down_a_long_list_are_not_judged(monkeypatch):
     again = some_judged._score_by("taught", X.copy())
     judged = scores > scores.min()
     np.testing.assert_allclose(again[judged], scores[judged])
+
+
+def test_the_machine_counts_as_far_as_hidden_examples_confirm_it():
+    as_good, worse = np.array([3.0, 20.0, 5.0]), np.array([300.0, 2000.0, 500.0])
+    others = {"signal": np.array([4.0, 30.0, 6.0]), "expanded": worse}
+    assert confirm("taught", others | {"taught": as_good}, 3000) == 1
+    assert confirm("taught", others | {"taught": worse}, 3000) < 0.1
+    none = np.empty(0)  # one known example: nothing can be hidden, and nothing speaks against it
+    assert confirm("taught", {"signal": none, "expanded": none, "taught": none}, 3000) == 1
+
+
+def test_a_machine_that_loses_hidden_examples_hardly_counts(monkeypatch):
+    X, rare = two_groups()
+    known = rare & (np.arange(len(X)) < 12)
+    trusted = Auto().fit(X, known).weights_["taught"]
+    monkeypatch.setattr(auto_module, "_places_when_hidden", lambda *given: np.full(10, 2000.0))
+    assert Auto().fit(X, known).weights_["taught"] < 0.01 < 0.2 < trusted

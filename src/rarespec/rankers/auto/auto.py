@@ -19,6 +19,7 @@ from rarespec.rankers.auto.signal import Signal, SignalSpace, signal_of_rows, un
 from rarespec.rankers.auto.trust import (
     AT_THE_EDGE,
     NEGLIGIBLE,
+    confirm,
     fuse,
     in_words,
     leaning,
@@ -53,8 +54,8 @@ class Auto(PreparingRanker):
       filter; the noise is measured on differences between neighbours in the survey. It finds a tight family from an
       example that is mostly noise.
     - "taught": a support vector machine around the known and the first rows of the list that the other parts make, as
-      far as walks are sure of these. It finds members with odd neighbours, and sends back rows of other kinds that
-      walks from an odd member run into.
+      far as walks are sure of these, and as far as it finds hidden examples as well as they do. It finds members with
+      odd neighbours, and sends back rows of other kinds that walks from an odd member run into.
 
     A single known example at the edge of its kind has neighbours of other kinds. Walks that start there do not come
     back to it. The less they do, the more the first few rows under "expanded" count as known too; `advice` then asks
@@ -283,14 +284,13 @@ class Auto(PreparingRanker):
             return
         rows = query.ready.X
         gamma = resolve_gamma("scale", rows)
+        self.hidden_places_["taught"] = _places_when_hidden(query, lesson, X, gamma, len(unlabelled))
         machine = teach(lesson, X, rows[query.known], gamma)
         self.machine_ = machine._asdict()
         self._fitted["taught"] = _judge(machine, X, order[:MAX_JUDGED], order[MAX_JUDGED:])
         self.levels_["taught"] = np.sort(self._fitted["taught"][unlabelled])
-        self.hidden_places_["taught"] = _places_when_hidden(query, lesson, X, gamma, len(unlabelled))
-        self.weights_ = {
-            name: weight / (1 + lesson.weight) for name, weight in (self.weights_ | {"taught": lesson.weight}).items()
-        }
+        weight = lesson.weight * confirm("taught", self.hidden_places_, len(unlabelled))
+        self.weights_ = {name: one / (1 + weight) for name, one in (self.weights_ | {"taught": weight}).items()}
 
     def _scores(self, X: Rows) -> Scores:
         return self._fuse_parts(self._part_scores(X)) + self._lean_towards_unusual(X)

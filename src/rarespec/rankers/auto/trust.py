@@ -98,12 +98,35 @@ def shares_by_places(places: Places, prior: Mapping[str, float], n_unlabelled: i
     dict of str to float
         Share of each part; they add up to 1.
     """
-    logs = {
-        name: np.log(prior[name]) - TEMPER * float(np.log(found + RARITY * n_unlabelled)[:MAX_EVIDENCE].sum())
-        for name, found in places.items()
-    }
+    logs = {name: np.log(prior[name]) + _evidence_of(found, n_unlabelled) for name, found in places.items()}
     weights = {name: float(np.exp(log - max(logs.values()))) for name, log in logs.items()}
     return {name: weight / sum(weights.values()) for name, weight in weights.items()}
+
+
+def _evidence_of(places: NDArray[np.float64], n_unlabelled: int) -> float:
+    return -TEMPER * float(np.log(places + RARITY * n_unlabelled)[:MAX_EVIDENCE].sum())
+
+
+def confirm(part: str, places: Places, n_unlabelled: int) -> float:
+    """Say how far hidden examples confirm a part that has learned from the list of the others, from 0 to 1.
+
+    Parameters
+    ----------
+    part : str
+        The part. That list has seen the examples that were hidden from the part, which makes its places too good: what
+        still speaks against it counts twice.
+    places : mapping of str to (h,) float
+        Places of the hidden examples under every part; none when only one is known.
+    n_unlabelled : int
+        Rows among which the examples were placed.
+
+    Returns
+    -------
+    float
+        1 where no other part finds the hidden examples better.
+    """
+    evidence = {name: _evidence_of(found, n_unlabelled) for name, found in places.items()}
+    return float(np.exp(2 * min(0.0, evidence[part] - max(evidence.values()))))
 
 
 def in_words(weights: Mapping[str, float], places: Places, leaning: float = 0.0) -> str:
