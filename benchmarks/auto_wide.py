@@ -1,18 +1,20 @@
 """Auto as on many rows, without a graph of all, against Auto with one, on a survey that is small enough for both.
 
-    python benchmarks/auto_wide.py [--survey mock | --survey PATH/make_survey.py] [--rare CARBON] [--n 100000]
+    python benchmarks/auto_wide.py [--survey mock | PATH/make_survey.py | SURVEY] [--rare CARBON] [--n 100000]
                                    [--n-rare 450] [--seed 1] [--known 1 3 10] [--draws 4]
 
-Printed: average precision of both, mean over the draws, and their paired difference with its standard error.
+Features are those of the paper; of SURVEY, a survey of rarespec with classes, those of a search. Printed: average
+precision of both, mean over the draws, and their paired difference with its standard error.
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import numpy as np
 
-from rankings import add_survey_options, features_of_survey, judged
+from rankings import add_survey_options, features_of_survey, judged, labelled_features
 from rarespec.rankers import Auto
 from rarespec.rankers.auto import signal
 
@@ -23,7 +25,10 @@ def main() -> None:
     parser.add_argument("--known", type=int, nargs="+", default=[1, 3, 10])
     parser.add_argument("--draws", type=int, default=4)
     chosen = parser.parse_args()
-    X, rare = features_of_survey(chosen.survey, chosen.rare, chosen.n, chosen.n_rare, chosen.seed)
+    if Path(chosen.survey).is_dir():
+        X, rare = labelled_features(chosen.survey, chosen.rare, "sky")
+    else:
+        X, rare = features_of_survey(chosen.survey, chosen.rare, chosen.n, chosen.n_rare, chosen.seed)
     with_graph = Auto().prepare(X)
     signal.WIDE = len(X) - 1
     without = Auto().prepare(X)

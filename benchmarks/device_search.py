@@ -1,7 +1,7 @@
 """A whole search on a graphics card against the same on the CPU of the same machine: time, and whether they agree.
 
     python benchmarks/device_search.py [--n 100000] [--methods bagging_top_push auto] [--devices cuda cpu]
-                                       [--exact-graph] [--skip-features] [--surveys FOLDER]
+                                       [--exact-graph] [--same-features] [--skip-features] [--surveys FOLDER]
 
 The features of a mock survey are computed on both devices and compared. Then the survey is searched twice with each
 method and device, first without anything kept and then again. Printed: both times, how many of the first candidates
@@ -10,8 +10,9 @@ the largest difference of scores, of all rows and of rows that have changed plac
 
 Surveys are those of `growth.py`. Above 20 000 spectra the CPU builds approximate graphs and the card exact ones, and
 above 200 000 the CPU looks for neighbours in some cells and the card among all rows; with `--exact-graph` the CPU
-builds exact ones too and looks into all cells, so that only rounding is left to differ. The first search of a process
-includes loading torch and opening the card.
+builds exact ones too, of parts as well, and looks into all cells, so that only rounding is left to differ. With
+`--same-features` the second device searches with the features of the first, so that only the ranker is compared. The
+first search of a process includes loading torch and opening the card.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import numpy as np
 import rarespec as rs
 from growth import survey_of
 from rarespec.features import PaperFeatures
+from rarespec.rankers.auto import signal
 from rarespec.rankers.neighbours import cell_search, neighbour_graph
 from rarespec.searching.ranking import Ranking
 from rarespec.survey.features.feature_set import FeatureSet
@@ -49,8 +51,8 @@ def search(path: Path, method: str, device: str) -> tuple[float, Ranking]:
     return time.perf_counter() - start, ranking
 
 
-def searched(path: Path, method: str, device: str) -> Searched:
-    for kept in ("features", "graphs"):
+def searched(path: Path, method: str, device: str, forget: tuple[str, ...]) -> Searched:
+    for kept in forget:
         shutil.rmtree(path / kept, ignore_errors=True)
     (first, _), (later, ranking) = search(path, method, device), search(path, method, device)
     return Searched(first, later, ranking)
@@ -87,9 +89,12 @@ def agreement(one: Ranking, other: Ranking) -> str:
     )
 
 
-def compare(path: Path, method: str, devices: list[str]) -> None:
+def compare(path: Path, method: str, devices: list[str], same_features: bool) -> None:
     n_others = int((rs.Survey.open(path).catalogue["class"] == "CARBON").sum()) - N_KNOWN
-    found = {device: searched(path, method, device) for device in devices}
+    found: dict[str, Searched] = {}
+    for device in devices:
+        forget = ("graphs",) if same_features and found else ("features", "graphs")
+        found[device] = searched(path, method, device, forget)
     for device, one in found.items():
         n_found = int((np.asarray(one.ranking.table["class"][:n_others]) == "CARBON").sum())
         print(f"{method} {device}: first {one.first:.1f} s, later {one.later:.1f} s, {n_found} of {n_others} found")
@@ -109,18 +114,19 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=["bagging_top_push", "auto"])
     parser.add_argument("--devices", nargs="+", default=["cuda", "cpu"], choices=["cuda", "cpu"])
     parser.add_argument("--exact-graph", action="store_true", help="on the CPU too")
+    parser.add_argument("--same-features", action="store_true", help="both devices search with those of the first")
     parser.add_argument("--skip-features", action="store_true", help="compare searches alone")
     parser.add_argument("--surveys", type=Path, help="where surveys are kept; features that they have are removed")
     chosen = parser.parse_args()
     if chosen.exact_graph:
-        neighbour_graph.EXACT_BELOW = chosen.n * 10
+        neighbour_graph.EXACT_BELOW = signal.PARTS_EXACT_BELOW = chosen.n * 10
         cell_search._enough_probes = look_into_all
     with tempfile.TemporaryDirectory() as folder:
         path = survey_of(chosen.n, chosen.surveys or Path(folder)).path
         if not chosen.skip_features:
             compare_features(path)
         for method in chosen.methods:
-            compare(path, method, chosen.devices)
+            compare(path, method, chosen.devices, chosen.same_features)
 
 
 if __name__ == "__main__":

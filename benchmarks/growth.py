@@ -191,7 +191,7 @@ def draw(found: dict[int, dict[str, Cost]], path: Path) -> None:
         panel.set(xlabel="spectra", ylabel=name, xscale="log")
     panels[0].set_yscale("log")
     panels[1].set_ylim(0, None)
-    panels[1].legend(frameon=False, loc="lower right", ncols=2)  # where no line is
+    panels[1].legend(frameon=False, loc="upper left")  # where no line is
     save(figure, path)
 
 

@@ -60,6 +60,9 @@ def test_outputs_are_compared_but_for_spaces_and_what_is_left_open() -> None:
 def test_numbers_may_be_one_off_in_their_last_digit_and_ids_may_not() -> None:
     assert nearly_same("7 of 0355-51788-0579: 0.91 (...)\n", "8 of 0355-51788-0579: 0.92 (...)\n")
     assert not nearly_same("0.91\n", "0.93\n") and not nearly_same("0.91\n", "0.9\n")
+    assert nearly_same("8084-8353 A: +4.036\n", "8083-8355 A: +4.038\n") and not nearly_same("8084 A\n", "8184 A\n")
+    assert nearly_same("about 8 (0 to 30) in 41\n", "about 8 (0 to 28) in 39\n")
+    assert not nearly_same("8 (0 to 30) in 41\n", "8 (0 to 28) in 39\n")
     assert not nearly_same("0355-51788-0579\n", "0355-51788-0578\n") and not nearly_same("7 stars\n", "8 quasars\n")
     assert nearly_same("1 ... 3\n", "1 2 3\n") and not nearly_same("1 ... 3\n", "1 2 4\n")
 

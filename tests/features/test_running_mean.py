@@ -19,6 +19,26 @@ def test_it_is_scipys_mean_with_repeated_ends(width):
     np.testing.assert_allclose(MeanFilter(width_pixels=width).fit_transform(flux), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("every", [2, 3, 7])
+def test_some_pixels_are_kept(every):
+    flux = rows(5)
+    flux[1, 20:24] = np.nan
+    thinned = MeanFilter(width_pixels=5, every=every).fit(flux)
+    np.testing.assert_array_equal(thinned.transform(flux), MeanFilter(width_pixels=5).fit_transform(flux)[:, ::every])
+    assert len(thinned.get_feature_names_out()) == thinned.transform(flux).shape[1]
+
+
+@pytest.mark.parametrize("every", [1, 2, 3])
+def test_weights_go_back_to_the_pixels(every):
+    flux, thinned = rows(5), MeanFilter(width_pixels=5, every=every)
+    kept = thinned.fit_transform(flux)
+    weights = np.random.default_rng(1).normal(size=(kept.shape[1], 2))
+    np.testing.assert_allclose(flux @ thinned.transpose(weights, 90), kept @ weights)
+    spread, shared = thinned.to_pixels(kept, 90), thinned.share_among_pixels(weights.T, 90)
+    np.testing.assert_allclose(spread @ shared.T, kept @ weights)
+    np.testing.assert_array_equal(spread[:, ::every], kept)
+
+
 def test_bad_pixels_are_bridged_and_poor_rows_left_out():
     flux = rows(3)
     flux[0, 10:14], flux[1, 1:] = np.nan, np.nan
@@ -75,5 +95,7 @@ def test_other_array_libraries_get_the_same():
     strict = pytest.importorskip("array_api_strict", reason="it checks that only the array API is used")
     flux = rows(5)
     flux[0, 3] = np.nan
-    found = MeanFilter(width_pixels=5).fit(strict.asarray(flux)).transform(strict.asarray(flux))
-    np.testing.assert_array_equal(np.asarray(found), MeanFilter(width_pixels=5).fit_transform(flux))
+    for every in (1, 2):
+        smooth = MeanFilter(width_pixels=5, every=every)
+        found = smooth.fit(strict.asarray(flux)).transform(strict.asarray(flux))
+        np.testing.assert_array_equal(np.asarray(found), smooth.fit_transform(flux))

@@ -8,8 +8,8 @@ from rarespec.gpu import many_rows
 from rarespec.gpu.many_rows import OnDevice
 from rarespec.rankers import Auto
 from rarespec.rankers.auto import signal
-from rarespec.rankers.auto.signal import n_neighbours, signal_of_rows, signal_space
-from rarespec.rankers.neighbours import neighbour_graph
+from rarespec.rankers.auto.signal import SPACES, n_neighbours, signal_of_rows, signal_space
+from rarespec.rankers.neighbours import cell_search, neighbour_graph
 from rarespec.rankers.neighbours.exact import exact_nearest
 from rarespec.rankers.svm.kernel import squared_distances
 
@@ -37,11 +37,12 @@ def search(rows, device, monkeypatch):
     return OnDevice(device).among(*rows)
 
 
-def test_the_nearest_in_the_space_of_signal(rows, search):
+@pytest.mark.parametrize("name", SPACES)
+def test_the_nearest_in_each_space(rows, search, name):
     X, space = rows
-    units, k = space.all_units(X), n_neighbours(len(X))
-    expected, apart = exact_nearest(units, units[KNOWN], k + 1)
-    indices, distances = search.nearest(KNOWN)
+    there, k = {"signal": space.all_units(X), "given": X}[name], n_neighbours(len(X))
+    expected, apart = exact_nearest(there, there[KNOWN], k + 1)
+    indices, distances = search.nearest(name, KNOWN)
     assert np.array_equal(indices, expected[:, 1:])
     assert np.allclose(distances, apart[:, 1:], rtol=1e-5)
 
@@ -66,9 +67,9 @@ def test_neighbours_of_some_rows(rows, device):
 
 @pytest.fixture
 def few(monkeypatch):
-    """Sizes at which a few thousand rows are many, and all searches on the CPU but that in cells are exact."""
+    """Sizes at which a few thousand rows are many, and all searches on the CPU are exact: they open every cell."""
     monkeypatch.setattr(signal, "WIDE", 1000)
-    monkeypatch.setattr(signal, "RECALL_IN_CELLS", 1.0)
+    monkeypatch.setattr(cell_search, "_enough_probes", lambda cells, wanted, recall: (cells.shape[1], 1.0))
     monkeypatch.setattr(neighbour_graph, "EXACT_BELOW", 10**6)
     for name, size in {"rows.N_REACHED": 400, "rows.N_ALIKE": 500, "query.N_DRAWN": 1500}.items():
         monkeypatch.setattr(f"rarespec.rankers.auto.{name}", size)

@@ -15,7 +15,7 @@ from rarespec.rankers.auto.parts import expand_direction
 from rarespec.rankers.auto.query import query_of
 from rarespec.rankers.auto.signal import signal_of_rows, signal_space
 from rarespec.rankers.auto.trust import PRIOR, ranks_among, shares_by_places
-from rarespec.rankers.auto.walks import meeting_chances, trust_leads
+from rarespec.rankers.auto.walks import ASTRAY, meeting_chances, step_chances, trust_leads
 from rarespec.rankers.neighbours.neighbour_graph import build_neighbours
 
 
@@ -58,7 +58,7 @@ def test_a_rare_kind_that_differs_where_the_survey_has_only_noise_is_found():
     X, rare = survey()
     found = average_precisions(Auto(), X, rare, [[i] for i in range(6)] + [[i, i + 1, i + 2] for i in range(5)])
     assert np.mean(found[:6]) > 0.5
-    assert np.median(found[6:]) > 0.9
+    assert np.median(found[6:]) > 0.85
 
 
 def test_families_that_no_mean_describes_are_both_found():
@@ -184,7 +184,8 @@ def test_refused_rows_are_no_candidates_that_the_mean_is_taken_of():
     assert not np.allclose(expand_direction(refused)[0], expand_direction(query)[0])
 
 
-def test_many_known_of_one_family_do_not_drown_another():
+def test_many_known_of_one_family_do_not_drown_another(monkeypatch):
+    monkeypatch.setattr(parts, "N_LEADS", 0)  # which a single example has beside it
     X, rare = survey_of_two_clumps()
     known = np.append(np.arange(30), 40)  # all but ten of the first family, one of the second
     left = rare & (np.arange(len(X)) > 40)
@@ -260,14 +261,22 @@ def test_noise_is_measured_between_the_neighbours_of_a_graph():
     np.testing.assert_array_equal(signal_space(X, graph=others.nearest(4)).noise, without.noise)  # too few
 
 
-def test_what_the_known_have_beyond_noise_is_kept_where_the_survey_has_nothing():
+def test_what_the_known_have_beyond_noise_is_out_of_sight_of_walks():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(2000, 1)) * 30, rng.normal(size=(2000, 9))], axis=1)
     space = signal_space(X)
     noisy = np.eye(10)[np.argmax(space.noise)]
     assert space.beyond(0.3 * noisy[None]) == 0 < space.beyond(10 * noisy[None])
-    kept = [float(space.direction(noisy, 1, space.beyond(size * noisy[None])) @ noisy) for size in (0.3, 10.0)]
-    assert kept[1] > 0.9 > kept[0]
+    assert space.seen(10 * noisy[None]) < 0.1 < space.seen(0.3 * noisy[None]) == 1
+
+
+def test_axes_along_which_a_survey_hardly_varies_are_not_blown_up():
+    spread = np.array([30.0, 3.0, 1.0, 1.0, 0.1, 0.01])
+    X = (np.random.default_rng(0).normal(size=(20_000, 6)) * spread).astype(np.float32)
+    space = signal_space(X)
+    np.testing.assert_allclose(space.all_whitened_in_part(X).std(axis=0), spread / np.hypot(spread, 1), rtol=0.05)
+    X[:, 5] = 0  # an axis without any variance
+    assert np.isfinite(signal_space(X).all_whitened_in_part(X)).all()
 
 
 def test_what_several_known_do_not_have_in_common_is_noise():
@@ -317,10 +326,22 @@ def test_a_model_file_gives_the_same_scores(tmp_path, refused):
     assert again.why_ == auto.why_
 
 
+def test_a_model_of_an_earlier_version_whitens_in_full(tmp_path):
+    X, _ = survey(n_common=500)
+    auto = Auto().fit(X, np.arange(len(X)) < 4)
+    del auto.part_whitening_
+    auto._fitted_rows = None
+    save_model(tmp_path / "auto.safetensors", auto)
+    again = load_model(tmp_path / "auto.safetensors").ranker
+    whitened = (X - auto.mean_) @ auto.whitening_
+    np.testing.assert_array_equal(again._along("expanded", X), parts.along(whitened, auto.directions_["expanded"]))
+    np.testing.assert_array_equal(again.decision_function(X), auto.decision_function(X))
+
+
 def test_an_odd_example_leads_to_its_kind_by_typical_ones(monkeypatch):
     X, rare = survey()
     prepared = Auto().prepare(X)
-    odd = list(islice((i for i in range(12) if prepared.fit(np.arange(len(X)) == i).ranker.returns_ < 0.2), 3))
+    odd = list(islice((i for i in range(12) if prepared.fit(np.arange(len(X)) == i).ranker.returns_ < ASTRAY), 3))
 
     def found():
         return np.mean(average_precisions(Auto(), X, rare, [[i] for i in odd]))
@@ -333,13 +354,13 @@ def test_an_odd_example_leads_to_its_kind_by_typical_ones(monkeypatch):
 def test_an_example_at_the_edge_of_its_kind_is_told():
     X, _ = survey_of_two_clumps()
     typical, odd = (Auto().fit(X, np.arange(len(X)) == row) for row in (1, 200))
-    assert typical.returns_ > 0.2 > odd.returns_
+    assert typical.returns_ > ASTRAY > odd.returns_
     assert "edge of its kind" in odd.advice() and not typical.advice()
     assert not Auto().fit(X, np.isin(np.arange(len(X)), [200, 201])).advice()
 
 
 def test_leads_count_the_less_the_more_walks_come_back():
-    assert trust_leads(0.0) == 1 and trust_leads(0.2) == 0.5 and trust_leads(0.6) < 0.02
+    assert trust_leads(0.0) == 1 and trust_leads(ASTRAY) == 0.5 and trust_leads(3 * ASTRAY) < 0.02
 
 
 @pytest.mark.parametrize("n_steps", [1, 2, 3, 20, 100, 400])
@@ -357,6 +378,14 @@ def test_walks_by_a_series_are_the_walks_step_by_step(n_steps):
     found = meeting_chances(steps, sets, n_steps)
     np.testing.assert_allclose(found, f, atol=2e-5)
     assert found.min() >= 0
+
+
+def test_of_many_neighbours_a_walk_mostly_chooses_the_nearest():
+    X = np.array([[0.0], [1.0], [-2.0], [4.0]])
+    chances = step_chances(build_neighbours(X, 3)).toarray()[0]
+    # distances 1, 2 and 4, in units of those from each row to its last neighbour: 4, and 3, 6 and 6
+    expected = np.exp(-2 * np.array([1 / 12, 4 / 24, 16 / 24]))
+    np.testing.assert_allclose(chances, [0, *expected / expected.sum()], rtol=1e-6)
 
 
 def test_walks_meet_what_they_can_reach():

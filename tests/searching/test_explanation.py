@@ -52,6 +52,14 @@ def test_a_carbon_star_is_told_by_a_band_of_carbon(case):
     assert any(first.start - 100 < head < first.stop + 100 for head in (4737, 5165, 5636)), str(first)
 
 
+def test_a_band_of_one_pixel_has_a_width():
+    wavelength = np.arange(4000.0, 9000.0, 100.0)
+    contribution = np.zeros(len(wavelength))
+    contribution[20] = 1
+    (band,) = bands_of(wavelength, contribution)
+    assert (band.start, band.stop) == (5950, 6050) and band.share == 1
+
+
 def test_words(case):
     survey, features, template, id, _ = case
     lines = str(explain_score(template, survey[id], features)).splitlines()

@@ -104,22 +104,24 @@ def test_scores_must_fit(survey, scores):
 def test_stand_in_finds_the_direction_behind_any_monotone_score():
     rng = np.random.default_rng(1)
     X, direction = rng.normal(size=(9000, 6)).astype("f4") * [1, 2, 3, 4, 5, 6] + 7, np.array([1, -1, 0, 0.5, 0, 0.2])
-    found = stand_in(X, np.exp(X @ direction))
+    found = stand_in(X, savage_scores(np.exp(X @ direction)))
     assert found @ direction / np.linalg.norm(found) / np.linalg.norm(direction) > 0.999
 
 
 @given(st.integers(0, 10**6), st.integers(20, 200))
 def test_agreement_depends_on_order_only(seed, n):
     scores = np.random.default_rng(seed).normal(size=n)
-    assert agreement(scores, np.exp(3 * scores) - 5) == pytest.approx(1)
-    assert agreement(scores, -scores) < 0
+    savage = savage_scores(scores)
+    assert agreement(savage, savage_scores(np.exp(3 * scores) - 5)) == pytest.approx(1)
+    assert agreement(savage, savage_scores(-scores)) < 0
 
 
 def test_agreement_weighs_the_top():
     scores = np.arange(1000.0)
     top, bottom = scores.copy(), scores.copy()
     top[-50:], bottom[:50] = scores[-50:][::-1], scores[:50][::-1]
-    assert agreement(scores, top) < 0.95 < agreement(scores, bottom)
+    of_scores, of_top, of_bottom = map(savage_scores, (scores, top, bottom))
+    assert agreement(of_scores, of_top) < 0.95 < agreement(of_scores, of_bottom)
 
 
 def test_tied_scores_share_their_place():

@@ -8,8 +8,10 @@ from conftest import every
 from counted_store import readings, store_here
 from dask_clusters import cluster_here
 from rarespec.engines.dask_cluster import DaskCluster
+from rarespec.features import SkyFeatures
 from rarespec.mock.simulate import SkyChoice, simulate_survey
 from rarespec.survey import Survey
+from rarespec.survey.features.prepared import OF_THIS_PROCESS
 from rarespec.survey.store.writer import SurveyWriter
 
 for needed in ("s3fs", "upath", "moto.server"):
@@ -62,3 +64,20 @@ def test_every_block_is_read_once(local, store, where, request):
     assert not readings(store.noted(), "flux")
     assert again.table["id"].tolist() == first.table["id"].tolist()
     assert np.array_equal(again.scores, first.scores)
+
+
+def test_what_is_read_for_a_sample_is_not_read_again_for_the_features(local, store):
+    known = local.ids[local.catalogue["class"] == "CARBON"].tolist()[:4]
+    url = store.upload(local.path, "sampled.survey")
+    store.noted()
+    remote = rs.search(url, known, top=10)
+    asked = store.noted()
+    for array in ("flux", "mask"):
+        times = readings(asked, array)
+        assert len(times) == BLOCKS
+        assert sum(times.values()) <= BLOCKS + 1  # one block is looked at before anything else is done
+    rs.features_of(Survey.open(url), SkyFeatures(), refit=True)  # the same again: all features are there
+    assert not OF_THIS_PROCESS._kept
+    here = rs.search(local, known, top=10)
+    assert remote.table["id"].tolist() == here.table["id"].tolist()
+    assert np.array_equal(remote.scores, here.scores)

@@ -42,7 +42,9 @@ def everything(survey, n_probes=2):
     given |= {"mean": signal.space.mean, "whitening": signal.space.whitening, "noise": signal.space.noise}
     if signal.graph is not None:
         given |= {"signal": signal.graph.indices, "signal_distances": signal.graph.distances}
-    return given | dict(signal.cells or {})
+    for space, cells in (signal.cells or {}).items():
+        given |= {f"{space}_{name}": values for name, values in cells.items()}
+    return given
 
 
 def assert_same(found, expected):
@@ -268,14 +270,14 @@ def test_a_well_formed_file_with_wrong_contents_is_computed_anew(own, forged):
 
 
 FORGED_CELLS = {
-    "starts beyond the rows": ("cells_starts", lambda a: a + 10_000),
-    "starts that fall": ("cells_starts", lambda a: np.concatenate([a[:1], a[-2:0:-1], a[-1:]])),
-    "rows there are not": ("cells_by_cell", lambda a: a + np.int32(10_000)),
-    "a row twice": ("cells_by_cell", lambda a: a * np.int32(0)),
-    "no cells": ("cells_centroids", lambda a: a[:0]),
-    "centroids of fewer features": ("cells_centroids", lambda a: a[:, :1]),
-    "too many probes": ("cells_n_probes", lambda a: a + 10_000),
-    "scale of nothing": ("cells_scale", lambda a: a * 0),
+    "starts beyond the rows": ("signal_cells_starts", lambda a: a + 10_000),
+    "starts that fall": ("signal_cells_starts", lambda a: np.concatenate([a[:1], a[-2:0:-1], a[-1:]])),
+    "rows there are not": ("signal_cells_by_cell", lambda a: a + np.int32(10_000)),
+    "a row twice": ("signal_cells_by_cell", lambda a: a * np.int32(0)),
+    "no cells": ("signal_cells_centroids", lambda a: a[:0]),
+    "centroids of fewer features": ("signal_cells_centroids", lambda a: a[:, :1]),
+    "too many probes": ("signal_cells_n_probes", lambda a: a + 10_000),
+    "scale of nothing": ("signal_cells_scale", lambda a: a * 0),
 }
 
 
@@ -288,6 +290,15 @@ def test_cells_with_wrong_contents_are_computed_anew(tmp_path, monkeypatch, forg
     forge(path, **{name: change(load_arrays(path)[name])})
     with pytest.warns(UserWarning, match="unexpected contents"):
         assert_same(everything(survey), expected)
+
+
+def test_what_a_gpu_keeps_of_many_spectra_belongs_to_the_survey(tmp_path, monkeypatch):
+    keep_cells(monkeypatch)
+    survey = written(tmp_path / "a.survey")
+    everything(survey)
+    path = first(survey, SIGNAL)
+    path.rename(path.with_name(path.name.replace("grouped", "space")))
+    assert "space" in first(survey, SIGNAL).name and survey.verify().sound
 
 
 FORGED_STATES = {

@@ -384,6 +384,8 @@ def test_all_ways_to_read_agree_to_the_last_bit(survey):
         for n_rows in (1, 7, 64, 65, 1000):
             parts = list(survey.masked_flux_parts(i, n_rows))
             assert np.array_equal(np.concatenate(parts), masked[rows], equal_nan=True) and len(parts[0]) <= n_rows
+        some = np.array([7, 0, len(block.flux) - 1])
+        assert np.array_equal(survey.masked_flux_at(i, some), masked[rows][some], equal_nan=True)
     assert np.array_equal(survey[3].flux, everything.flux[3])
 
 

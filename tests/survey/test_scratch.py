@@ -178,16 +178,16 @@ def test_features_where_the_disk_fills_up(survey, tmp_path, files, largest_file)
 
 @pytest.mark.parametrize("harm", ["cut", "zeros"])
 def test_what_comes_back_wrong_is_made_anew(survey, tmp_path, files, monkeypatch, harm):
-    transform = StreamingPCA.transform
+    keep, n_blocks = Scratch.keep, survey.n_blocks
 
-    def harm_first(step, X):
-        os.truncate(files[0].fileno(), 2 * BLOCK_BYTES)
-        if harm == "zeros":
-            os.truncate(files[0].fileno(), 100 * 300 * 4)
-        monkeypatch.setattr(StreamingPCA, "transform", transform)
-        return transform(step, X)
+    def keep_and_harm(scratch, number, array):
+        keep(scratch, number, array)
+        if len(scratch._places) == n_blocks:  # all are written, and none has been read back yet
+            os.truncate(files[0].fileno(), 2 * BLOCK_BYTES)
+            if harm == "zeros":
+                os.truncate(files[0].fileno(), 100 * 300 * 4)
 
-    monkeypatch.setattr(StreamingPCA, "transform", harm_first)
+    monkeypatch.setattr(Scratch, "keep", keep_and_harm)
     with pytest.warns(UserWarning, match="read back"):
         found = outcome(features_of(survey, recipe()))
     assert found == without_scratch(tmp_path / "b.survey", recipe())

@@ -59,8 +59,10 @@ def test_of_many_spectra_the_cells_are_kept_instead_of_a_graph(features, monkeyp
     first, again = signal_of(features, 2), signal_of(features, 2)
     assert first.graph is None and again.graph is None
     assert set(again.cells) == set(first.cells)
-    for name, values in first.cells.items():
-        np.testing.assert_array_equal(again.cells[name], values)
+    for space, cells in first.cells.items():
+        assert set(again.cells[space]) == set(cells)
+        for name, values in cells.items():
+            np.testing.assert_array_equal(again.cells[space][name], values)
     X = features.usable_values
     for name, size in {"auto.rows.N_REACHED": 40, "auto.rows.N_ALIKE": 60, "auto.query.N_DRAWN": 100}.items():
         monkeypatch.setattr(f"rarespec.rankers.{name}", size)

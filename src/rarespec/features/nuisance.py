@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +38,7 @@ class Nuisance:
         Changes of any other kind, alike in all directions, as a variance: a share of the survey's. Without it, features
         are those that dust, motion and noise change least, however little the survey varies there; with much of it
         they are principal components, and the broad shape of the spectrum decides. Kinds of stars are found by the
-        former, quasars by the latter (2e-5 finds more of them); the default is a compromise.
+        former, quasars by the latter (2e-5 finds more of them, and fewer carbon stars); the default is a compromise.
     """
 
     reddening: float = 0.05
@@ -46,10 +48,12 @@ class Nuisance:
     noise: float = 0.3
     other: float = 4e-6
 
-    def change(
-        self, flux: NDArray[np.floating], grid: WavelengthGrid, rng: np.random.Generator
-    ) -> NDArray[np.floating]:
-        """Draw each spectrum once more, as if seen through other dust, at another velocity, in another night.
+    def change(self, flux: NDArray[np.floating], grid: WavelengthGrid) -> Iterator[NDArray[np.floating]]:
+        """Yield the spectra once more for each kind of change: with less dust, tilted, bent, shifted.
+
+        Each by one standard deviation. Nothing is drawn: means of squares over all amounts would be the same, and need
+        many more spectra. Nor do some spectra change one way and some the other, which would have to depend on the
+        order of the rows. What has no strength is left out.
 
         Parameters
         ----------
@@ -57,24 +61,45 @@ class Nuisance:
             (n, pixels), NaN where a pixel is bad.
         grid : WavelengthGrid
             The wavelengths of the pixels.
-        rng : numpy.random.Generator
-            Source of the random numbers.
 
-        Returns
-        -------
+        Yields
+        ------
         ndarray
             (n, pixels), NaN where a bad pixel takes part.
         """
-        n, wavelength = len(flux), grid.wavelength
+        wavelength = grid.wavelength
         position = 2 * (wavelength - wavelength[0]) / (wavelength[-1] - wavelength[0]) - 1
-        amounts = rng.normal(size=(n, 4)) * [self.reddening, self.tilt, self.bend, self.velocity]
-        curves = np.stack([-0.4 * np.log(10) * extinction(wavelength), position, position**2])
-        factors = np.exp(amounts[:, :3] @ curves).astype(flux.dtype)
-        changed = shift(flux, grid, amounts[:, 3]) * factors
-        if not self.noise:
-            return changed
-        sigma = (self.noise * noise_of(flux)).astype(flux.dtype)
-        return changed + sigma * rng.standard_normal(flux.shape, dtype=flux.dtype)
+        dust = -0.4 * np.log(10) * extinction(wavelength) if self.reddening else position
+        for strength, curve in ((self.reddening, dust), (self.tilt, position), (self.bend, position**2)):
+            if strength:
+                yield flux / np.exp(strength * curve).astype(flux.dtype)
+        if self.velocity:
+            yield shift(flux, grid, np.full(len(flux), self.velocity))
+
+
+class FluxNoise(NamedTuple):
+    """The noise of spectra, and how a weighted sum of their rescaled pixels depends on it.
+
+    Attributes
+    ----------
+    variance : (n, stretches) float64
+        Of the noise in each stretch of pixels, in units of the squared scale of the spectrum; 0 where unknown.
+    weights : (pixels, k) float64
+        Weights of the pixels in k sums.
+    """
+
+    variance: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    def sums_of_squares(self) -> NDArray[np.float64]:
+        """Compute the expected sum of squares, over all k, of what noise adds to the sums of each spectrum, (n,)."""
+        squares = (self.weights**2).sum(axis=1)
+        return self.variance @ np.add.reduceat(squares, np.arange(0, len(squares), STRETCH))
+
+    def covariance(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the covariance, (k, k), of what noise adds to the sums; spectra count by their shares, (n,)."""
+        of_pixels = np.repeat(shares @ self.variance, STRETCH)[: len(self.weights)]
+        return (self.weights * of_pixels[:, None]).T @ self.weights
 
 
 STRETCH = 50
@@ -86,7 +111,7 @@ SECOND_DIFFERENCE = 6**0.5
 
 
 def noise_of(flux: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Estimate the noise of each pixel from the spectrum itself.
+    """Estimate the noise of each stretch of STRETCH pixels from the spectrum itself.
 
     The second difference of neighbouring pixels has little of the object in it, and a few narrow lines do not move the
     median of a stretch.
@@ -99,10 +124,10 @@ def noise_of(flux: NDArray[np.floating]) -> NDArray[np.float64]:
     Returns
     -------
     ndarray
-        (n, pixels), standard deviations; 0 where too few pixels of a stretch are good to tell.
+        (n, stretches), standard deviations; 0 where too few pixels of a stretch are good to tell.
     """
     sigma = scatter_of(flux, STRETCH)
-    return np.repeat(np.where(np.isfinite(sigma), sigma, 0.0), STRETCH, axis=1)[:, : flux.shape[1]]
+    return np.where(np.isfinite(sigma), sigma, 0.0)
 
 
 def scatter_of(flux: NDArray[np.floating], stretch: int) -> NDArray[np.float64]:

@@ -427,11 +427,11 @@ def spread_rows(X: NDArray[Any], n: int) -> NDArray[Any]:
     return X if len(X) <= n else X[np.linspace(0, len(X) - 1, n).astype(int)]
 
 
-def sample_survey(read: Callable[[int], NDArray[Any]], n_blocks: int, n: int, n_threads: int = 1) -> NDArray[Any]:
-    """About n rows of blocks that are read by number, spread over all; one row when n is 0."""
+def sample_survey(read: Callable[[int, int], NDArray[Any]], n_blocks: int, n: int, n_threads: int = 1) -> NDArray[Any]:
+    """About n rows, spread over all; one row when n is 0. `read(i, m)` gives at most m rows, spread over block i."""
     numbers = spread_rows(np.arange(n_blocks), SAMPLED_BLOCKS if n else 1).tolist()
     each = max(n // len(numbers), 1)
-    return np.concatenate(list(compute_ahead(lambda number: spread_rows(read(number), each), numbers, n_threads)))
+    return np.concatenate(list(compute_ahead(lambda number: read(number, each), numbers, n_threads)))
 
 
 def sample_blocks(blocks: Blocks, n: int) -> NDArray[Any]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rarespec.features.nuisance import Nuisance
+from rarespec.engines.here import one_blas_thread
+from rarespec.features.nuisance import FluxNoise, Nuisance, noise_of
 from rarespec.features.pca.sky_components import SkyComponents
 from rarespec.features.recipe import Recipe, spread_rows
 from rarespec.features.steps.rescaling import MinMax
@@ -19,8 +21,9 @@ from rarespec.spectrum import PAPER_GRID, WavelengthGrid
 class SkyFeatures(Recipe):
     """Running mean, each spectrum to [0, 1], and components measured against what does not matter.
 
-    Some of the survey's own spectra are reddened, tilted, shifted and made noisier. The features are those combinations
-    of principal components in which the survey varies most compared with these changes; see `SkyComponents`.
+    Some of the survey's own spectra are reddened, tilted, bent and shifted, and their noise is followed. The features
+    are those combinations of principal components in which the survey varies most compared with these changes; see
+    `SkyComponents`.
 
     Parameters
     ----------
@@ -30,6 +33,8 @@ class SkyFeatures(Recipe):
         Principal components among which they are looked for.
     width_angstrom : float, optional
         Width of the running mean.
+    every : int, optional
+        The mean is taken around every second pixel, or around fewer.
     grid : WavelengthGrid, optional
         Wavelength grid of the flux. By default the paper's, which has 3601 pixels.
     reddening, tilt, bend, velocity, noise, other : float, optional
@@ -43,7 +48,7 @@ class SkyFeatures(Recipe):
     min_good : float, optional
         Share of good pixels that a spectrum needs.
     random_state : int, optional
-        Seed of the changes and of the randomised solver.
+        Seed of the randomised solver.
 
     Examples
     --------
@@ -59,6 +64,7 @@ class SkyFeatures(Recipe):
         n_components: int = 50,
         n_followed: int = 250,
         width_angstrom: float = 6.0,
+        every: int = 2,
         grid: WavelengthGrid | None = None,
         reddening: float = 0.05,
         tilt: float = 0.025,
@@ -75,6 +81,7 @@ class SkyFeatures(Recipe):
         self.n_components = n_components
         self.n_followed = n_followed
         self.width_angstrom = width_angstrom
+        self.every = every
         self.grid = grid
         self.reddening = reddening
         self.tilt = tilt
@@ -90,7 +97,7 @@ class SkyFeatures(Recipe):
 
     def _chain(self) -> list[Any]:
         return [
-            MeanFilter(grid=self.grid, width_angstrom=self.width_angstrom, min_good=self.min_good),
+            MeanFilter(self.grid, self.width_angstrom, min_good=self.min_good, every=self.every),
             MinMax(copy=False),  # the filter's result is ours to overwrite
             SkyComponents(
                 self.n_components,
@@ -125,8 +132,24 @@ class SkyFeatures(Recipe):
         some = spread_rows(np.arange(len(X)), self.n_changed)
         flux, prepared = X[some], self.prepare(X)[0]
         del X  # these are the largest arrays of a search: from here on there is one of them
-        components = clone(self._chain()[-1]).fit(spread_rows(prepared, self.n_learned))
+        components = clone(self._chain()[-1])
+        with ThreadPoolExecutor(1) as beside:
+            changed = beside.submit(self._change, flux, components.nuisance)
+            components.fit(spread_rows(prepared, self.n_learned))
         prepared = prepared[some]
-        changed = components.nuisance.change(flux, self.grid or PAPER_GRID, np.random.default_rng(self.random_state))
-        self.steps_.append(components.measure_changes(prepared, self.prepare(changed)[0]))
+        with one_blas_thread():  # products are too small for several
+            self.steps_.append(components.measure_changes(prepared, changed.result(), self._noise_of(flux, components)))
         return self
+
+    def _change(self, flux: NDArray[np.floating], nuisance: Nuisance) -> list[NDArray[np.floating]]:
+        """Spectra after each kind of change, prepared, (n, p) each."""
+        return [self.prepare(changed)[0] for changed in nuisance.change(flux, self.grid or PAPER_GRID)]
+
+    def _noise_of(self, flux: NDArray[np.floating], components: SkyComponents) -> FluxNoise:
+        """How noise moves spectra along the principal components, by the filter and the scale that each of them has."""
+        mean_filter = self.steps_[0]
+        filtered = mean_filter.transform(flux)
+        scale = filtered.max(axis=1, keepdims=True) - filtered.min(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = (self.noise * noise_of(flux) / scale.astype(np.float64)) ** 2
+        return FluxNoise(variance, mean_filter.transpose(components.components_.T, flux.shape[1]))

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from rarespec.features.pca.components import StreamingPCA
 from rarespec.features.pca.solvers import find_subspace
-from rarespec.features.recipe import Recipe, sample_survey
+from rarespec.features.recipe import Recipe, sample_survey, spread_rows
 from rarespec.features.steps.bridging import Bridge
 from rarespec.features.steps.rescaling import MinMax, RobustPercentiles, UnitNorm
 from rarespec.features.steps.running_mean import MeanFilter
@@ -138,7 +138,11 @@ class DeviceRecipe:
         if not sizes:
             raise ValueError("no rows to learn from: there are no blocks")
         n_threads = available_cores() if self.recipe.n_sample else 1
-        sample = sample_survey(lambda i: next(iter(read([i]))), len(sizes), self.recipe.n_sample, n_threads)
+
+        def read_some(i: int, n: int) -> NDArray[Any]:
+            return spread_rows(next(iter(read([i]))), n)
+
+        sample = sample_survey(read_some, len(sizes), self.recipe.n_sample, n_threads)
         if self.recipe.n_sample:
             return self.recipe.fit_sample(sample)
         self.recipe.fit_preparation(sample)

@@ -110,11 +110,13 @@ class RowsOnDevice:
         self._given = on_device(X, device)
         self._units = _units(self._given, space)
 
-    def nearest(self, rows: RowNumbers) -> tuple[Indices, Distances]:
-        """Find the nearest of each of some rows in the space of signal, without the row itself.
+    def nearest(self, space: str, rows: RowNumbers) -> tuple[Indices, Distances]:
+        """Find the nearest of each of some rows, without the row itself.
 
         Parameters
         ----------
+        space : str
+            "signal" or "given".
         rows : (m,) int
             Row numbers.
 
@@ -125,7 +127,8 @@ class RowsOnDevice:
         distances : (m, k) float64
             Euclidean.
         """
-        found = nearest_to(self._units, on_device(rows, self._device), n_neighbours(len(self._units)))
+        X = {"signal": self._units, "given": self._given}[space]
+        found = nearest_to(X, on_device(rows, self._device), n_neighbours(len(X)))
         return as_numpy(found[0]), as_numpy(found[1])
 
     def alike(self, known: RowNumbers, n: int) -> list[RowNumbers]:

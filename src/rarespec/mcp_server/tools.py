@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import ceil, floor
 from threading import RLock
 from typing import Any
 
@@ -88,7 +89,7 @@ class SurveyTools:
         _require(ranking.survey, id)
         found = ranking.explain(id)
         bands = [
-            {"from": round(one.start), "to": round(one.stop), "share": round(one.share, 3), "for": one.contribution > 0}
+            {"from": floor(one.start), "to": ceil(one.stop), "share": round(one.share, 3), "for": one.contribution > 0}
             for one in found.bands
         ]
         return _answer({"id": id, "score_above_typical": found.score, "bands": bands, "template": found.said})

@@ -449,6 +449,23 @@ class Survey:
         (flux,) = self.masked_flux_parts(i, self.manifest.block_rows)
         return flux
 
+    def masked_flux_at(self, i: int, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Read the flux of some spectra of one block with NaN in bad pixels.
+
+        Parameters
+        ----------
+        i : int
+            Number of the block, from 0.
+        rows : (n,) intp array
+            Numbers of the rows within the block.
+
+        Returns
+        -------
+        (n, pixels) float32 array
+            The flux.
+        """
+        return arrays.masked_flux_at(self.path, i, self.manifest, rows)
+
     def masked_flux_parts(self, i: int, n_rows: int) -> Iterator[NDArray[np.float32]]:
         """Read the flux of one block with NaN in bad pixels, a few rows at a time.
 

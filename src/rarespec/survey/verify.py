@@ -43,7 +43,7 @@ KNOWN = re.compile(
     rf"{FEATURES}/[0-9a-f]{{16}}/{re.escape(CURRENT)}"
     rf"|{FEATURES}/{OF_MODEL}/({re.escape(MODEL)}|\d{{6,}}-[0-9a-f]{{20}}\.npz|[0-9a-f]{{32}}{re.escape(JOINED)})"
     rf"|{GRAPHS}/{OF_MODEL}/[0-9a-f]{{32}}-k\d+\.npz"
-    rf"|{GRAPHS}/{OF_MODEL}/{SIGNAL}/[0-9a-f]{{32}}-(walks|cells|noise)\d+\.npz"  # noise: of an earlier Auto
+    rf"|{GRAPHS}/{OF_MODEL}/{SIGNAL}/[0-9a-f]{{32}}-(walks|grouped|space|cells|noise)\d+\.npz"  # cells, noise: earlier
     rf"|{COLUMNS}/[0-9a-f]{{32}}{re.escape(JOINED_COLUMNS)}"
 )
 BEING_WRITTEN = re.compile(r"\.[0-9a-f]{32}\.tmp")

@@ -177,6 +177,25 @@ def test_going_to_an_id(listed: tuple[Running, Visit]) -> None:
     assert visit.selected == target
 
 
+def test_the_next_key_counts_though_the_field_of_a_closed_dialog_still_has_the_focus(
+    listed: tuple[Running, Visit],
+) -> None:
+    _, visit = listed
+    visit.press("a")
+    visit.see("#go-to").to_be_visible()
+    focused = visit.page.evaluate("""() => {
+        document.getElementById("go-to").close();
+        const { activeElement } = document;
+        const key = { key: "E", code: "KeyE", shiftKey: true, bubbles: true, cancelable: true };
+        activeElement.dispatchEvent(new KeyboardEvent("keydown", key));
+        return activeElement.id;
+    }""")
+    assert focused == "go-to-id"
+    visit.see("#export").to_be_visible()
+    visit.press("Escape")
+    visit.see("#export").to_be_hidden()
+
+
 def test_a_label_stays_in_sight_and_re_ranking_keeps_the_choice(browser: Any, survey: Survey, tmp_path: Path) -> None:
     with inspecting(browser, campaign_of(survey, top=30), tmp_path, relearn_every=0) as (_, visit):
         visit.page.select_option("#filter-label", "none")

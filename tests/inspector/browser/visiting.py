@@ -103,6 +103,9 @@ class Visit:
             self.complaints.clear()
 
     def reload(self) -> None:
+        """The browser learns of a new address a moment after the page has set it, and would load the one before."""
+        address = self.page.evaluate("location.href")
+        self.page.wait_for_url(lambda url: url == address)
         self.page.reload()
         self.ready()
 

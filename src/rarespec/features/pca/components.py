@@ -422,7 +422,7 @@ class StreamingPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             return "exact"
         if self.solver != "auto":
             return self.solver
-        few_columns = n_features <= DENSE_SIZE or self.n_components * DENSE_SHARE > n_features
+        few_columns = n_features <= DENSE_SIZE or (self._n_sought or 0) * DENSE_SHARE > n_features
         return "exact" if few_columns else "randomised"
 
     def _n_kept(self, n: int, n_features: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.utils.validation import check_is_fitted
 
-from rarespec.features.nuisance import Nuisance
+from rarespec.features.nuisance import FluxNoise, Nuisance
 from rarespec.features.pca.components import StreamingPCA, TooFewRowsError, _signs
 from rarespec.features.rows import finite_rows
 
@@ -72,13 +72,19 @@ class SkyComponents(StreamingPCA):
         self.n_changed = n_changed
         self.n_learned = n_learned
 
-    def measure_changes(self, before: NDArray[np.floating], after: NDArray[np.floating]) -> Self:
-        """Learn what does not matter from rows and changed copies of them, then turn the components.
+    def measure_changes(
+        self, rows: NDArray[np.floating], changed: Iterable[NDArray[np.floating]], noise: FluxNoise
+    ) -> Self:
+        """Learn what does not matter from rows, changed copies of them, and their noise; then turn the components.
 
         Parameters
         ----------
-        before, after : ndarray
-            (m, p) each, row by row of the same object. Rows that are not finite are left out.
+        rows : ndarray
+            (m, p). Rows that are not finite are left out.
+        changed : iterable of ndarray
+            The same rows after each kind of change, (m, p) each; one that is not finite counts as unchanged.
+        noise : FluxNoise
+            The noise of the same m rows, in sums weighted by the principal components.
 
         Returns
         -------
@@ -91,15 +97,17 @@ class SkyComponents(StreamingPCA):
             If no row is finite.
         """
         check_is_fitted(self, "components_")
-        usable = finite_rows(before) & finite_rows(after)
+        usable = finite_rows(rows)
         if not usable.any():
             raise TooFewRowsError("none of the spectra that were to be changed has features; add better ones")
-        rows = (before[usable] - self.mean_) @ self.components_.T
-        changes = (after[usable] - before[usable]).astype(np.float64) @ self.components_.T
-        weights = _weigh(changes)
+        rows, noise = rows[usable], noise._replace(variance=noise.variance[usable])
+        changes = [self._follow_change(rows, after[usable]) for after in changed]
+        shares = _weigh(noise.sums_of_squares() + sum((change**2).sum(axis=1) for change in changes))
         # Both with the same weights: noise that counts less as nuisance must count less as variance of the survey too.
-        survey = _covariance(rows - np.average(rows, axis=0, weights=weights), weights)
-        nuisance, other = _covariance(changes, weights), (self.nuisance or Nuisance()).other
+        followed = (rows - self.mean_) @ self.components_.T
+        survey = _covariance(followed - shares @ followed, shares)
+        nuisance, other = noise.covariance(shares), (self.nuisance or Nuisance()).other
+        nuisance += sum(_covariance(change, shares) for change in changes)
         nuisance += other * np.trace(survey) * np.eye(len(survey))
         w, directions = _solve(survey, nuisance, min(self.n_components or 0, len(survey)))
         components = directions.T @ self.components_
@@ -107,6 +115,12 @@ class SkyComponents(StreamingPCA):
         patterns = (survey @ directions / w).T @ self.components_
         self._publish_turned(components, patterns, w)
         return self
+
+    def _follow_change(self, before: NDArray[np.floating], after: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Change of each row along the principal components, (m, k)."""
+        change = after - before
+        change[~finite_rows(change)] = 0
+        return (change @ self.components_.T.astype(change.dtype)).astype(np.float64)
 
     def _publish_turned(self, components: NDArray[Any], patterns: NDArray[Any], w: NDArray[Any]) -> None:
         signs = _signs(components)[:, None]
@@ -158,16 +172,17 @@ class SkyComponents(StreamingPCA):
         return self.n_followed
 
 
-def _weigh(changes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weigh rows, (m,), so that no change counts for more than one of `LONGEST_CHANGE` times the median length."""
-    lengths = np.linalg.norm(changes, axis=1)
+def _weigh(sums_of_squares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of each row, (m,): no change counts for more than one of `LONGEST_CHANGE` times the median length."""
+    lengths = np.sqrt(sums_of_squares)
     longest = LONGEST_CHANGE * np.median(lengths)
-    return np.minimum(1, longest / np.maximum(lengths, np.finfo(float).tiny)) ** 2
+    weights = np.minimum(1, longest / np.maximum(lengths, np.finfo(float).tiny)) ** 2
+    return np.asarray(weights / weights.sum())
 
 
-def _covariance(rows: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of rows (m, k) around zero, (k, k)."""
-    return (rows * weights[:, None]).T @ rows / weights.sum()
+def _covariance(rows: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of rows (m, k) around zero, (k, k); shares add up to 1."""
+    return np.asarray((rows * shares[:, None]).T @ rows)
 
 
 def _solve(

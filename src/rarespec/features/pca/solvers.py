@@ -132,7 +132,8 @@ def _dense(matrix: Matrix, k: int) -> tuple[NDArray[np.float64], Matrix]:
     from scipy.linalg import eigh
 
     p = len(matrix)
-    values, vectors = eigh(matrix, lower=True, subset_by_index=[p - k, p - 1])
+    with one_blas_thread():  # several wait for each other at every column, on a busy machine for most of the time
+        values, vectors = eigh(matrix, lower=True, subset_by_index=[p - k, p - 1])
     return values[::-1], vectors[:, ::-1]
 
 

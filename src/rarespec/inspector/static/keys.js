@@ -82,7 +82,8 @@ function letterOf(event) {
 function belongsElsewhere(event) {
   if (event.isComposing || document.querySelector("dialog[open]")) return true;
   const target = event.target.closest?.("input, textarea, select, [contenteditable], button, a[href], summary");
-  if (!target) return false;
+  // a closed dialog keeps the focus in its field until the browser draws again
+  if (!target || target.closest("dialog")) return false;
   const isPressable = target.matches("button, a[href], summary");
   return !isPressable || event.key === "Enter" || event.key === " ";
 }

@@ -50,9 +50,8 @@ class Auto(PreparingRanker):
     - "signal": the chance that a walk from neighbour to neighbour meets a known example, where neighbours are found
       after whitening and without noise. It follows sequences, and families each of which has a known example.
     - "given": the same among neighbours in the features as given, for kinds that whitening would hide.
-    - "expanded": the mean of the known and of the best candidates in whitened space, cleared of noise by Wiener's
-      filter; the noise is measured on differences between neighbours in the survey. It finds a tight family from an
-      example that is mostly noise.
+    - "expanded": the mean of the known and of the best candidates, after whitening in part: axes along which the
+      survey hardly varies are not blown up. It finds a tight family from an example that is mostly noise.
     - "taught": a support vector machine around the known and the first rows of the list that the other parts make, as
       far as walks are sure of these, and as far as it finds hidden examples as well as they do. It finds members with
       odd neighbours, and sends back rows of other kinds that walks from an odd member run into.
@@ -83,7 +82,7 @@ class Auto(PreparingRanker):
     hidden_scores_ : (h,) float64
         The scores that these places give.
     returns_ : float
-        Chance that a walk from a known example, in the space of signal, comes back to a known one. Below 0.2 a single
+        Chance that a walk from a known example, in the space of signal, comes back to a known one. Below 0.25 a single
         example lies at the edge of its kind.
     machine_ : dict of str to array
         What "taught" has learned; empty where it has no weight.
@@ -97,9 +96,10 @@ class Auto(PreparingRanker):
     "signal" and "given" are found for the fitted rows as a whole. A new row gets the mean of the nearest of those that
     are kept, at most ten thousand.
 
-    Of more than 200 000 rows, walks follow those that they reach from the known ones and those most alike to them,
-    50 000 in all, and "expanded" learns from 100 000 that are drawn. Beside X that takes some 100 bytes a row, and
-    once more as much as X for the rows of those cells, among which neighbours are looked for, that walks come near.
+    Of more than 200 000 rows, walks follow those that they reach from the known ones and those most alike to them in
+    either space, some 20 000 in all, and "expanded" learns from 100 000 that are drawn. Beside X that takes some 100
+    bytes a row, and in each space once more as much as X for the rows of those cells, among which neighbours are looked
+    for, that walks come near.
 
     References
     ----------
@@ -237,6 +237,7 @@ class Auto(PreparingRanker):
         space = ready.space
         self.mean_, self.whitening_, self.noise_ = space.mean, space.whitening, space.noise
         self.usual_reach_ = space.usual_reach
+        self.part_whitening_ = space.part_whitening  # not declared above: models of earlier versions have none
         if isinstance(begun, Begun):
             query, parts = begun.query, parts_of(begun)
         else:
@@ -249,7 +250,7 @@ class Auto(PreparingRanker):
         self._fitted_rows = X
         self._fitted = {name: self._along(name, X) for name in self.directions_} | parts.whole
         self._learn_leaning(ready, known, refused)
-        self._combine(np.flatnonzero(~known & ~refused), space.seen(query.ready.whiten(query.known)))
+        self._combine(np.flatnonzero(~known & ~refused), space.seen(space.whiten(query.ready.X[query.known])))
         self._learn_from_list(query, X, np.flatnonzero(~known & ~refused), np.flatnonzero(refused))
         self.why_ = in_words(self.weights_, self.hidden_places_, self.leaning_)
         self.hidden_scores_ = fuse(self.hidden_places_, self.weights_, self._n_unlabelled) + self._lean_towards_unusual(
@@ -315,7 +316,8 @@ class Auto(PreparingRanker):
 
     def _along(self, name: str, X: Rows) -> Scores:
         direction = self.directions_[name]
-        return _by_blocks(X, lambda rows: along(self._space.whiten(rows), direction))
+        whitening = getattr(self, "part_whitening_", self.whitening_)
+        return _by_blocks(X, lambda rows: along((rows - self.mean_) @ whitening, direction))
 
     def _among(self, name: str, X: Rows) -> Scores:
         kept = KeptRows(self.kept_rows_[name], self.kept_scores_[name])

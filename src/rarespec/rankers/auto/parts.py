@@ -3,9 +3,9 @@
 - "signal": walks from neighbour to neighbour in the space of signal, where noise and the common differences between
   spectra are out of the way; see `walks.py`.
 - "given": the same in the features as given. Whitening hides a kind that differs where the survey varies much anyway.
-- "expanded": the mean of the known and of the best candidates, cleared of noise. A row scores z . w / |z|^1/2, half-way
-  between the discriminant, which lets extreme rows come first, and the cosine, which lets rows of pure noise come as
-  high as strong ones.
+- "expanded": the mean of the known and of the best candidates, where rows are whitened in part. A row scores
+  z . w / |z|^1/2, half-way between the discriminant, which lets extreme rows come first, and the cosine, which lets
+  rows of pure noise come as high as strong ones.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def wide_parts(wide: Wide, known: Flags, refused: Flags, seed: int) -> tuple[Que
 def _wide_parts(wide: Wide, query: Query, rows: NDArray[np.intp], known: Flags, refused: Flags) -> Parts:
     """`query` is on these rows; the places of hidden ones are those among all."""
     direction, hidden_places, leads = expand_direction(query)
-    near, unlabelled = wide.surroundings(known, np.union1d(np.flatnonzero(refused), rows[leads])), ~known & ~refused
+    near, unlabelled = wide.surroundings(known, rows[leads], np.flatnonzero(refused)), ~known & ~refused
     # hidden rows were placed among the drawn ones only: there are `scale` times as many unlabelled ones in all
     scale = unlabelled.sum() / len(query.unlabelled)
     among = query_among(near.rows, query, rows, unlabelled)
@@ -237,7 +237,7 @@ def _put_together(
 
 
 def along(Z: NDArray[np.float64], direction: Direction) -> NDArray[np.float64]:
-    """Score whitened rows along a direction, (n,)."""
+    """Score rows that are whitened in part along a direction, (n,)."""
     return Z @ direction / root_lengths(Z)
 
 
@@ -277,20 +277,14 @@ class _Candidates(NamedTuple):
         return self.halved[best] / self.root_length[best, None]
 
 
-def _of_mean(query: Query, known: NDArray[np.intp]) -> Direction:
-    rows = query.ready.whiten(known)
-    return query.ready.space.direction(rows.mean(axis=0, dtype=np.float64), len(known), query.ready.space.beyond(rows))
-
-
 def _expand(query: Query, known: NDArray[np.intp], candidates: _Candidates) -> Direction:
-    rows, m, direction = query.ready.whiten(known), len(known), _of_mean(query, known)
-    mean, beyond = rows.mean(axis=0, dtype=np.float64), query.ready.space.beyond(rows)
-    length, count = float((query.ready.root_length[known] ** 2).mean()), m + CANDIDATES_COUNT_AS
+    m, mean = len(known), query.ready.whiten_in_part(known).mean(axis=0, dtype=np.float64)
+    length, direction = float((query.ready.root_length[known] ** 2).mean()), mean
     for n in (int(share * len(candidates.halved)) for share in CANDIDATE_SHARES):
         if not n:
             continue
         found = candidates.best_of_length_1(direction, n).mean(axis=0, dtype=np.float64) * length
-        direction = query.ready.space.direction((m * mean + CANDIDATES_COUNT_AS * found) / count, count, beyond)
+        direction = (m * mean + CANDIDATES_COUNT_AS * found) / (m + CANDIDATES_COUNT_AS)
     return direction
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarespec.rankers.auto.signal import SignalSpace, join_graph, n_neighbours, unit_rows
-from rarespec.rankers.neighbours.cell_search import CellSearch
+from rarespec.rankers.auto.signal import SPACES, SignalSpace, join_graph, n_neighbours, unit_rows
+from rarespec.rankers.neighbours.cell_search import Cells, CellSearch
 from rarespec.rankers.neighbours.exact import Distances, Indices, in_threads
 from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph
 from rarespec.rankers.rows import BLOCK_ROWS, Rows
@@ -21,11 +21,13 @@ RowNumbers = NDArray[np.intp]
 class RowSearch(Protocol):
     """Searches all n rows of a feature matrix, in the space of signal and as they are given."""
 
-    def nearest(self, rows: RowNumbers) -> tuple[Indices, Distances]:
-        """Find the nearest of each of some rows in the space of signal; a row itself may be among its own.
+    def nearest(self, space: str, rows: RowNumbers) -> tuple[Indices, Distances]:
+        """Find the nearest of each of some rows; a row itself may be among its own.
 
         Parameters
         ----------
+        space : str
+            One of SPACES, in which they are near.
         rows : (m,) int
             Row numbers.
 
@@ -50,7 +52,7 @@ class RowSearch(Protocol):
         Returns
         -------
         list of (n,) int
-            Row numbers, in any order: in the space of signal, and in the features as given.
+            Row numbers, in any order: in each of SPACES.
         """
 
     def join(self, rows: Rows) -> NeighbourGraph:
@@ -66,32 +68,33 @@ class CellRows:
         All rows.
     space : SignalSpace
         Their space of signal.
-    cells : mapping of str to array
-        What `group_in_cells` made of the rows in this space.
+    cells : mapping of str to mapping
+        What `group_in_cells` made of the rows in each of SPACES.
     """
 
-    def __init__(self, X: Rows, space: SignalSpace, cells: Mapping[str, NDArray[Any]]) -> None:
-        self._X, self._units = X, unit_rows(X, space)
-        self._search = CellSearch(self._units, n_neighbours(len(X)) + 1, cells)
+    def __init__(self, X: Rows, space: SignalSpace, cells: Mapping[str, Cells]) -> None:
+        self._rows = {"signal": unit_rows(X, space), "given": X}
+        self._searches = {name: CellSearch(self._rows[name], n_neighbours(len(X)) + 1, cells[name]) for name in SPACES}
 
-    def nearest(self, rows: RowNumbers) -> tuple[Indices, Distances]:
+    def nearest(self, space: str, rows: RowNumbers) -> tuple[Indices, Distances]:
         """Find the nearest of each of some rows, as `RowSearch.nearest`."""
-        return self._search.nearest(self._units[rows])
+        return self._searches[space].nearest(self._rows[space][rows])
 
     def alike(self, known: RowNumbers, n: int) -> list[RowNumbers]:
         """Find the n rows most alike to any of the known, as `RowSearch.alike`."""
-        units, examples, given = self._units, self._units[known], self._X[known]
-        alike = np.empty((2, len(self._X)), np.float32)
+        units, X = (self._rows[name] for name in SPACES)
+        examples, given = units[known], X[known]
+        alike = np.empty((2, len(X)), np.float32)
 
         def compare(start: int) -> int:
             block = slice(start, start + BLOCK_ROWS)
             alike[0, block] = (units[block] @ examples.T).max(axis=1)
-            alike[1, block] = -squared_distances(self._X[block], given).min(axis=1)
+            alike[1, block] = -squared_distances(X[block], given).min(axis=1)
             return start
 
-        list(in_threads(compare, range(0, len(self._X), BLOCK_ROWS), None))
+        list(in_threads(compare, range(0, len(X), BLOCK_ROWS), None))
         return [np.argpartition(-one, n)[:n] for one in alike]
 
     def join(self, rows: Rows) -> NeighbourGraph:
         """Find the graph of some rows, as `RowSearch.join`."""
-        return join_graph(rows, len(self._X))
+        return join_graph(rows, len(self._rows["given"]))

@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from rarespec.rankers.auto.row_search import CellRows, RowSearch
-from rarespec.rankers.auto.signal import Signal, SignalSpace, root_lengths, unit_rows, unusualness
+from rarespec.rankers.auto.signal import SPACES, Signal, SignalSpace, root_lengths, unit_rows, unusualness
 from rarespec.rankers.auto.walks import reach_rows, step_chances
 from rarespec.rankers.ranker import Flags, Scores
 from rarespec.rankers.rows import Rows
 from rarespec.storage.processes import give_back_freed
 
 N_REACHED, N_ALIKE = 5000, 6000
-"""Rows of many that are joined: those reached from the known ones, and those most alike to them in each space."""
+"""Rows of many that are joined: those reached from the known ones and those most alike to them, in each space."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +33,9 @@ class Prepared:
     X: Rows
     space: SignalSpace
     halved: NDArray[np.float32]
-    """X whitened, each row divided by the root of its length, (n, d)."""
+    """X whitened in part, each row divided by the root of its length, (n, d)."""
     root_length: NDArray[np.float32]
-    """The root of the length of each whitened row, (n,)."""
+    """The root of the length of each of these rows, (n,)."""
     units: NDArray[np.float32]
     """The whitened rows weighted by their share of signal, of length 1."""
     steps: Mapping[str, csr_array]
@@ -46,8 +46,8 @@ class Prepared:
         """How unusual each row is, (n,)."""
         return unusualness(self.X, self.space)
 
-    def whiten(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return some of the rows, whitened, (m, d)."""
+    def whiten_in_part(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return some of the rows, whitened in part, (m, d)."""
         return self.halved[rows] * self.root_length[rows, None]
 
 
@@ -79,13 +79,15 @@ class Wide:
         """How unusual each row is, (n,)."""
         return unusualness(self.X, self.space)
 
-    def surroundings(self, known: Flags, others: NDArray[np.intp]) -> Surroundings:
-        """Find the rows around the known ones. While more become known, as in a campaign, they stay the same.
+    def surroundings(self, known: Flags, leads: NDArray[np.intp], others: NDArray[np.intp]) -> Surroundings:
+        """Find the rows around the known ones and the leads. While more become known, they stay the same.
 
         Parameters
         ----------
         known : (n,) bool
             Which rows are known examples.
+        leads : (l,) int
+            Rows from which walks may start as well.
         others : (m,) int
             Rows that must be there as well.
 
@@ -95,11 +97,12 @@ class Wide:
             The rows, joined in both spaces.
         """
         known_rows, last = np.flatnonzero(known), self._last
-        needed = np.union1d(known_rows, others)
+        starts = np.union1d(known_rows, leads)
+        needed = np.union1d(starts, others)
         if last is None or not known[last.known].all() or not np.isin(needed, last.rows).all():
-            # no walk from the known need lead to those that are alike
-            alike = self.search.alike(known_rows, N_ALIKE)
-            rows = np.unique(np.concatenate([reach_rows(known_rows, N_REACHED, self.search.nearest), *alike, needed]))
+            # a kind that one space hides is reached in the other; no walk need lead to those that are alike
+            reached = [reach_rows(starts, N_REACHED, partial(self.search.nearest, space)) for space in SPACES]
+            rows = np.unique(np.concatenate([*reached, *self.search.alike(starts, N_ALIKE), needed]))
             spaces = {"signal": unit_rows(self.X, self.space)[rows], "given": np.ascontiguousarray(self.X[rows])}
             steps = {name: step_chances(self.search.join(one)) for name, one in spaces.items()}
             self._last = last = Surroundings(known_rows, rows, spaces, steps)
@@ -131,8 +134,8 @@ def _search_of(X: Rows, signal: Signal) -> RowSearch:
 
 def without_steps(X: Rows, space: SignalSpace) -> Prepared:
     """Prepare rows that are not joined in a graph, or not yet."""
-    Z = space.all_whitened(X)
-    units = space.unit_rows(Z)
+    units = space.all_units(X)
+    Z = space.all_whitened_in_part(X)
     root_length = root_lengths(Z)
     Z /= root_length[:, None]
     return Prepared(X, space, Z, root_length, units, {})

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -18,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from rarespec.rankers.covariance import ledoit_wolf
 from rarespec.rankers.linear_map import LinearMap, whitening_of
-from rarespec.rankers.neighbours.cell_search import group_in_cells
+from rarespec.rankers.neighbours.cell_search import Cells, group_in_cells
 from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph, NeighbourSearch, build_neighbours
 from rarespec.rankers.ranker import Scores
 from rarespec.rankers.rows import BLOCK_ROWS, Rows
@@ -28,11 +29,17 @@ if TYPE_CHECKING:
 
 Floating = TypeVar("Floating", np.float32, np.float64)
 
+SPACES = ("signal", "given")
+"""In which rows have neighbours: the space of signal, and the features as given."""
+
 N_ROWS_COMPARED = 5000
 """Rows whose differences to their neighbours measure the noise."""
 
 RECALL = 0.95
 """Share of the neighbours that must be found: many ways lead to a row, and the noise is a mean over many pairs."""
+
+PARTS_EXACT_BELOW = 5000
+"""Rows of a part of a survey from which on a search finds that share of the neighbours."""
 
 RECALL_IN_CELLS = 0.8
 """Of those by which walks find their way among many rows; the rows that they reach are joined with RECALL."""
@@ -86,12 +93,30 @@ class SignalSpace:
         """Whiten a block of rows, (n, d) float64."""
         return np.asarray((X - self.mean) @ self.whitening)
 
+    @cached_property
+    def part_whitening(self) -> NDArray[np.float64]:
+        """(S + s)^-1/2, (d, d), with s the median of the variances.
+
+        Axes along which the survey varies most are whitened; those along which it hardly varies, which are mostly
+        noise, are not blown up to the same size.
+        """
+        inverses, directions = np.linalg.eigh(self.whitening @ self.whitening.T)
+        present = inverses > len(inverses) * np.finfo(np.float64).eps * inverses[-1]
+        variances, factors = 1 / inverses[present], np.zeros_like(inverses)
+        factors[present] = (variances + np.median(variances)) ** -0.5
+        return np.asarray((directions * factors) @ directions.T)
+
+    def whiten_in_part(self, X: Rows) -> NDArray[np.float64]:
+        """Whiten a block of rows in part, (n, d) float64; see `part_whitening`."""
+        return np.asarray((X - self.mean) @ self.part_whitening)
+
     def all_whitened(self, X: Rows) -> NDArray[np.float32]:
         """Whiten all rows, (n, d) float32."""
-        Z = np.empty(X.shape, np.float32)
-        for start in range(0, len(X), BLOCK_ROWS):
-            Z[start : start + BLOCK_ROWS] = self.whiten(X[start : start + BLOCK_ROWS])
-        return Z
+        return _map_rows(X, self.mean, self.whitening)
+
+    def all_whitened_in_part(self, X: Rows) -> NDArray[np.float32]:
+        """Whiten all rows in part, (n, d) float32."""
+        return _map_rows(X, self.mean, self.part_whitening)
 
     def all_units(self, X: Rows) -> NDArray[np.float32]:
         """Compute `unit_rows` of all rows, whitened block by block."""
@@ -118,25 +143,6 @@ class SignalSpace:
         signal = 1 - self.noise + beyond * self.noise
         return signal / (signal + self.noise / m)
 
-    def direction(self, mean: NDArray[Any], m: float, beyond: float) -> NDArray[np.float64]:
-        """Clear the mean of m whitened rows of its noise.
-
-        Parameters
-        ----------
-        mean : (d,) array
-            The mean.
-        m : float
-            Rows that it stands for: the more, the less noise is left in it.
-        beyond : float
-            Signal that the kind has where the survey has none, in units of one row's noise; see `beyond`.
-
-        Returns
-        -------
-        (d,) float64
-            The mean with each axis weighted by its share of signal.
-        """
-        return np.asarray(self.signal_share(m, beyond) * mean)
-
     def beyond(self, Z: NDArray[Any]) -> float:
         """Measure the signal of a kind, of which Z are whitened rows, along axes where the survey has only noise.
 
@@ -161,6 +167,15 @@ class SignalSpace:
         """Weight whitened rows by their share of signal and set their length to 1, in the precision they have."""
         rows = Z * np.sqrt(self.signal_share(1)).astype(Z.dtype)
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+
+
+def _map_rows(X: Rows, mean: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Compute (X - mean) @ matrix block by block, (n, d) float32."""
+    mapped, single = np.empty(X.shape, np.float32), matrix.astype(np.float32)
+    for start in range(0, len(X), BLOCK_ROWS):
+        centred = (X[start : start + BLOCK_ROWS] - mean).astype(np.float32)  # nothing cancels after this
+        np.matmul(centred, single, out=mapped[start : start + BLOCK_ROWS])
+    return mapped
 
 
 def root_lengths(Z: NDArray[Floating]) -> NDArray[Floating]:
@@ -246,8 +261,8 @@ class Signal:
     """In this space; None for more than WIDE rows."""
     given: NeighbourGraph | None
     """In the features as given; None for more than WIDE rows."""
-    cells: Mapping[str, NDArray[Any]] | None = None
-    """What `group_in_cells` made of the rows in this space; None for no more than WIDE rows, and where rows are
+    cells: Mapping[str, Cells] | None = None
+    """What `group_in_cells` made of the rows in each of SPACES; None for no more than WIDE rows, and where rows are
     searched elsewhere."""
     search: RowSearch | None = None
     """Finds rows elsewhere than on the CPU."""
@@ -281,7 +296,8 @@ def signal_of_rows(X: Rows, k: int = 5, elsewhere: Elsewhere | None = None) -> S
         return Signal(len(X), space, None, None, search=elsewhere.among(X, space))
     space = signal_space(X[some], k)
     k_and_self = n_neighbours(len(X)) + 1
-    cells = group_in_cells(unit_rows(X, space), X, k_and_self, target_recall=RECALL_IN_CELLS, seed=0)
+    rows = {"signal": unit_rows(X, space), "given": X}
+    cells = {name: group_in_cells(rows[name], X, k_and_self, RECALL_IN_CELLS, seed=0) for name in SPACES}
     return Signal(len(X), space, None, None, cells)
 
 
@@ -304,7 +320,9 @@ def join_graph(rows: Rows, n: int, neighbours: Callable[[Rows, int], NeighbourGr
     """
     if neighbours is not None:
         return neighbours(rows, n_neighbours(n))
-    return build_neighbours(rows, n_neighbours(n), target_recall=RECALL)
+    # every query joins a part anew, and has it in a quarter of the time where not all of its rows are compared
+    exact_below = None if len(rows) == n else PARTS_EXACT_BELOW
+    return build_neighbours(rows, n_neighbours(n), target_recall=RECALL, exact_below=exact_below)
 
 
 def n_neighbours(n: int) -> int:

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 LOST = 1e-3
 """Chance that a walk ends at a step: without it every walk would meet a known row in the end."""
 
+SHARPNESS = 2
+"""Power of the weights by which a walk chooses a neighbour: with 1, hardly any is likelier than the others, as rows of
+many features are about equally far from all of their neighbours."""
+
 N_STEPS = 100
 """Of a walk."""
 
@@ -45,7 +49,7 @@ N_STEPS_FAR, MAX_NEAR = 20, 20_000
 """After so many steps, only rows from which most walks meet a known one are followed further: the order of the rest is
 of no interest."""
 
-ASTRAY = 0.2
+ASTRAY = 0.25
 """Chance to come back below which a known row is taken to lie at the edge of its kind."""
 
 STEEPNESS = 4
@@ -73,7 +77,7 @@ class Walks(NamedTuple):
 
 def step_chances(graph: NeighbourGraph) -> csr_array:
     """Compute P of a graph, (n, n) float32: how likely each step of a walk is."""
-    return _scale_rows(edge_weights(graph, "self-tuned", local_scales(graph), np.float32))
+    return _scale_rows(edge_weights(graph, "self-tuned", local_scales(graph) / np.sqrt(SHARPNESS), np.float32))
 
 
 def _scale_rows(weights: csr_array) -> csr_array:
@@ -245,8 +249,9 @@ def _share(f: Columns, against: Columns) -> Columns:
 def reach_rows(known: RowNumbers, n_wanted: int, neighbours_of: NeighboursOf) -> RowNumbers:
     """Collect the rows that walks from the known ones reach first.
 
-    Neighbours are looked up for a batch of rows at a time, always those from which most walks so far meet a known row.
-    With a graph of all rows, most of the time would go into rows that nothing ever reaches.
+    Neighbours are looked up for a batch of rows at a time, always those from which most walks so far meet a known row,
+    the near ones first: of rows that have been reached from the same one only, all walks so far are equal. With a graph
+    of all rows, most of the time would go into rows that nothing ever reaches.
 
     Parameters
     ----------
@@ -281,12 +286,13 @@ def reach_rows(known: RowNumbers, n_wanted: int, neighbours_of: NeighboursOf) ->
 def _chances_so_far(
     known: RowNumbers, asked: RowNumbers, near: NDArray[np.int64], far: NDArray[np.float64]
 ) -> tuple[RowNumbers, NDArray[np.float32]]:
-    """All rows seen so far, and the chance that a walk from each meets a known one."""
+    """All rows seen so far, and the chance that a walk from each meets a known one, times its largest weight."""
     rows, place = np.unique(np.concatenate([asked, near.ravel()]), return_inverse=True)
     sources = np.repeat(place[: len(asked)], near.shape[1])
     widths = np.maximum(far[:, -1:], np.finfo(np.float32).tiny)
-    weights = np.exp(-((far / widths) ** 2)).ravel()
+    weights = np.exp(-SHARPNESS * (far / widths) ** 2).ravel()
     one_way = csr_array((weights, (sources, place[len(asked) :])), (len(rows), len(rows)))
     one_way.setdiag(0)
-    P = _scale_rows(csr_array(one_way.maximum(one_way.T)))
-    return rows, meeting_chances(P, [np.flatnonzero(np.isin(rows, known))], N_STEPS_FAR)[:, 0]
+    joined = csr_array(one_way.maximum(one_way.T))
+    chances = meeting_chances(_scale_rows(joined), [np.flatnonzero(np.isin(rows, known))], N_STEPS_FAR)[:, 0]
+    return rows, chances * joined.max(axis=1).toarray()

@@ -37,7 +37,7 @@ SAMPLE_ROWS = 1000
 TRAINING_ROWS_PER_CELL, TRAINING_ROUNDS = 64, 5
 """Enough for k-means here: more of either took longer and gave the same recall."""
 
-CELLS_PER_ROOT = 2.5
+CELLS_PER_ROOT = 1.2
 """Cells per square root of the number of rows: about the fastest at 10^5 rows."""
 
 FIRST_PROBES, MORE_PROBES = 4, 1.25

@@ -38,8 +38,10 @@ class NeighbourSearch:
         random_state: Any,
         n_jobs: int | None,
         progress: Progress | None = None,
+        exact_below: int | None = None,
     ) -> None:
         _require_share(target_recall)
+        self.exact_below = EXACT_BELOW if exact_below is None else exact_below
         self.target_recall, self.n_jobs, self.progress = target_recall, n_jobs, progress
         self.seed = int(check_random_state(random_state).randint(2**31 - 1))
         self.X = X
@@ -85,7 +87,7 @@ class NeighbourSearch:
 
     def _nearest_groups(self, queries: Rows, own_first: bool, k: int) -> tuple[Indices, Distances, float]:
         all_rows, digests = queries is self.distinct, self.digests[self.first]
-        if len(digests) < EXACT_BELOW or (not all_rows and len(digests) * len(queries) < FEW_PAIRS):
+        if len(digests) < self.exact_below or (not all_rows and len(digests) * len(queries) < FEW_PAIRS):
             return *exact_nearest(self.distinct, queries, k, self.progress, self.n_jobs), 1.0
         order = np.argsort(digests)
         return faiss_nearest(
@@ -274,6 +276,7 @@ def build_neighbours(
     target_recall: float = 0.99,
     random_state: Any = 0,
     n_jobs: int | None = None,
+    exact_below: int | None = None,
 ) -> NeighbourGraph:
     """Find the k nearest rows of each row of X.
 
@@ -296,6 +299,8 @@ def build_neighbours(
         Seed of the grouping of the rows into cells and of the sample.
     n_jobs : int, optional
         Threads; by default one for each processor.
+    exact_below : int, optional
+        Fewer different rows than this are all compared with each other; by default 20 000.
 
     Returns
     -------
@@ -318,7 +323,7 @@ def build_neighbours(
     """
     X = _check_rows(X)
     k = _possible(k, len(X) - 1)
-    search = NeighbourSearch(X, target_recall, random_state, n_jobs, progress)
+    search = NeighbourSearch(X, target_recall, random_state, n_jobs, progress, exact_below)
     indices, distances, recall = search.nearest_to(X, np.arange(len(X)), k)
     return NeighbourGraph(indices.astype(np.int32), _single(distances), recall, fingerprint_of_rows(X))
 

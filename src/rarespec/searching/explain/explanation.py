@@ -168,13 +168,15 @@ def bands_of(wavelength: Vector, contribution: Vector) -> tuple[Band, ...]:
     side = np.sign(smooth) * (np.abs(smooth) > BAND_LEVEL * np.abs(smooth).max())
     cuts = np.concatenate([[0], np.flatnonzero(np.diff(side)) + 1, [len(side)]])
     runs = [(start, stop) for start, stop in pairwise(cuts.tolist()) if side[start]]
-    bands = [_band(wavelength, smooth, start, stop, everything) for start, stop in runs]
+    # a pixel reaches halfway to the next, so that a band of a single one has a width too
+    edges = np.concatenate([wavelength[:1], (wavelength[1:] + wavelength[:-1]) / 2, wavelength[-1:]])
+    bands = [_band(edges, smooth, start, stop, everything) for start, stop in runs]
     return tuple(sorted(bands, key=lambda band: -band.share)[:N_BANDS])
 
 
-def _band(wavelength: Vector, smooth: Vector, start: int, stop: int, everything: float) -> Band:
+def _band(edges: Vector, smooth: Vector, start: int, stop: int, everything: float) -> Band:
     total = float(smooth[start:stop].sum())
-    return Band(float(wavelength[start]), float(wavelength[stop - 1]), total, abs(total) / everything)
+    return Band(float(edges[start]), float(edges[stop]), total, abs(total) / everything)
 
 
 def smooth_weights(wavelength: Vector, values: Vector, width_angstrom: float = SMOOTHING_ANGSTROM) -> Vector:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -29,13 +28,15 @@ def rescale_flux(recipe: Recipe, flux: NDArray[np.floating]) -> NDArray[np.float
     rows = flux.copy()  # a step may work in the memory it is given
     for step in _steps_before_linear(recipe):
         rows = step.transform(rows)
-    return rows
+    return _to_pixels(recipe, rows)
 
 
 def pixel_weights(recipe: Recipe, weights: Vector) -> Vector:
     """Turn weights (d,) on the features into weights (p,) on the rescaled flux."""
     for step in _linear_steps(recipe):
         weights = step.to_flux(weights)
+    for step in _steps_that_thin_out(recipe):
+        weights = step.share_among_pixels(weights, step.n_features_in_)
     return weights
 
 
@@ -44,7 +45,14 @@ def spectrum_of(recipe: Recipe, features: Vector) -> Vector:
     rows = features[None, :]
     for step in _linear_steps(recipe):
         rows = step.inverse_transform(rows)
-    return rows[0]
+    return _to_pixels(recipe, rows)[0]
+
+
+def _to_pixels(recipe: Recipe, rows: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Rows of rescaled flux with a value for every pixel, also where a step has kept only some of them."""
+    for step in _steps_that_thin_out(recipe):
+        rows = step.to_pixels(rows, step.n_features_in_)
+    return rows
 
 
 def why_not_linear(recipe: Recipe, n_pixels: int) -> str:
@@ -55,7 +63,8 @@ def why_not_linear(recipe: Recipe, n_pixels: int) -> str:
         return f"{type(last).__name__} is not a weighted sum of the flux"
     if not all(hasattr(step, "inverse_transform") for step in linear):
         return f"{type(last).__name__} cannot be inverted from features to flux"
-    if linear[-1].n_features_in_ != n_pixels:
+    thinned = _steps_that_thin_out(recipe)
+    if (thinned[-1] if thinned else linear[-1]).n_features_in_ != n_pixels:
         given = type(_steps_before_linear(recipe)[-1]).__name__
         return f"{type(last).__name__} is given what {given} measured, not the flux in {n_pixels} pixels"
     return ""
@@ -78,6 +87,11 @@ def _linear_steps(recipe: Recipe) -> list[Any]:
 def _steps_before_linear(recipe: Recipe) -> list[Any]:
     steps = _list_steps(recipe.steps_)
     return steps[: len(steps) - len(_linear_steps(recipe))]
+
+
+def _steps_that_thin_out(recipe: Recipe) -> list[Any]:
+    """List the steps before the linear ones that keep only some of the pixels, the last step first."""
+    return [step for step in reversed(_steps_before_linear(recipe)) if hasattr(step, "share_among_pixels")]
 
 
 def _list_steps(steps: list[Any]) -> list[Any]:
@@ -188,28 +202,28 @@ def template_of(
         return NoTemplate("There is no template: all spectra have the same score.")
     coef = ranker.feature_weights()
     covariance = None if spread is None else spread[1]
-    weights = stand_in(X, scores, covariance) if coef is None else np.asarray(coef, np.float64)
+    wanted = savage_scores(scores)
+    weights = stand_in(X, wanted, covariance) if coef is None else np.asarray(coef, np.float64)
     repeated = weighted_sums(X, weights)
     if not np.ptp(repeated) > 0:
         return NoTemplate("There is no template: no weighted sum of the features reproduces this ranking.")
     name, recipe, grid = type(ranker).__name__, features.recipe, features.survey.grid
     if why := why_not_linear(recipe, grid.n_pixels):
         return NoTemplate(f"There is no template in flux space: {why}.", _name_weights(recipe, X, weights))
-    agreed = agreement(scores, repeated)
+    agreed = agreement(wanted, savage_scores(repeated))
     said = _in_words(name, coef is not None, agreed, share_in_common(scores, repeated))
     typical = spectrum_of(recipe, X.mean(axis=0, dtype=np.float64) if spread is None else spread[0])
     return Template(grid.wavelength, pixel_weights(recipe, weights), typical, agreed, said)
 
 
-def stand_in(X: Rows, scores: Vector, covariance: NDArray[np.float64] | None = None) -> Vector:
-    """Weights (d,) whose weighted sum of the features follows the order of the scores, the top before all.
+def stand_in(X: Rows, savage: Vector, covariance: NDArray[np.float64] | None = None) -> Vector:
+    """Weights (d,) whose weighted sum of the features follows the order of Savage scores, (n,), the top before all.
 
-    A ridge regression of Savage scores, with the Ledoit-Wolf shrinkage of the covariance as its strength.
+    A ridge regression, with the Ledoit-Wolf shrinkage of the covariance as its strength.
     """
     if covariance is None:
         covariance = ledoit_wolf(X)[1]
-    wanted = savage_scores(scores)
-    wanted -= wanted.mean()
+    wanted = savage - savage.mean()
     starts = range(0, len(X), BLOCK_ROWS)
     blocks = (slice(start, start + BLOCK_ROWS) for start in starts)
     with_scores = sum(wanted[block] @ X[block].astype(np.float64) for block in blocks) / len(X)
@@ -218,18 +232,16 @@ def stand_in(X: Rows, scores: Vector, covariance: NDArray[np.float64] | None = N
     return root @ (root @ with_scores)
 
 
-def agreement(scores: Vector, others: Vector) -> float:
-    """Top-down correlation of two rankings of the same rows, (n,) each: 1 = same order, 0 = unrelated.
+def agreement(savage: Vector, others: Vector) -> float:
+    """Top-down correlation of two rankings of the same rows, by their Savage scores: 1 = same order, 0 = unrelated.
 
-    The correlation of their Savage scores, in which the first few hundred of many rows weigh as much as all others.
+    In it the first few hundred of many rows weigh as much as all others.
 
     References
     ----------
     R. L. Iman, W. J. Conover (1987), "A measure of top-down correlation", Technometrics 29, 351.
     """
-    with ThreadPoolExecutor(2) as both:
-        ours, theirs = both.map(savage_scores, (scores, others))
-    return float(np.corrcoef(ours, theirs)[0, 1])
+    return float(np.corrcoef(savage, others)[0, 1])
 
 
 def savage_scores(scores: Vector) -> Vector:

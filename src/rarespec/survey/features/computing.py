@@ -24,7 +24,7 @@ from rarespec.engines.here import compute_ahead
 from rarespec.errors import SurveyError, UsageError
 from rarespec.features.paper import for_grid
 from rarespec.features.pca.components import TooFewRowsError
-from rarespec.features.recipe import Recipe, sample_survey
+from rarespec.features.recipe import Recipe, sample_survey, spread_rows
 from rarespec.gpu.device_recipe import BlockFeatures, recipe_on
 from rarespec.gpu.filled_stream import Part
 from rarespec.gpu.packed_blocks import PackedRows
@@ -46,7 +46,7 @@ from rarespec.survey.features.kept import (
 )
 from rarespec.survey.features.prepared import PreparedBlocks, SurveyRows, Visit
 from rarespec.survey.store.arrays import stored_block
-from rarespec.survey.store.location import remove_tree
+from rarespec.survey.store.location import is_remote, remove_tree
 from rarespec.survey.store.manifest import NAME as MANIFEST
 from rarespec.survey.store.precision import EXACT, LINEAR, PER_OCTAVE, SEGMENT, STEPS_PER_OCTAVE, ZERO, dither
 from rarespec.survey.survey import Survey
@@ -64,9 +64,40 @@ N_WRITERS = 4
 """Threads that write features."""
 
 
-def learn_from_sample(survey: Survey, recipe: Recipe) -> Recipe:
-    """Fit a recipe that learns from a sample, on the CPU; a GPU may be opened meanwhile."""
-    return recipe.fit_sample(sample_survey(survey.masked_flux, survey.n_blocks, recipe.n_sample, available_cores()))
+def learn_from_sample(survey: Survey, recipe: Recipe, keeping: PreparedBlocks | None = None) -> Recipe:
+    """Fit a recipe that learns from a sample, on the CPU; a GPU may be opened meanwhile.
+
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    recipe : Recipe
+        What is to learn.
+    keeping : PreparedBlocks, optional
+        Blocks of this recipe, which keep in memory what is read for the sample.
+
+    Returns
+    -------
+    Recipe
+        The same recipe, fitted.
+    """
+    read, n_threads = partial(_read_some, survey), available_cores()
+    if keeping is not None:
+        recipe.fit_preparation(sample_survey(read, survey.n_blocks, 0))
+        read = partial(_read_some_and_keep, survey, keeping)
+    # not named here: the recipe drops the sample as soon as it can
+    return recipe.fit_sample(sample_survey(read, survey.n_blocks, recipe.n_sample, n_threads))
+
+
+def _read_some(survey: Survey, i: int, n: int) -> NDArray[np.float32]:
+    return survey.masked_flux_at(i, spread_rows(np.arange(survey.manifest.blocks[i].rows), n))
+
+
+def _read_some_and_keep(survey: Survey, keeping: PreparedBlocks, i: int, n: int) -> NDArray[np.float32]:
+    flux = survey.masked_flux(i)
+    some = spread_rows(flux, n).copy()
+    keeping.remember(i, flux)
+    return some
 
 
 def learn_on_device(on_device: DeviceRecipe, survey: Survey) -> Recipe:
@@ -234,7 +265,11 @@ def _features(
     with engine_for(engine) as where:
         where.require(survey.path.absolute() / MANIFEST)
         if features is None and recipe.n_sample:  # while the GPU is opened, if there is one
-            features = _with_model(state, learn_from_sample(state, recipe), home)
+            # a block is fetched from a store once: of what is read for the sample, the rest is for the features
+            keeps = is_remote(state.path) and where.in_this_process and not device
+            prepared = PreparedBlocks(state, recipe, in_memory=keeps)
+            learn_from_sample(state, recipe, prepared if keeps else None)
+            features = _with_model(state, recipe, home, prepared)
             give_back_freed()
         on_device = recipe_on(device, recipe)
         if on_device is not None:
@@ -313,10 +348,11 @@ def _compute_missing(features: FeatureSet, progress: Progress | None, engine: En
 def _compute_block(features: FeatureSet, visit: Visit) -> bool:
     """Compute a block unless its file is there; say whether the file is there now."""
     i = visit.block
-    if i not in features.held and not features.file(i).exists():
-        features.compute(i)
-        return features.file(i).exists()
-    return True
+    if i in features.held or features.file(i).exists():
+        features.prepared.forget(i)  # the same model was learned once more
+        return True
+    features.compute(i)
+    return features.file(i).exists()
 
 
 def _clear_remains(features: FeatureSet) -> None:
@@ -353,7 +389,7 @@ def _open_kept(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet | None:
 
 def _learn(survey: Survey, recipe: Recipe, home: Path, progress: Progress | None, engine: Engine) -> FeatureSet:
     """Learn a new model in passes over blocks, whose preparation serves for the features too."""
-    recipe.fit_preparation(sample_survey(survey.masked_flux, survey.n_blocks, 0))
+    recipe.fit_preparation(sample_survey(partial(_read_some, survey), survey.n_blocks, 0))
     prepared = PreparedBlocks(survey, recipe)
     with prepared.keep(engine):
         recipe.fit_prepared(SurveyRows(prepared, engine))
@@ -362,9 +398,10 @@ def _learn(survey: Survey, recipe: Recipe, home: Path, progress: Progress | None
     return features
 
 
-def _with_model(survey: Survey, recipe: Recipe, home: Path) -> FeatureSet:
+def _with_model(survey: Survey, recipe: Recipe, home: Path, prepared: PreparedBlocks | None = None) -> FeatureSet:
     """Keep what the recipe has learned, and open its features."""
-    return FeatureSet(survey, recipe, _keep_model(survey, recipe, home), len(survey), PreparedBlocks(survey, recipe))
+    blocks = prepared or PreparedBlocks(survey, recipe)
+    return FeatureSet(survey, recipe, _keep_model(survey, recipe, home), len(survey), blocks)
 
 
 def _keep_model(survey: Survey, recipe: Recipe, home: Path) -> Path:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rarespec.engines.here import one_blas_thread
 from rarespec.features.recipe import Recipe
 from rarespec.features.rows import after
 from rarespec.rankers.covariance import ledoit_wolf
@@ -220,7 +221,8 @@ class FeatureSet:
         dict of arrays
             As `block` gives them.
         """
-        parts = [(*self.recipe.finish(part.rows, part.lost_at), part.n_bad) for part in self.prepared.parts(i)]
+        with one_blas_thread():  # as on any engine: the features must not depend on whether they can be kept
+            parts = [(*self.recipe.finish(part.rows, part.lost_at), part.n_bad) for part in self.prepared.parts(i)]
         values, lost_at, n_bad = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
         arrays: Arrays = {"values": values.astype(np.float32, copy=False), "lost_at": lost_at, "n_bad": n_bad}
         self.keep(i, arrays)

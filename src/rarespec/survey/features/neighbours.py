@@ -22,7 +22,7 @@ from rarespec.gpu.device import usable_device
 from rarespec.gpu.exact_neighbours import neighbours_on
 from rarespec.gpu.many_rows import OnDevice
 from rarespec.progress import Progress
-from rarespec.rankers.auto.signal import WIDE, Signal, SignalSpace, signal_of_rows
+from rarespec.rankers.auto.signal import SPACES, WIDE, Signal, SignalSpace, signal_of_rows
 from rarespec.rankers.neighbours.exact import pair_distances
 from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph, extend_neighbours, require_neighbours
 from rarespec.rankers.rows import fingerprint_of_rows
@@ -203,7 +203,7 @@ def _sweep(home: Path, graph: NeighbourGraph, rows: NDArray[np.int64], features:
 # ---- The space of signal of a survey and the graph in it, which Auto follows: found once, kept with the survey.
 #
 #     SURVEY/graphs/RECIPE/MODEL/signal/FINGERPRINT-walksK.npz     of up to 200 000 spectra
-#     SURVEY/graphs/RECIPE/MODEL/signal/FINGERPRINT-cellsK.npz     of more, with cells instead of a graph
+#     SURVEY/graphs/RECIPE/MODEL/signal/FINGERPRINT-groupedK.npz   of more, with cells instead of graphs
 #     SURVEY/graphs/RECIPE/MODEL/signal/FINGERPRINT-spaceK.npz     of more, the space alone: a GPU compares all rows
 #
 # FINGERPRINT is that of the features, from which alone both are learned. When the survey grows, the space changes a
@@ -236,7 +236,7 @@ def signal_of(features: FeatureSet, k: int = 5, device: str | None = None) -> Si
     X = features.usable_values
     rows = rows_of_graph(features)
     there = usable_device(device)
-    kind = "walks" if len(X) <= WIDE else "space" if there else "cells"
+    kind = "walks" if len(X) <= WIDE else "space" if there else "grouped"
     folder = graphs_home(features) / SIGNAL_FOLDER
     path = folder / f"{features.fingerprint}-{kind}{k}.npz"
     require_no_links(features.survey.path, folder)
@@ -245,13 +245,14 @@ def signal_of(features: FeatureSet, k: int = 5, device: str | None = None) -> Si
         return replace(kept, search=OnDevice(there).among(X, kept.space)) if there and kind == "space" else kept
     signal = signal_on(there, X, k)
     arrays = {name: np.array(getattr(signal.space, name)) for name in OF_SPACE}
-    arrays |= {f"{CELLS}{name}": values for name, values in (signal.cells or {}).items()}
+    for part, cells in (signal.cells or {}).items():
+        arrays |= {f"{part}_{CELLS}{name}": values for name, values in cells.items()}
     if signal.graph is not None and signal.given is not None:
         arrays |= graph_arrays(signal.graph, rows)
         arrays |= {f"{GIVEN}{name}": values for name, values in graph_arrays(signal.given, rows).items()}
     if keep_if_possible(path, npz(arrays)):
         # what the CPU and a GPU keep stays, whichever searches next
-        wanted = {path} | {folder / f"{features.fingerprint}-{other}{k}.npz" for other in ("cells", "space")}
+        wanted = {path} | {folder / f"{features.fingerprint}-{other}{k}.npz" for other in ("grouped", "space")}
         for other in set(folder.glob("*.npz")) - wanted:
             other.unlink(missing_ok=True)
     return signal
@@ -287,7 +288,8 @@ def _signal_from(kind: str, n: int, d: int, kept: Arrays) -> Signal:
     )
     if n <= WIDE:
         return Signal(n, space, graph_from(kept, n), graph_from(_after(GIVEN, kept), n))
-    return Signal(n, space, None, None, _cells_from(n, d, kept) if kind == "cells" else None)
+    cells = {name: _cells_from(n, d, _after(f"{name}_{CELLS}", kept)) for name in SPACES} if kind == "grouped" else None
+    return Signal(n, space, None, None, cells)
 
 
 def _after(prefix: str, kept: Arrays) -> Arrays:
@@ -295,9 +297,8 @@ def _after(prefix: str, kept: Arrays) -> Arrays:
     return {name.removeprefix(prefix): values for name, values in kept.items() if name.startswith(prefix)}
 
 
-def _cells_from(n: int, d: int, kept: Arrays) -> Arrays:
+def _cells_from(n: int, d: int, cells: Arrays) -> Arrays:
     """Check what `group_in_cells` gave for n rows; faiss itself would read wherever a wrong number points."""
-    cells = _after(CELLS, kept)
     n_cells = len(cells["centroids"])
     single = float(np.finfo(np.float32).max)
     check_array(cells, "centroids", np.float32, (n_cells, d), -single, single)

@@ -251,11 +251,16 @@ class PreparedBlocks:
 
     def parts(self, i: int) -> Iterator[PreparedBlock]:
         """Give a block, a few rows at a time where it is not kept: they are used while they are in cache."""
-        if self._in_memory or self._scratch.is_open:
+        if self._scratch.is_open or (self._in_memory and OF_THIS_PROCESS.get(self._place(i)) is not None):
             yield self[i]
             return
         for flux in self._survey.masked_flux_parts(i, PART_ROWS):
             yield self._prepare_rows(flux)
+
+    def remember(self, i: int, flux: NDArray[np.float32]) -> None:
+        """Prepare a block that was read for something else, and keep it in memory if it fits."""
+        block = self._prepare_rows(flux)
+        OF_THIS_PROCESS.keep(self._place(i), block, block.rows.nbytes)
 
     def forget(self, i: int) -> None:
         """Drop this block, which is not needed again."""

@@ -498,16 +498,47 @@ def masked_flux_parts(root: Path, block: int, manifest: Manifest, n_rows: int) -
     (m, pixels) float32 array
         The next rows, which the caller may change.
     """
-    names = ("flux", "mask") if manifest.precision == EXACT else ("flux", "mask", "steps")
-    stored = {name: stored_block(root, name, block, manifest) for name in names}
+    stored = _stored_flux(root, block, manifest)
     for start in range(0, manifest.blocks[block].rows, n_rows):
         rows = np.arange(start, min(start + n_rows, manifest.blocks[block].rows))
-        flux = stored["flux"][start : start + len(rows)]
-        if manifest.precision != EXACT:
-            flux = _unpack_values("flux", flux, stored["steps"][start : start + len(rows)], rows)
-        bad = _bad_places(stored["mask"][start : start + len(rows)], manifest.grid.n_pixels)
-        flux.reshape(-1)[bad] = np.nan
-        yield flux
+        part = {name: array[start : start + len(rows)] for name, array in stored.items()}
+        yield _masked_flux(part, rows, manifest)
+
+
+def masked_flux_at(root: Path, block: int, manifest: Manifest, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Read the flux of some rows of a block, with NaN in bad pixels.
+
+    Parameters
+    ----------
+    root : Path
+        Directory of the survey.
+    block : int
+        Number of the block.
+    manifest : Manifest
+        Of the survey.
+    rows : (m,) intp array
+        Numbers of the rows within the block.
+
+    Returns
+    -------
+    (m, pixels) float32 array
+        The rows, which the caller may change.
+    """
+    stored = _stored_flux(root, block, manifest)
+    return _masked_flux({name: array[rows] for name, array in stored.items()}, rows, manifest)
+
+
+def _stored_flux(root: Path, block: int, manifest: Manifest) -> dict[str, NDArray[Any]]:
+    names = ("flux", "mask") if manifest.precision == EXACT else ("flux", "mask", "steps")
+    return {name: stored_block(root, name, block, manifest) for name in names}
+
+
+def _masked_flux(stored: dict[str, NDArray[Any]], rows: NDArray[np.intp], manifest: Manifest) -> NDArray[np.float32]:
+    flux = stored["flux"]
+    if manifest.precision != EXACT:
+        flux = _unpack_values("flux", flux, stored["steps"], rows)
+    flux.reshape(-1)[_bad_places(stored["mask"], manifest.grid.n_pixels)] = np.nan
+    return flux
 
 
 def _bad_places(mask: NDArray[np.uint8], n_pixels: int) -> NDArray[np.intp]:
