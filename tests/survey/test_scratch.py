@@ -15,7 +15,7 @@ from rarespec.features.paper import for_grid
 from rarespec.survey import Survey
 from rarespec.survey.features import prepared as scratch_module
 from rarespec.survey.features.computing import features_of
-from rarespec.survey.features.prepared import PreparedBlocks, Scratch
+from rarespec.survey.features.prepared import OF_THIS_PROCESS, PreparedBlocks, Scratch
 from rarespec.survey.store.writer import SurveyWriter
 
 BLOCK_BYTES = 40 * 300 * 4
@@ -119,7 +119,7 @@ def test_blocks_are_no_longer_kept_after_an_error(survey, here, monkeypatch):
         blocks[1], blocks[1]
         assert prepared.count(40) == 1
         raise RuntimeError
-    assert not blocks._in_memory and blocks._known == {}
+    assert not blocks._in_memory and blocks._known == {} and OF_THIS_PROCESS.get(blocks._place(1)) is None
     blocks[1], blocks[1]
     assert prepared.count(40) == 3
 

@@ -301,6 +301,8 @@ class PreparedBlocks:
             try:
                 yield
             finally:
+                for i in range(len(self.sizes)):  # those that were looked at here, not by a worker
+                    self.forget(i)
                 self._in_memory = False
         else:
             rows, _ = self._recipe.prepare(np.zeros((1, self._survey.grid.n_pixels), np.float32))
