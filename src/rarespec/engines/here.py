@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,7 +20,12 @@ from rarespec.storage.processes import available_cores
 
 _lock = Lock()
 _n_inside = 0
-_limits: Any = None
+_limits: list[Any] = []
+"""The first sets the limit; others add libraries that were loaded later."""
+_controller: Any = None
+_n_modules = 0
+"""Loaded when the controller was made. To look for libraries takes milliseconds, so it is done when there may be new
+ones."""
 
 
 @contextmanager
@@ -27,6 +33,7 @@ def one_blas_thread() -> Iterator[None]:
     """The limit is one of the whole process: the first to come sets it, the last to go lifts it.
 
     Results are then the same to the last bit on any number of cores, and threads of BLAS do not fight those of ours.
+    Most products here are small: threads of BLAS would wait for each other longer than they work.
     """
     _enter()
     try:
@@ -36,22 +43,24 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _enter() -> None:
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import ThreadpoolController
 
-    global _n_inside, _limits
+    global _n_inside, _controller, _n_modules
     with _lock:
-        if _n_inside == 0:
-            _limits = threadpool_limits(1, user_api="blas")
+        may_be_new = len(sys.modules) != _n_modules
+        if may_be_new:
+            _controller, _n_modules = ThreadpoolController(), len(sys.modules)
+        if may_be_new or _n_inside == 0:
+            _limits.append(_controller.limit(limits=1, user_api="blas"))
         _n_inside += 1
 
 
 def _leave() -> None:
-    global _n_inside, _limits
+    global _n_inside
     with _lock:
         _n_inside -= 1
-        if _n_inside == 0:
-            _limits.restore_original_limits()
-            _limits = None
+        while _n_inside == 0 and _limits:
+            _limits.pop().restore_original_limits()
 
 
 # ---- Threads of this process: the engine that is always there.

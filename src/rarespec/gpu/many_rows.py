@@ -165,6 +165,9 @@ class RowsOnDevice:
         """
         return neighbours_on(self._device, rows, n_neighbours(len(self._units)))
 
+    def let_go(self) -> None:
+        """Do nothing: all rows stay on the device."""
+
 
 def _units(X: Tensor, space: SignalSpace) -> Tensor:
     """As `SignalSpace.all_units`, (n, d) float32."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from rarespec.engines.here import one_blas_thread
 from rarespec.rankers.rows import BLOCK_ROWS, Rows
 
 Vector = NDArray[np.float64]
@@ -52,7 +52,7 @@ def mean_and_covariance(X: Rows, keep: Keep = None) -> tuple[Vector, Matrix]:
     n_rows, mean, scatter = 0, np.zeros(n_features), np.zeros((n_features, n_features))
     origin = None
     # with a few columns, threads wait for each other longer than they multiply, and on a busy machine for seconds
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         for block in _blocks(X, keep):
             # rows relative to one of them: constant features become exact zeros, large offsets lose no digits
             origin = block[0].astype(np.float64) if origin is None else origin

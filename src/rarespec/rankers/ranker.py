@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
-from rarespec.engines.here import compute_ahead
+from rarespec.engines.here import compute_ahead, one_blas_thread
 from rarespec.rankers.other_arrays import Array, as_numpy, check_other_rows, is_other_array, like
 from rarespec.rankers.rows import BLOCK_ROWS, Rows, check_known, check_rows, split_marks
 
@@ -429,7 +428,7 @@ class Preparation:
         def fit(one: tuple[Any, tuple[Flags, Flags]]) -> Fit:
             return self._fit(one[0], *one[1])
 
-        with threadpool_limits(1, user_api="blas"):  # threads of BLAS would wait for each other
+        with one_blas_thread():  # threads of BLAS would wait for each other
             for start in range(0, len(taken), TOGETHER):
                 some = taken[start : start + TOGETHER]
                 ready = self._for_one_fit(None)._prepare_queries(self.ready, some, n_threads)
@@ -490,7 +489,7 @@ class Preparation:
         if n_threads is None:
             yield from map(scores, queries)
         else:
-            with threadpool_limits(1, user_api="blas"):  # threads of BLAS would wait for each other
+            with one_blas_thread():  # threads of BLAS would wait for each other
                 yield from compute_ahead(scores, queries, n_threads)
 
     def _for_one_fit(self, random_state: Any) -> Ranker:

@@ -359,10 +359,11 @@ class Survey:
         Spectra
             In this order, with these columns.
         """
-        flux, ivar, mask = (arrays.row_values(self.path, name, rows, self.manifest) for name in arrays.VALUES)
-        bad = arrays.unpack(mask, self.grid.n_pixels)
+        found = arrays.row_values(self.path, rows, self.manifest)
+        bad = arrays.unpack(found["mask"], self.grid.n_pixels)
         # a survey without spectra has no columns yet, not even that of ids
-        return Spectra(self.grid.wavelength, flux, ivar, bad, {"id": [], **self.catalogue_at(rows, columns)})
+        catalogue = {"id": [], **self.catalogue_at(rows, columns)}
+        return Spectra(self.grid.wavelength, found["flux"], found["ivar"], bad, catalogue)
 
     def catalogue_at(self, rows: NDArray[np.intp], columns: list[str] | None = None) -> dict[str, list[Any]]:
         """Read the catalogue in these rows; only the blocks that hold them are read.

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
+from rarespec.engines.here import one_blas_thread
 from rarespec.rankers.auto.machine import Lesson, Machine, lesson_of_list, teach
 from rarespec.rankers.auto.parts import Begun, KeptRows, along, begin_query, begin_together, parts_of, wide_parts
 from rarespec.rankers.auto.query import Query
@@ -23,6 +23,7 @@ from rarespec.rankers.auto.trust import (
     fuse,
     in_words,
     leaning,
+    levels_and_ranks,
     rank_from_end,
     ranks_among,
     trust,
@@ -206,7 +207,7 @@ class Auto(PreparingRanker):
 
     def _prepare(self, X: Rows, kept: Kept) -> Prepared | Wide:
         self._check_parameters()
-        with _one_thread():
+        with one_blas_thread():
             signal = self.signal or kept.signal or signal_of_rows(X, self.n_neighbours)
             if signal.n_rows != len(X):
                 raise ValueError(f"signal: it has {signal.n_rows} rows and X has {len(X)}; find it on this X")
@@ -227,7 +228,7 @@ class Auto(PreparingRanker):
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _learn(self, ready: Prepared | Begun | Wide, X: Rows, known: Flags, refused: Flags) -> None:
-        with _one_thread():
+        with one_blas_thread():
             if isinstance(ready, Prepared):
                 ready = begin_query(ready, known, refused, self._draw_seed())
             self._learn_parts(ready, X, known, refused)
@@ -248,10 +249,17 @@ class Auto(PreparingRanker):
         self.kept_scores_ = {name: kept.scores for name, kept in parts.kept.items()}
         self.returns_ = parts.returns
         self._fitted_rows = X
+        self.levels_ = {}
         self._fitted = {name: self._along(name, X) for name in self.directions_} | parts.whole
         self._learn_leaning(ready, known, refused)
-        self._combine(np.flatnonzero(~known & ~refused), space.seen(space.whiten(query.ready.X[query.known])))
-        self._learn_from_list(query, X, np.flatnonzero(~known & ~refused), np.flatnonzero(refused))
+        unlabelled = np.flatnonzero(~known & ~refused)
+        self.weights_ = trust(
+            self.hidden_places_, len(unlabelled), space.seen(space.whiten(query.ready.X[query.known]))
+        )
+        ranks = self._rank_fitted(unlabelled, [name for name, weight in self.weights_.items() if weight > 0])
+        del self._fitted["expanded"]  # its ranks are all that is needed, and of ten million rows each array counts
+        ranks |= self._learn_from_list(query, X, unlabelled, np.flatnonzero(refused), ranks)
+        self._fitted_scores = fuse(ranks, self.weights_, len(unlabelled))
         self.why_ = in_words(self.weights_, self.hidden_places_, self.leaning_)
         self.hidden_scores_ = fuse(self.hidden_places_, self.weights_, self._n_unlabelled) + self._lean_towards_unusual(
             hidden
@@ -271,40 +279,44 @@ class Auto(PreparingRanker):
         values = self._fitted_unusual if self._was_fitted_to(X) else unusualness(X, self._space)
         return self.leaning_ * rank_from_end(values, self.unusual_levels_)
 
-    def _combine(self, unlabelled: NDArray[np.intp], seen: float) -> None:
-        self.weights_ = trust(self.hidden_places_, len(unlabelled), seen)
-        used = [name for name, weight in self.weights_.items() if weight > 0]
-        self.levels_ = {name: np.sort(self._fitted[name][unlabelled]) for name in used}
+    def _rank_fitted(self, unlabelled: NDArray[np.intp], parts: Sequence[str]) -> dict[str, Scores]:
+        """Ranks of all rows under some parts, among the unlabelled ones, whose levels are kept."""
+        ranks = {}
+        for name in parts:
+            self.levels_[name], ranks[name] = levels_and_ranks(self._fitted[name], unlabelled)
+        return ranks
 
-    def _learn_from_list(self, query: Query, X: Rows, unlabelled: NDArray[np.intp], refused: NDArray[np.intp]) -> None:
+    def _learn_from_list(
+        self,
+        query: Query,
+        X: Rows,
+        unlabelled: NDArray[np.intp],
+        refused: NDArray[np.intp],
+        ranks: Mapping[str, Scores],
+    ) -> dict[str, Scores]:
+        """Let the list that these ranks make teach a machine; give the ranks of all rows under it, if it counts."""
         # not declared above: models of earlier versions have none
         self.machine_: dict[str, NDArray[np.float64]] = {}
-        order = unlabelled[np.argsort(-self._fuse_parts(self._fitted)[unlabelled], kind="stable")]
+        list_scores = fuse(ranks, self.weights_, len(unlabelled))[unlabelled]
+        order = unlabelled[np.argsort(-list_scores, kind="stable")]
         lesson = lesson_of_list(order, {name: self._fitted[name] for name in self.kept_rows_}, refused, query.rng)
         if lesson is None or lesson.weight < NEGLIGIBLE:
-            return
+            return {}
         rows = query.ready.X
         gamma = resolve_gamma("scale", rows)
         self.hidden_places_["taught"] = _places_when_hidden(query, lesson, X, gamma, len(unlabelled))
         machine = teach(lesson, X, rows[query.known], gamma)
         self.machine_ = machine._asdict()
         self._fitted["taught"] = _judge(machine, X, order[:MAX_JUDGED], order[MAX_JUDGED:])
-        self.levels_["taught"] = np.sort(self._fitted["taught"][unlabelled])
         weight = lesson.weight * confirm("taught", self.hidden_places_, len(unlabelled))
         self.weights_ = {name: one / (1 + weight) for name, one in (self.weights_ | {"taught": weight}).items()}
+        return self._rank_fitted(unlabelled, ["taught"])
 
     def _scores(self, X: Rows) -> Scores:
-        return self._fuse_parts(self._part_scores(X)) + self._lean_towards_unusual(X)
-
-    def _fuse_parts(self, scores: Mapping[str, Scores]) -> Scores:
-        ranks = {name: ranks_among(scores[name], levels) for name, levels in self.levels_.items()}
-        return fuse(ranks, self.weights_, self._n_unlabelled)
-
-    def _part_scores(self, X: Rows) -> dict[str, Scores]:
-        """Scores of all rows under each part that has a weight."""
         if self._was_fitted_to(X):
-            return self._fitted
-        return {name: self._score_by(name, X) for name in self.levels_}
+            return self._fitted_scores + self._lean_towards_unusual(X)
+        ranks = {name: ranks_among(self._score_by(name, X), levels) for name, levels in self.levels_.items()}
+        return fuse(ranks, self.weights_, self._n_unlabelled) + self._lean_towards_unusual(X)
 
     def _score_by(self, name: str, X: Rows) -> Scores:
         if name in self.directions_:
@@ -351,11 +363,6 @@ def _places_when_hidden(query: Query, lesson: Lesson, X: Rows, gamma: float, n_u
     machine = teach(lesson, X, rows[np.setdiff1d(query.known, query.hidden)], gamma)
     places = query.places(_by_blocks(rows[query.compared], machine.scores)[:, None], machine.scores(rows[query.hidden]))
     return 1 + (n_unlabelled / len(query.unlabelled)) * (places - 1)
-
-
-def _one_thread() -> threadpool_limits:
-    """Products here are small: on cores that others use as well, threads wait for each other longer than they work."""
-    return threadpool_limits(1, user_api="blas")
 
 
 def _by_blocks(X: Rows, scores_of: Callable[[Rows], Scores]) -> Scores:

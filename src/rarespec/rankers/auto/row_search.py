@@ -14,6 +14,7 @@ from rarespec.rankers.neighbours.exact import Distances, Indices, in_threads
 from rarespec.rankers.neighbours.neighbour_graph import NeighbourGraph
 from rarespec.rankers.rows import BLOCK_ROWS, Rows
 from rarespec.rankers.svm.kernel import squared_distances
+from rarespec.storage.processes import give_back_freed
 
 RowNumbers = NDArray[np.intp]
 
@@ -58,6 +59,9 @@ class RowSearch(Protocol):
     def join(self, rows: Rows) -> NeighbourGraph:
         """Find the graph of some rows, (m, d), with as many neighbours each as befits all n."""
 
+    def let_go(self) -> None:
+        """Free what was kept for the next search."""
+
 
 class CellRows:
     """Rows in cells, of which a search opens those nearby; the cells may miss some neighbours.
@@ -98,3 +102,9 @@ class CellRows:
     def join(self, rows: Rows) -> NeighbourGraph:
         """Find the graph of some rows, as `RowSearch.join`."""
         return join_graph(rows, len(self._rows["given"]))
+
+    def let_go(self) -> None:
+        """Free the rows of the cells that have been looked into."""
+        for search in self._searches.values():
+            search.empty()
+        give_back_freed()

@@ -73,6 +73,8 @@ class Wide:
     search: RowSearch = field(repr=False)
     """Finds rows among them."""
     _last: Surroundings | None = field(default=None, repr=False)
+    _is_shared: bool = False
+    """Whether other queries search the same rows."""
 
     @cached_property
     def unusual(self) -> Scores:
@@ -103,6 +105,8 @@ class Wide:
             # a kind that one space hides is reached in the other; no walk need lead to those that are alike
             reached = [reach_rows(starts, N_REACHED, partial(self.search.nearest, space)) for space in SPACES]
             rows = np.unique(np.concatenate([*reached, *self.search.alike(starts, N_ALIKE), needed]))
+            if not self._is_shared:
+                self.search.let_go()  # before the rows are joined, which takes memory too
             spaces = {"signal": unit_rows(self.X, self.space)[rows], "given": np.ascontiguousarray(self.X[rows])}
             steps = {name: step_chances(self.search.join(one)) for name, one in spaces.items()}
             self._last = last = Surroundings(known_rows, rows, spaces, steps)
@@ -111,7 +115,7 @@ class Wide:
     def afresh(self) -> Wide:
         """Give the same rows to another query, which finds surroundings of its own; cells are opened once for all."""
         other = copy(self)
-        other._last = None
+        other._last, other._is_shared = None, True
         return other
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from rarespec.engines.here import one_blas_thread
 from rarespec.rankers.covariance import ledoit_wolf
 from rarespec.rankers.linear_map import LinearMap, whitening_of
 from rarespec.rankers.neighbours.cell_search import Cells, group_in_cells
@@ -209,7 +209,7 @@ def signal_space(
     SignalSpace
         The space.
     """
-    with threadpool_limits(1, user_api="blas"):  # products here are too small for threads
+    with one_blas_thread():  # products here are too small for threads
         return _signal_space(X, min(k, len(X) - 1), graph, nearest or _nearly_nearest)
 
 

@@ -177,6 +177,41 @@ def leaning(members: Scores, refused: Scores) -> float:
     return float(LogisticRegression(C=USUAL_SLOPE**2).fit(x[:, None], y).coef_[0, 0])
 
 
+def levels_and_ranks(scores: Scores, unlabelled: NDArray[np.intp]) -> tuple[Scores, Scores]:
+    """Sort the scores of unlabelled rows, and rank all rows among them: as `ranks_among`, in a third of the time.
+
+    Parameters
+    ----------
+    scores : (n,) float64
+        Of all rows.
+    unlabelled : (m,) int
+        Which rows carry no label.
+
+    Returns
+    -------
+    levels : (m,) float64
+        The scores of the unlabelled rows, rising.
+    ranks : (n,) float64
+        Of all rows.
+    """
+    of_unlabelled = scores[unlabelled]
+    lowest = of_unlabelled.min()
+    # most rows are equal under some parts: none of their walks arrives, or the list ends above them
+    above = np.flatnonzero(of_unlabelled > lowest)
+    above = above[np.argsort(of_unlabelled[above])]
+    levels = np.full(len(of_unlabelled), lowest)
+    levels[len(levels) - len(above) :] = of_unlabelled[above]
+    del of_unlabelled  # of ten million rows, each array counts
+    last_of_equal = np.flatnonzero(np.append(levels[1:] != levels[:-1], True))
+    of_levels = np.repeat(len(levels) - last_of_equal, np.diff(last_of_equal, prepend=-1))
+    ranks = np.full(len(scores), float(of_levels[0]))
+    ranks[unlabelled[above]] = of_levels[len(levels) - len(above) :]
+    labelled = np.ones(len(scores), bool)
+    labelled[unlabelled] = False
+    ranks[labelled] = ranks_among(scores[labelled], levels)
+    return levels, ranks
+
+
 def ranks_among(scores: Scores, levels: Scores) -> Scores:
     """Rank each score among the unlabelled ones, whose scores `levels` rise; between two of them it is interpolated.
 
@@ -222,5 +257,9 @@ def fuse(ranks: Mapping[str, NDArray[np.float64]], weights: Mapping[str, float],
     (n,) float64
         Scores.
     """
-    first = RARITY * n_unlabelled
-    return np.log(sum(weight / np.sqrt(ranks[name] + first) for name, weight in weights.items() if weight > 0))
+    first, scores = RARITY * n_unlabelled, np.empty(len(next(iter(ranks.values()))))
+    used = {name: weight for name, weight in weights.items() if weight > 0}
+    for start in range(0, len(scores), RANKED_AT_ONCE):  # in one go, ten million rows would need arrays for every part
+        part = slice(start, start + RANKED_AT_ONCE)
+        scores[part] = sum(weight / np.sqrt(ranks[name][part] + first) for name, weight in used.items())
+    return np.log(scores, out=scores)

@@ -11,8 +11,8 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
-from threadpoolctl import threadpool_limits
 
+from rarespec.engines.here import one_blas_thread
 from rarespec.rankers.bags import draw_bags
 from rarespec.rankers.linear_map import SCALINGS, LinearMap, linear_map
 from rarespec.rankers.parameters import require_count, require_one_of, require_positive, warn_unless_converged
@@ -277,7 +277,7 @@ class BipartiteLogistic(LinearRanker):
     def _fit(self, X: Rows, known: NDArray[np.bool_]) -> None:
         self._check_parameters()
         # blocks and bags are small: more BLAS threads would be slower, and could change the last digit
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             scaled = self._centre(X, known)
             minima = self._minima(X, known, scaled)
         self.coef_ = scaled.weights_of(np.mean([minimum.weights for minimum in minima], axis=0))

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
-from threadpoolctl import threadpool_limits
 
+from rarespec.engines.here import one_blas_thread
 from rarespec.storage.processes import available_cores
 
 Block = NDArray[np.float64]
@@ -117,7 +117,7 @@ def solve_in_blocks(
     """
     ordered, n_threads = B[A.order], available_cores() if n_jobs in (None, -1) else n_jobs
     starts = range(0, B.shape[1], COLUMNS_AT_ONCE)
-    with threadpool_limits(1), ThreadPoolExecutor(n_threads) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
         times = A.times_in(pool, n_threads) if len(starts) == 1 else A.matrix.__matmul__
 
         def solved(start: int) -> Solution:

@@ -163,8 +163,13 @@ class CellSearch:
         self._faiss, d = require_faiss(), base.shape[1]
         self._quantizer = self._faiss.IndexFlatL2(d)
         self._quantizer.add(np.ascontiguousarray(cells["centroids"], np.float32))
-        self._index = self._faiss.IndexIVFFlat(self._quantizer, d, len(cells["centroids"]))
-        self._filled = np.zeros(self._index.nlist, bool)
+        self.empty()
+
+    def empty(self) -> None:
+        """Free the rows of the cells that have been looked into; another search fills its own."""
+        n_cells, d = self._cells["centroids"].shape
+        self._index = self._faiss.IndexIVFFlat(self._quantizer, d, n_cells)
+        self._filled = np.zeros(n_cells, bool)
 
     def nearest(self, queries: Rows) -> tuple[Indices, Distances]:
         """Find the k nearest rows of each query; a few may be missed, as the recall of the cells says.

@@ -18,8 +18,8 @@ from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from rarespec.engines.here import one_blas_thread
 from rarespec.progress import Progress
 from rarespec.rankers.rows import Rows
 from rarespec.storage.processes import available_cores
@@ -128,7 +128,7 @@ def in_threads(work: Callable[[int], int], items: range, n_jobs: int | None) -> 
     int
         What `work` returned, in the order of the items.
     """
-    with threadpool_limits(1), ThreadPoolExecutor(available_cores() if n_jobs in (None, -1) else n_jobs) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(available_cores() if n_jobs in (None, -1) else n_jobs) as pool:
         yield from pool.map(work, items)
 
 

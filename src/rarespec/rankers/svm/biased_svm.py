@@ -10,8 +10,8 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
+from rarespec.engines.here import one_blas_thread
 from rarespec.rankers.parameters import require, require_count, require_one_of, require_positive, warn_unless_converged
 from rarespec.rankers.ranker import Ranker, Scores, weighted_sums
 from rarespec.rankers.rows import Rows
@@ -144,7 +144,7 @@ class BiasedSVM(Ranker):
         gamma = resolve_gamma(self.gamma, X) if self.kernel == "rbf" else 1.0
         trainer = _Trainer(self.kernel, gamma, Scaling.of(X))
         # hundreds of products of small matrices: more BLAS threads wait for each other most of the time
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             self.C_plus_, self.C_minus_ = self._choose_costs(trainer, X, known)
             machine = trainer.train(X, known, np.where(known, self.C_plus_, self.C_minus_))
         self.intercept_, self.n_iter_, self.converged_ = machine.intercept, machine.n_iter, machine.converged

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, is_torch_array
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from rarespec.engines.here import one_blas_thread
 from rarespec.rankers.linear_map import LinearMap
 from rarespec.rankers.other_arrays import Array, as_numpy, is_other_array, like, rows_at
 from rarespec.rankers.parameters import require_count, require_one_of, require_positive
@@ -129,7 +129,7 @@ def solve_bags(
         return settings.solve(np.broadcast_to(positives, (len(group), *positives.shape)), negatives)
 
     # the matrices are small: threads inside BLAS would cost more than they give, and could change the last digit
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as threads:
+    with one_blas_thread(), ThreadPoolExecutor(n_threads) as threads:
         return stack_solutions(list(threads.map(solved, groups)))
 
 
@@ -180,7 +180,7 @@ def solve_all_rows(X: Rows, known: NDArray[np.bool_], scaled: LinearMap, setting
         Of one problem.
     """
     positives, unlabelled = scaled.apply(X[known]), np.flatnonzero(~known)
-    with threadpool_limits(1, user_api="blas"):  # the matrices are small, and threads could change the last digit
+    with one_blas_thread():  # the matrices are small, and threads could change the last digit
         if len(unlabelled) <= max(SOLVED_WHOLE, 2 * settings.objective.top_k) or settings.solver == "published":
             return settings.solve(positives[None], scaled.apply(X[unlabelled])[None])
         return _grow(X, unlabelled, positives, scaled, settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ class ArtefactSpectra:
     bad: NDArray[np.bool_]
     has_errors: NDArray[np.bool_]
 
-    @property
+    @cached_property
     def deviation(self) -> Flux:
         """How far each pixel lies off its neighbourhood, in units of the noise, (n, p); 0 where bad."""
         return np.where(self.bad, np.float32(0), (self.flux - self.around) / self.sigma)

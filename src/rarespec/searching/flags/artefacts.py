@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import correlate1d, uniform_filter1d
 
-from rarespec.searching.explain.template import Template
 from rarespec.searching.flags.artefact_spectra import ArtefactSpectra, BroadShape, Flux, mean_where
 from rarespec.spectrum import WavelengthGrid
 
@@ -46,11 +45,24 @@ def has_gaps(bad: Bad, grid: WavelengthGrid) -> NDArray[np.bool_]:
     return too_many
 
 
-def lacks_pixels(bad: Bad, template: Template) -> NDArray[np.bool_]:
-    """Find spectra, (n,) bool, with bad pixels where the template looks; `bad` is (n, p)."""
-    weights, some = np.abs(template.weights), bad.any(axis=1)
-    lacks = np.zeros(len(bad), bool)
-    lacks[some] = bad[some] @ weights > WEIGHT * weights.sum()
+def lacks_pixels(bad: Bad, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Find spectra with bad pixels where templates look.
+
+    Parameters
+    ----------
+    bad : (n, p) bool array
+        Bad pixels.
+    weights : (p, t) float64 array
+        Sizes of the weights of t templates; 0 for one that looks nowhere.
+
+    Returns
+    -------
+    (n, t) bool array
+        Which spectra lack pixels of which template.
+    """
+    some = bad.any(axis=1)
+    lacks = np.zeros((len(bad), weights.shape[1]), bool)
+    lacks[some] = bad[some].astype(np.float64) @ weights > WEIGHT * weights.sum(axis=0)
     return lacks
 
 

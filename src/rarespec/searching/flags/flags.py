@@ -36,7 +36,7 @@ LOWEST_SNR = 3.0
 """Below it even molecular bands are hard to tell from noise by eye."""
 NEGATIVE_SIGMA, NEGATIVE_SHARE = 5.0, 0.03
 """Bins that lie so many errors below zero, and their share from which they are flagged: 150 Angstrom of 5000."""
-ROWS_AT_ONCE = 128
+ROWS_AT_ONCE = 64
 """In each thread."""
 
 NEEDED = ("id", "snr", "survey", "z")
@@ -144,19 +144,21 @@ def _flags_by_template(
     some = spectra.take(judged)
     look = prepare_spectra(some, grid, rest_frame)
     found = _find_flags(some, look)
-    # stays for one without any good pixel
-    flags: list[list[Flags]] = [[(BAD_PIXELS,)] * len(spectra) for _ in templates]
-    plain = [tuple(flag for flag in FLAG_MEANINGS if found[flag][place]) for place in range(len(judged))]
-    for its_flags, template in zip(flags, templates, strict=True):
-        for row, others in zip(judged.tolist(), plain, strict=True):
-            its_flags[row] = others
-        for place in np.flatnonzero(_lacks_pixels(look.bad, template) & ~found[BAD_PIXELS]).tolist():
-            its_flags[judged[place]] = (BAD_PIXELS, *plain[place])
+    plain: list[Flags] = [(BAD_PIXELS,)] * len(spectra)  # stays for one without any good pixel
+    for place, row in enumerate(judged.tolist()):
+        plain[row] = tuple(flag for flag in FLAG_MEANINGS if found[flag][place])
+    lacks = lacks_pixels(look.bad, _sizes_of_weights(templates, grid)) & ~found[BAD_PIXELS][:, None]
+    flags = [list(plain) for _ in templates]
+    for place, number in np.argwhere(lacks).tolist():
+        flags[number][judged[place]] = (BAD_PIXELS, *plain[judged[place]])
     return flags
 
 
-def _lacks_pixels(bad: NDArray[np.bool_], template: Template | NoTemplate | None) -> NDArray[np.bool_]:
-    return lacks_pixels(bad, template) if isinstance(template, Template) else np.zeros(len(bad), bool)
+def _sizes_of_weights(templates: Templates, grid: WavelengthGrid) -> NDArray[np.float64]:
+    """The sizes of the weights of templates, (p, t), 0 where there is none."""
+    nowhere = np.zeros(grid.n_pixels)
+    sizes = [np.abs(one.weights) if isinstance(one, Template) else nowhere for one in templates]
+    return np.stack(sizes, axis=1) if sizes else np.empty((grid.n_pixels, 0))
 
 
 def _find_flags(spectra: Spectra, look: ArtefactSpectra) -> Found:

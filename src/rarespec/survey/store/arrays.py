@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarespec.errors import SurveyError
-from rarespec.formats.inflating import BLOSC_HEADER, is_whole
+from rarespec.formats.inflating import BLOSC_HEADER
 from rarespec.survey.store.location import content_of, is_remote, ranges_of, size_of
 from rarespec.survey.store.manifest import Manifest, chunk_file
 from rarespec.survey.store.precision import EXACT, Precision, unpack_flux, unpack_ivar
@@ -192,7 +192,7 @@ class _DamagedError(Exception):
 def _name_errors(path: Path) -> Iterator[None]:
     try:
         yield
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         raise SurveyError(f"{path}: missing or truncated; run `rarespec verify`") from None
     except _DamagedError as error:
         raise SurveyError(f"{path}: damaged ({error}); run `rarespec verify`") from None
@@ -215,6 +215,8 @@ class _Chunk:
     @classmethod
     def open(cls, file: ByteRanges) -> _Chunk:
         *head, n_bytes, piece_bytes, n_packed = BLOSC_HEADER.unpack(_read(file, [(0, BLOSC_HEADER.size)])[0])
+        if n_packed > file.size:
+            raise _DamagedError("it is truncated")
         if not 0 < piece_bytes <= n_bytes or n_packed != file.size:
             raise _DamagedError("its header is wrong")
         n_pieces = -(-n_bytes // piece_bytes)
@@ -274,30 +276,6 @@ def _unpack(chunk: bytes, into: NDArray[Any]) -> None:
         decompress(chunk, into)
     except (RuntimeError, ValueError) as error:
         raise _DamagedError(str(error)) from None
-
-
-def check_chunk(root: Path, array: str, block: int) -> None:
-    """Refuse a chunk that is missing or cut short: Zarr would read zeros, Blosc whatever lies in memory.
-
-    Parameters
-    ----------
-    root : Path
-        Directory of the survey.
-    array : str
-        Name of the array.
-    block : int
-        Number of the block.
-
-    Raises
-    ------
-    SurveyError
-        If the chunk is missing or cut short. On an object store this is left to the reader of the chunk.
-    """
-    path = root / chunk_file(array, block)
-    if is_remote(path):  # every look is a request, and whoever reads the chunk finds the same
-        return
-    if not path.is_file() or not is_whole(path):
-        raise SurveyError(f"{path}: missing or truncated; run `rarespec verify`")
 
 
 def create(root: Path, manifest: Manifest) -> dict[str, Any]:
@@ -375,7 +353,6 @@ def stored_block(root: Path, array: str, block: int, manifest: Manifest) -> NDAr
     (block_rows, width) array
         The rows.
     """
-    check_chunk(root, array, block)
     shape = manifest.block_rows, manifest.precision.widths(manifest.grid.n_pixels)[array]
     return whole_chunk(root / chunk_file(array, block), shape, manifest.precision.dtypes[array])
 
@@ -403,7 +380,6 @@ def stored_rows(root: Path, array: str, rows: NDArray[np.intp], manifest: Manife
     taken = np.empty((len(rows), width), dtype)
     block_of = rows // manifest.block_rows
     for block in np.unique(block_of).tolist():
-        check_chunk(root, array, block)
         places = np.flatnonzero(block_of == block)
         inside = rows[places] - block * manifest.block_rows
         taken[places] = rows_of_chunk(root / chunk_file(array, block), inside, width, dtype)
@@ -443,15 +419,13 @@ def block_values(root: Path, name: str, block: int, manifest: Manifest) -> NDArr
     return _unpack_values(name, stored, stored_block(root, "steps", block, manifest)[:n_rows], np.arange(n_rows))
 
 
-def row_values(root: Path, name: str, rows: NDArray[np.intp], manifest: Manifest) -> NDArray[Any]:
-    """Read one array in these rows.
+def row_values(root: Path, rows: NDArray[np.intp], manifest: Manifest) -> dict[str, NDArray[Any]]:
+    """Read all arrays in these rows.
 
     Parameters
     ----------
     root : Path
         Directory of the survey.
-    name : str
-        "flux", "ivar" or "mask".
     rows : (n,) intp array
         Row numbers, in any order.
     manifest : Manifest
@@ -459,13 +433,15 @@ def row_values(root: Path, name: str, rows: NDArray[np.intp], manifest: Manifest
 
     Returns
     -------
-    array
-        As `block_values` gives it, in the order of `rows`.
+    dict of arrays
+        Flux, ivar and mask as `block_values` gives them, in the order of `rows`.
     """
-    stored = stored_rows(root, name, rows, manifest)
-    if manifest.precision == EXACT or name == "mask":
-        return stored
-    return _unpack_values(name, stored, stored_rows(root, "steps", rows, manifest), rows % manifest.block_rows)
+    stored = {name: stored_rows(root, name, rows, manifest) for name in manifest.precision.dtypes}
+    steps = stored.pop("steps", None)
+    if steps is not None:
+        places = rows % manifest.block_rows
+        stored |= {name: _unpack_values(name, stored[name], steps, places) for name in ("flux", "ivar")}
+    return stored
 
 
 def _unpack_values(
