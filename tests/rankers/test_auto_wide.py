@@ -92,6 +92,16 @@ def test_a_campaign_keeps_its_surroundings_and_another_query_does_not(few):
     assert ready.surroundings(np.arange(len(X)) == 2000, none, none) is not first
 
 
+def test_cells_are_let_go_unless_other_queries_need_them(few):
+    X, _ = rows_with_a_kind()
+    known, none = np.arange(len(X)) < 3, np.array([], int)
+    ready = Auto().prepare(X).ready
+    ready.afresh().surroundings(known, none, none)
+    assert all(search.n_filled for search in ready.search._searches.values())
+    ready.surroundings(known, none, none)
+    assert not any(search.n_filled for search in ready.search._searches.values())
+
+
 def test_the_same_query_gives_the_same_answer_whatever_was_asked_before(few):
     X, _ = rows_with_a_kind()
     prepared = Auto().prepare(X)

@@ -56,6 +56,15 @@ def test_what_was_asked_before_makes_no_difference(rows, cells):
         np.testing.assert_array_equal(one, other)
 
 
+def test_an_emptied_search_finds_the_same(rows, cells):
+    search = CellSearch(rows, K, cells)
+    before = search.nearest(rows[:100])
+    search.empty()
+    assert search.n_filled == 0
+    for one, other in zip(search.nearest(rows[:100]), before, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_where_the_cells_hold_too_few_rows_all_rows_are_compared(rows, cells):
     few = dict(cells) | {"n_probes": np.array(1)}
     k = int(np.diff(cells["starts"]).max()) + 5

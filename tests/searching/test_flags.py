@@ -11,7 +11,7 @@ import pytest
 from conftest import SMALL_GRID, make_spectra
 from rarespec.mock import MockSky
 from rarespec.searching.explain.template import NoTemplate, Template
-from rarespec.searching.flags.artefacts import JOINS, SKY_LINES
+from rarespec.searching.flags.artefacts import JOINS, SKY_LINES, lacks_pixels
 from rarespec.searching.flags.flags import FLAG_MEANINGS, flags_of, flags_of_spectra
 from rarespec.spectrum import PAPER_GRID, Spectra
 from rarespec.survey import Survey
@@ -215,6 +215,13 @@ def test_rows_of_a_survey_keep_their_order_and_only_their_blocks_are_read(tmp_pa
     assert ["low-snr" in found for found in flags] == [snr[row] < 3 for row in rows]
     assert read == {"1"}
     assert flags_of(survey, []) == []
+
+
+def test_every_template_looks_for_pixels_of_its_own():
+    bad = np.zeros((3, 4), bool)
+    bad[0, 0] = bad[1, 3] = True
+    weights = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
+    assert lacks_pixels(bad, weights).tolist() == [[True, False, False], [False, True, False], [False, False, False]]
 
 
 def test_real_carbon_stars_and_m_dwarfs_are_no_camera_joins(real_data):

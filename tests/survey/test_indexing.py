@@ -122,6 +122,16 @@ def test_an_empty_survey_has_no_first(tmp_path: Path) -> None:
     assert list(empty) == [] and len(empty[:]) == 0 and "0 rows" in repr(empty.catalogue)
 
 
+def test_each_file_of_a_block_is_opened_once(tmp_path: Path, stack: Spectra, monkeypatch: pytest.MonkeyPatch) -> None:
+    survey = Survey.create(tmp_path / "noise.survey", SMALL_GRID)
+    survey.append(stack)
+    opened: list[str] = []
+    open_ranges = survey_arrays.open_ranges
+    monkeypatch.setattr(survey_arrays, "open_ranges", lambda path: opened.append(path.parts[-4]) or open_ranges(path))
+    found = survey.at(np.array([3, 7, 3]))
+    assert sorted(opened) == ["flux", "ivar", "mask", "steps"] and found.ids == [stack.ids[i] for i in (3, 7, 3)]
+
+
 def test_a_loop_reads_one_block_at_a_time(survey: Survey, stack: Spectra, monkeypatch: pytest.MonkeyPatch) -> None:
     most = 0
     stored_rows = survey_arrays.stored_rows
