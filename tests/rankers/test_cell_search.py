@@ -1,5 +1,8 @@
 """Nearest rows in cells that are filled when they are looked into: the same as in all rows, nearly always."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -54,6 +57,24 @@ def test_what_was_asked_before_makes_no_difference(rows, cells):
     asked.nearest(rows[500:900])
     for one, other in zip(asked.nearest(rows[:100]), CellSearch(rows, K, cells).nearest(rows[:100]), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_a_cell_that_two_threads_look_into_is_filled_once(rows, cells):
+    class Slow:
+        shape = rows.shape
+
+        def __len__(self):
+            return len(rows)
+
+        def __getitem__(self, numbers):
+            time.sleep(0.02)
+            return rows[numbers]
+
+    search = CellSearch(Slow(), K, cells)
+    with ThreadPoolExecutor(2) as threads:
+        found = [future.result()[0] for future in [threads.submit(search.nearest, rows[:20]) for _ in range(2)]]
+    np.testing.assert_array_equal(found[0], CellSearch(rows, K, cells).nearest(rows[:20])[0])
+    np.testing.assert_array_equal(found[1], found[0])
 
 
 def test_an_emptied_search_finds_the_same(rows, cells):

@@ -163,6 +163,7 @@ class CellSearch:
         self._faiss, d = require_faiss(), base.shape[1]
         self._quantizer = self._faiss.IndexFlatL2(d)
         self._quantizer.add(np.ascontiguousarray(cells["centroids"], np.float32))
+        self._filling = Lock()
         self.empty()
 
     def empty(self) -> None:
@@ -216,20 +217,16 @@ class CellSearch:
         return _inside(rows, self._cells["centre"], float(self._cells["scale"]))
 
     def _fill(self, cells: Indices) -> None:
-        new = cells[~self._filled[cells]]
+        with self._filling:  # of several threads that look into a cell, one fills it and the others wait
+            new = cells[~self._filled[cells]]
+            self._index.ntotal += sum(in_threads(lambda i: self._fill_one(int(new[i])), range(len(new)), None))
+            self._filled[new] = True
 
-        def fill(i: int) -> int:
-            cell = int(new[i])
-            rows = self._cells["by_cell"][self._cells["starts"][cell] : self._cells["starts"][cell + 1]].astype(
-                np.int64
-            )
-            codes = self._inside(self._base[rows]).view(np.uint8)
-            pointers = self._faiss.swig_ptr(rows), self._faiss.swig_ptr(codes)
-            self._index.invlists.add_entries(cell, len(rows), *pointers)
-            return len(rows)
-
-        self._index.ntotal += sum(in_threads(fill, range(len(new)), None))
-        self._filled[new] = True
+    def _fill_one(self, cell: int) -> int:
+        rows = self._cells["by_cell"][self._cells["starts"][cell] : self._cells["starts"][cell + 1]].astype(np.int64)
+        codes = self._inside(self._base[rows]).view(np.uint8)
+        self._index.invlists.add_entries(cell, len(rows), self._faiss.swig_ptr(rows), self._faiss.swig_ptr(codes))
+        return len(rows)
 
     def _nearest(self, queries: Rows, inside: NDArray[np.float32], n_probes: int) -> tuple[Indices, Distances]:
         self._faiss.omp_set_num_threads(1)
