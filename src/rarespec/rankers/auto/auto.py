@@ -99,8 +99,8 @@ class Auto(PreparingRanker):
 
     Of more than 200 000 rows, walks follow those that they reach from the known ones and those most alike to them in
     either space, some 20 000 in all, and "expanded" learns from 100 000 that are drawn. Beside X that takes some 100
-    bytes a row, and in each space once more as much as X for the rows of those cells, among which neighbours are looked
-    for, that walks come near.
+    bytes a row and, while neighbours are looked for, in each space once more as much as X for the rows of the cells
+    that walks come near.
 
     References
     ----------

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarespec.engines.here import one_blas_thread
 from rarespec.searching.explain.template import NoTemplate, Template
 from rarespec.searching.flags.artefact_spectra import (
     ArtefactSpectra,
@@ -36,7 +37,7 @@ LOWEST_SNR = 3.0
 """Below it even molecular bands are hard to tell from noise by eye."""
 NEGATIVE_SIGMA, NEGATIVE_SHARE = 5.0, 0.03
 """Bins that lie so many errors below zero, and their share from which they are flagged: 150 Angstrom of 5000."""
-ROWS_AT_ONCE = 64
+ROWS_AT_ONCE = 128
 """In each thread."""
 
 NEEDED = ("id", "snr", "survey", "z")
@@ -93,12 +94,13 @@ def flags_of_lists(survey: Survey, lists: Sequence[Any], templates: Templates) -
     parts = [rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE)]
 
     columns = [name for name in NEEDED if name in survey.catalogue]
+    weights = _sizes_of_weights(templates, survey.grid)
 
     def found_in(part: NDArray[np.intp]) -> list[list[Flags]]:
-        return _flags_by_template(survey.at(part, columns), survey.grid, templates, survey.manifest.rest_frame)
+        return _flags_by_template(survey.at(part, columns), survey.grid, weights, survey.manifest.rest_frame)
 
     flags: list[list[Flags]] = [[] for _ in lists]
-    with ThreadPoolExecutor(available_cores()) as threads:
+    with one_blas_thread(), ThreadPoolExecutor(available_cores()) as threads:
         for found in threads.map(found_in, parts):
             for all_flags, some_flags in zip(flags, found, strict=True):
                 all_flags += some_flags
@@ -133,13 +135,13 @@ def flags_of_spectra(
     list of tuple of str
         The flags of each spectrum, in alphabetical order.
     """
-    return _flags_by_template(spectra, grid, [template], rest_frame)[0]
+    return _flags_by_template(spectra, grid, _sizes_of_weights([template], grid), rest_frame)[0]
 
 
 def _flags_by_template(
-    spectra: Spectra, grid: WavelengthGrid, templates: Templates, rest_frame: bool
+    spectra: Spectra, grid: WavelengthGrid, weights: NDArray[np.float64], rest_frame: bool
 ) -> list[list[Flags]]:
-    """For each template the flags of all spectra."""
+    """For each template, of which (p, t) are the sizes of the weights, the flags of all spectra."""
     judged = np.flatnonzero((~spectra.bad & np.isfinite(spectra.flux)).any(axis=1))
     some = spectra.take(judged)
     look = prepare_spectra(some, grid, rest_frame)
@@ -147,8 +149,8 @@ def _flags_by_template(
     plain: list[Flags] = [(BAD_PIXELS,)] * len(spectra)  # stays for one without any good pixel
     for place, row in enumerate(judged.tolist()):
         plain[row] = tuple(flag for flag in FLAG_MEANINGS if found[flag][place])
-    lacks = lacks_pixels(look.bad, _sizes_of_weights(templates, grid)) & ~found[BAD_PIXELS][:, None]
-    flags = [list(plain) for _ in templates]
+    lacks = lacks_pixels(look.bad, weights) & ~found[BAD_PIXELS][:, None]
+    flags = [list(plain) for _ in weights.T]
     for place, number in np.argwhere(lacks).tolist():
         flags[number][judged[place]] = (BAD_PIXELS, *plain[judged[place]])
     return flags
